@@ -1,0 +1,1 @@
+"""Tools that write parts of this repository; the product never imports them."""

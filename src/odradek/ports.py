@@ -1,0 +1,277 @@
+"""The five doors to the world: Clock, Random, Disk, Network, Journal.
+
+Everything that is not the same at every run comes through one of them, and is handed in, never
+imported. `runtime` opens them on the real world, `sim` on a false one; nothing else differs.
+A fake passes the same contract test as the thing that it replaces.
+
+Errors of the world come as `OSError` with its errno; whoever opened the door decides what they
+mean. Addresses are (host, port).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from odradek.model.units import Bytes, Millis, Timestamp
+
+
+class Clock(Protocol):
+    """What time it is. A shell holds it; a core is told `now`."""
+
+    def monotonic(self) -> Millis:
+        """Measures durations; never goes back."""
+        ...
+
+    def wall(self) -> Timestamp:
+        """Stamps records; may jump."""
+        ...
+
+    async def sleep_until(self, deadline: Millis) -> None:
+        """Returns once `monotonic()` has reached the deadline."""
+        ...
+
+
+class Random(Protocol):
+    """Chance: ids, jitter, placement. In the simulator the seed decides it."""
+
+    def below(self, bound: int) -> int:
+        """An integer from 0 up to, not including, `bound`."""
+        ...
+
+    def bytes(self, count: int) -> bytes:
+        """So many random bytes."""
+        ...
+
+
+class File(Protocol):
+    """An open file. All positions are absolute; there is no cursor."""
+
+    def read(self, length: int, position: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end of the file."""
+        ...
+
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Fills the buffer as far as the file goes, and says how far."""
+        ...
+
+    def write(self, chunks: Sequence[bytes | bytearray | memoryview], position: int) -> int:
+        """Writes all the chunks one behind the other, or raises; the count of their bytes."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cuts the file, or fills it up with zeros, to exactly this size."""
+        ...
+
+    def allocate(self, size: int) -> None:
+        """Reserves space for this many bytes without changing the size; may do nothing."""
+        ...
+
+    def sync(self) -> None:
+        """Returns when every byte written is durable. After an error nothing may be assumed."""
+        ...
+
+    def size(self) -> int:
+        """The count of bytes in it now."""
+        ...
+
+    def fileno(self) -> int | None:
+        """A descriptor for `sendfile`; None where there is none, as in the simulator."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of it, without a sync."""
+        ...
+
+
+class Lock(Protocol):
+    """Held until released or until the process dies."""
+
+    def release(self) -> None:
+        """Lets another take it."""
+        ...
+
+
+class Disk(Protocol):
+    """One log dir. Paths are relative to it, with '/'; '' is the dir itself.
+
+    A name is durable once its directory was synced, a file's bytes once the file was: after a
+    crash any subset of what was not synced may be there. A rename is atomic.
+    """
+
+    @property
+    def name(self) -> str:
+        """Where it is, as the operator wrote it: for messages."""
+        ...
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """For reading and writing; created where it is missing, if asked."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or a directory of this name."""
+        ...
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory of this name."""
+        ...
+
+    def size(self, path: str) -> int:
+        """The count of bytes in a file, without opening it."""
+        ...
+
+    def modified(self, path: str) -> Timestamp:
+        """When a file was last written."""
+        ...
+
+    def names(self, path: str) -> list[str]:
+        """What is in a directory, sorted."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Makes it and those above it; nothing happens where it is there already."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Puts `old` in the place of `new`, whatever was there."""
+        ...
+
+    def unlink(self, path: str) -> None:
+        """Removes a file."""
+        ...
+
+    def remove_directory(self, path: str) -> None:
+        """Removes an empty directory."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """Makes the names in it durable: what was created, renamed or removed."""
+        ...
+
+    def lock(self, path: str) -> Lock:
+        """Takes the lock on this file for this process; BlockingIOError if another holds it."""
+        ...
+
+    def free_bytes(self) -> Bytes:
+        """The space that is left."""
+        ...
+
+
+class FileRange(NamedTuple):
+    """Bytes that go out straight from a file, without passing through our memory."""
+
+    file: File
+    position: int
+    length: int
+
+
+Chunk = bytes | bytearray | memoryview | FileRange
+Address = tuple[str, int]
+
+
+class Receiver(Protocol):
+    """Our end of a connection: the stream calls it, on the loop, and never after `closed`."""
+
+    def buffer(self) -> memoryview:
+        """Where the next bytes are to be put. Asked anew before each read; never empty."""
+        ...
+
+    def received(self, count: int) -> None:
+        """So many bytes were put there."""
+        ...
+
+    def drained(self) -> None:
+        """All that was given to `send` has left."""
+        ...
+
+    def closed(self, error: OSError | None) -> None:
+        """The connection is over: by the peer (None), or by an error."""
+        ...
+
+
+class Stream(Protocol):
+    """A connection: bytes in order, both ways, until one end is gone."""
+
+    @property
+    def peer(self) -> Address:
+        """Who is at the other end."""
+        ...
+
+    @property
+    def local(self) -> Address:
+        """The address by which the peer reached us."""
+        ...
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Sends in order, now if it can; what the peer does not take yet waits in memory."""
+        ...
+
+    def unsent(self) -> int:
+        """The count of bytes that wait to leave. Above its bound, stop reading."""
+        ...
+
+    def pause(self) -> None:
+        """Stops reading: the peer's sends fill up, and it is slowed down."""
+        ...
+
+    def resume(self) -> None:
+        """Reads again."""
+        ...
+
+    def close(self) -> None:
+        """Sends what waits, then closes. The receiver's `closed` is called when it is done."""
+        ...
+
+    def abort(self) -> None:
+        """Closes at once; what waits is dropped."""
+        ...
+
+
+class Listener(Protocol):
+    """A port that takes connections."""
+
+    @property
+    def address(self) -> Address:
+        """Where it listens; the port is the real one where 0 was asked for."""
+        ...
+
+    def close(self) -> None:
+        """Takes no more connections; those that are open stay."""
+        ...
+
+
+class Network(Protocol):
+    """Streams to and from others."""
+
+    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
+        """Takes connections; `accept` gives each its receiver."""
+        ...
+
+    async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
+        """A connection to the address; OSError when it is refused or cannot be had."""
+        ...
+
+
+class Entry(NamedTuple):
+    """One transaction of the embedded ZooKeeper, as bytes, under its number."""
+
+    zxid: int
+    data: bytes
+
+
+class Journal(Protocol):
+    """The embedded ZooKeeper's durable store: a snapshot, and the transactions behind it."""
+
+    def load(self) -> tuple[Iterable[bytes], Iterable[Entry]]:
+        """The newest snapshot's rows, and the entries that came after it, in order."""
+        ...
+
+    async def append(self, entries: Sequence[Entry]) -> None:
+        """Returns when they are durable, all of them; an OSError says that none may be answered."""
+        ...
+
+    async def snapshot(self, zxid: int, rows: Iterable[bytes]) -> None:
+        """Replaces the snapshot, atomically, and forgets the entries up to and with `zxid`."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the store."""
+        ...

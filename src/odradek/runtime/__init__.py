@@ -1,0 +1,1 @@
+"""The real world behind the doors: files, sockets, the clock, SQLite, signals."""

@@ -1,0 +1,1 @@
+"""The false world behind the doors: one seed decides everything that happens."""
