@@ -18,8 +18,11 @@ class ErrorCode(IntEnum):
     retriable: bool
     sentence: str
 
-    def __new__(cls, number: int, retriable: bool, sentence: str) -> Self:  # noqa: FBT001
-        """Members are plain integers on the wire; the rest rides along."""
+    def __new__(cls, number: int, retriable: bool = FINAL, sentence: str = "") -> Self:  # noqa: FBT001
+        """Members are plain integers on the wire; the rest rides along.
+
+        The defaults serve look-up alone: `ErrorCode(6)` finds the member of that number.
+        """
         member = int.__new__(cls, number)
         member._value_ = number
         member.retriable = retriable
