@@ -1,0 +1,45 @@
+"""What the project is tested with: the pins agree with pyproject.toml and can be trusted."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PINS = sorted((ROOT / "pins").glob("*.txt"))
+ENTRY = re.compile(
+    r"(?P<name>[\w.-]+)==(?P<version>\S+)(?: ; (?P<marker>[^\\]+?))? \\\n"
+    r"(?P<hashes>(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
+)
+
+
+def pinned(path: Path) -> dict[str, tuple[str, str | None]]:
+    """Every package of a file of pins, with its version and the marker it is limited by."""
+    return {
+        canonicalize_name(entry["name"]): (entry["version"], entry["marker"])
+        for entry in ENTRY.finditer(path.read_text())
+    }
+
+
+@pytest.mark.parametrize("path", PINS, ids=lambda path: path.name)
+def test_a_pin_is_an_exact_version_with_its_hashes(path: Path) -> None:
+    """What the entries and comments do not account for is an address, an option, or a loose pin."""
+    rest = ENTRY.sub("", path.read_text())
+    strange = [line for line in rest.splitlines() if line and not line.strip().startswith("#")]
+    assert not strange, f"{path.name}: neither a hashed pin nor a comment: {strange}"
+
+
+def test_the_pins_satisfy_the_project() -> None:
+    """A requirement that was raised or added without a new pin would be tested with the old one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pins = pinned(ROOT / "pins" / "dev.txt")
+    for text in wanted:
+        requirement = Requirement(text)
+        assert requirement.name in pins, f"{text} has no pin"
+        version, marker = pins[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{text} is pinned at {version}"
+        assert marker is None or requirement.marker is not None, f"{text} is pinned for {marker}"
