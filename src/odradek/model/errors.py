@@ -328,6 +328,12 @@ class InvalidRecord(BrokerError):
     code = ErrorCode.INVALID_RECORD
 
 
+class InvalidTimestamp(BrokerError):
+    """A record's time that the topic does not accept, or that is not the producer's to set."""
+
+    code = ErrorCode.INVALID_TIMESTAMP
+
+
 class BatchTooLarge(BrokerError):
     """More bytes than the topic or the broker accepts, or than a compressed block may become."""
 
