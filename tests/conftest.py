@@ -1,0 +1,97 @@
+"""What all tests share: the programs from outside Python that some of them ask for.
+
+A test asks by naming one of these fixtures; it is then marked `external` by itself:
+
+- `kafka_classpath`: the jars of Kafka 3.9.1 (clients, server, tools) and of ZooKeeper 3.8.4
+- `java`, `javac`, `kcat`: the paths of these programs
+- `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
+
+`./dev test` installs what the chosen tests ask for and the machine lacks; see
+`tests/external/tools.py`. Where that cannot be, the tests are skipped, and each reason is named
+once at the end. With `CI=true` they fail instead.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.external import tools
+from tests.external.zookeeper import RealZookeeper
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """`-m "not external"` leaves out whatever needs a tool, without a mark on each test."""
+    if wanted_by(item):
+        item.add_marker(pytest.mark.external)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Installs before the first test: it takes long, and a test's own time is limited."""
+    wanted = {name for item in session.items for name in wanted_by(item)}
+    for name in sorted(wanted):
+        with suppress(tools.Missing):
+            tools.TOOLS[name]()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each tool that was missed, however many tests missed it."""
+    skipped = [r for r in terminalreporter.getreports("skipped") if "external" in r.keywords]
+    reasons = Counter(str(report.longrepr[2]) for report in skipped)
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(
+            f"{count} tests not run: {reason.removeprefix('Skipped: ')}", yellow=True
+        )
+
+
+def wanted_by(item: pytest.Item) -> list[str]:
+    """The tools among the fixtures of a test, those that its fixtures ask for included."""
+    return [name for name in getattr(item, "fixturenames", ()) if name in tools.TOOLS]
+
+
+def found(name: str) -> str:
+    """Where the tool is; without it the test ends here: skipped, or failed where CI wants all."""
+    try:
+        return tools.TOOLS[name]()
+    except tools.Missing as missing:
+        reason = str(missing)
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """Runs Java's programs."""
+    return found("java")
+
+
+@pytest.fixture(scope="session")
+def javac() -> str:
+    """Compiles our own small Java programs."""
+    return found("javac")
+
+
+@pytest.fixture(scope="session")
+def kcat() -> str:
+    """The command-line client on top of librdkafka."""
+    return found("kcat")
+
+
+@pytest.fixture(scope="session")
+def kafka_classpath() -> str:
+    """What to give Java as `-cp`, for Kafka's clients, server and tools and for ZooKeeper's."""
+    return found("kafka_classpath")
+
+
+@pytest.fixture(scope="session")
+def real_zookeeper(
+    kafka_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealZookeeper]:
+    """A ZooKeeper that answers. Tests that stop one make their own, with the class."""
+    server = RealZookeeper(kafka_classpath, tmp_path_factory.mktemp("zookeeper"))
+    server.start()
+    yield server
+    server.stop()

@@ -1,0 +1,132 @@
+"""Programs from outside Python that we are compared with, and how they come onto the machine.
+
+Each function here says where its tool is, or raises `Missing` with the reason. It installs what
+is not there, if it may: `./dev test` allows it, a bare pytest does not. What Maven fetches goes to
+`.cache`; what Debian has goes into the system, and only root can put it there. Two runs at once
+install one after the other, and the second finds the work done.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / ".cache"
+POM = ROOT / "tests" / "external" / "pom.xml"
+LOG4J = ROOT / "tests" / "external" / "log4j.properties"
+INSTALL_SECONDS_MAX = 600
+
+
+class Missing(Exception):
+    """The tool is not here and could not be installed; the text says why."""
+
+
+def java() -> str:
+    """The program that runs Java's programs."""
+    return _program("java", package="default-jdk-headless")
+
+
+def javac() -> str:
+    """Java's compiler, for our own small programs around Kafka's classes."""
+    return _program("javac", package="default-jdk-headless")
+
+
+def kcat() -> str:
+    """The command-line client on top of librdkafka."""
+    return _program("kcat", package="kcat")
+
+
+def kafka_classpath() -> str:
+    """The jars of `pom.xml`, as Java wants them named: Kafka's, and ZooKeeper's with them."""
+    java()
+    # The pom is part of the name, so an old answer is never taken for the new versions.
+    found = CACHE / f"classpath-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    with _one_at_a_time():
+        if not found.exists():
+            _fetch_jars(found)
+    return found.read_text()
+
+
+def _fetch_jars(found: Path) -> None:
+    _require_permission("Kafka's Java programs")
+    unfinished = found.with_suffix(".unfinished")
+    options = ["--batch-mode", "--quiet", "--strict-checksums", f"--file={POM}"]
+    goal = "org.apache.maven.plugins:maven-dependency-plugin:build-classpath"
+    where = [f"-Dmaven.repo.local={CACHE / 'maven'}", f"-Dmdep.outputFile={unfinished}"]
+    _run([_mvn(), *options, *where, "-DincludeScope=runtime", goal], "Kafka's Java programs")
+    unfinished.rename(found)
+
+
+def _mvn() -> str:
+    return _find("mvn") or _install("mvn", package="maven")
+
+
+def _program(name: str, *, package: str) -> str:
+    found = _find(name)
+    if found is None:
+        with _one_at_a_time():
+            found = _find(name) or _install(name, package=package)
+    return found
+
+
+def _find(name: str) -> str | None:
+    return shutil.which(name)
+
+
+def _install(name: str, *, package: str) -> str:
+    _require_permission(name)
+    apt = _find("apt-get")
+    if apt is None or os.geteuid() != 0:
+        raise Missing(f"{name}: not installed; ./dev test can do it only as root on Debian")
+    _run([apt, "update", "-qq"], name)
+    _run([apt, "install", "-qq", "--yes", "--no-install-recommends", package], name)
+    found = _find(name)
+    if found is None:
+        raise Missing(f"{name}: not installed, though Debian's package {package} is")
+    return found
+
+
+def _require_permission(tool: str) -> None:
+    if os.environ.get("ODRADEK_INSTALL") != "yes":
+        raise Missing(f"{tool}: not installed; ./dev test would do it")
+
+
+def _run(command: Sequence[str], tool: str) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=INSTALL_SECONDS_MAX,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Missing(f"{tool}: not installed within {INSTALL_SECONDS_MAX} s") from error
+    if done.returncode != 0:
+        raise Missing(f"{tool}: not installed: {command[0]} said: {done.stdout[-1000:]}")
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "external.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+TOOLS: dict[str, Callable[[], str]] = {
+    "java": java,
+    "javac": javac,
+    "kafka_classpath": kafka_classpath,
+    "kcat": kcat,
+}
+"""By the name of the fixture that a test asks with."""
