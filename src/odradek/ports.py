@@ -54,7 +54,10 @@ class File(Protocol):
         ...
 
     def write(self, chunks: Sequence[bytes | bytearray | memoryview], position: int) -> int:
-        """Writes all the chunks one behind the other, or raises; the count of their bytes."""
+        """Writes all the chunks one behind the other, and says how many bytes they were.
+
+        Or it raises: then any part of them may be there.
+        """
         ...
 
     def truncate(self, size: int) -> None:
@@ -131,7 +134,7 @@ class Disk(Protocol):
         ...
 
     def rename(self, old: str, new: str) -> None:
-        """Puts `old` in the place of `new`, whatever was there."""
+        """Puts `old` in the place of `new`: a file over a file, a directory over an empty one."""
         ...
 
     def unlink(self, path: str) -> None:

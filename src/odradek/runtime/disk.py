@@ -1,0 +1,244 @@
+"""The Disk door on the operating system's files.
+
+Decides how a promise of the door becomes system calls: a write is whole or it raises, a lock is
+seen by a JVM broker on the same directory too, a sync reaches the device. Knows nothing of logs.
+Calls block; whoever opens the door decides on which thread they run. A call that a signal
+interrupts is taken up again by Python itself (PEP 475).
+"""
+
+# A path is a string on the door, and a `Path` for each call costs more than many of the calls.
+# ruff: noqa: PTH103, PTH105, PTH106, PTH108, PTH116, PTH208
+
+import ctypes
+import errno
+import fcntl
+import os
+import stat
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Final
+
+from odradek.model.units import Bytes, Timestamp
+from odradek.ports import File, Lock
+
+Buffer = bytes | bytearray | memoryview
+
+VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
+MODE: Final = 0o644
+NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+FALLOCATE_KEEP_SIZE: Final = 1
+WHOLE_FILE: Final = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class SystemFile:
+    """An open descriptor."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def read(self, length: int, position: int) -> bytes:
+        """One `pread`; more only where the kernel gave less than was asked."""
+        data = os.pread(self._fd, length, position)
+        if len(data) == length or not data:
+            return data
+        parts = [data]
+        missing = length - len(data)
+        while missing and data:
+            data = os.pread(self._fd, missing, position + length - missing)
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Fills the buffer as far as the file goes."""
+        filled = 0
+        while filled < len(buffer):
+            count = os.preadv(self._fd, [buffer[filled:]], position + filled)
+            if not count:
+                break
+            filled += count
+        return filled
+
+    def write(self, chunks: Sequence[Buffer], position: int) -> int:
+        """One `pwritev` as a rule; more where there are many chunks or the kernel took fewer."""
+        total = sum(map(len, chunks))
+        if len(chunks) <= VECTORS_MAX and os.pwritev(self._fd, chunks, position) == total:
+            return total
+        return self._write_slowly(chunks, position, total)
+
+    def _write_slowly(self, chunks: Sequence[Buffer], position: int, total: int) -> int:
+        """Writes from the start once more, piece by piece: after a short write that is allowed."""
+        rest = [memoryview(chunk) for chunk in chunks if len(chunk)]
+        written = first = 0
+        while first < len(rest):
+            count = os.pwritev(self._fd, rest[first : first + VECTORS_MAX], position + written)
+            if not count:
+                raise OSError(errno.EIO, "the kernel takes no more bytes")
+            written += count
+            while first < len(rest) and count >= len(rest[first]):
+                count -= len(rest[first])
+                first += 1
+            if count:
+                rest[first] = rest[first][count:]
+        assert written == total, (written, total)
+        return total
+
+    def truncate(self, size: int) -> None:
+        """Cuts the file, or fills it up with zeros."""
+        os.ftruncate(self._fd, size)
+
+    def allocate(self, size: int) -> None:
+        """Reserves blocks behind the end where the file system offers that; else nothing."""
+        fallocate = getattr(_libc, "fallocate", None)
+        if fallocate is None:
+            return
+        length = ctypes.c_int64(size)
+        if fallocate(self._fd, FALLOCATE_KEEP_SIZE, ctypes.c_int64(0), length):
+            code = ctypes.get_errno()
+            if code not in NOT_OFFERED:
+                raise OSError(code, os.strerror(code))
+
+    def sync(self) -> None:
+        """The bytes, and the size that is needed to read them; not the time of the last change."""
+        _sync(self._fd)
+
+    def size(self) -> int:
+        """Asks the kernel: others may have written."""
+        return os.fstat(self._fd).st_size
+
+    def fileno(self) -> int | None:
+        """For `sendfile`."""
+        return self._fd
+
+    def close(self) -> None:
+        """Gives the descriptor back; a second call does nothing."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+
+class SystemLock:
+    """A lock on an open file; the kernel drops it with the last copy of the descriptor."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        """Closes the file, and with it the lock; a second call does nothing."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+
+class SystemDisk:
+    """One log dir: a directory of the operating system."""
+
+    def __init__(self, directory: str) -> None:
+        self._name = directory
+
+    @property
+    def name(self) -> str:
+        """The directory as it was given."""
+        return self._name
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """For reading and writing; children do not inherit it."""
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return SystemFile(os.open(self._at(path), flags, MODE))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is anything of this name; an error is an error, not a 'no'."""
+        return self._status(path) is not None
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory of this name."""
+        status = self._status(path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
+
+    def size(self, path: str) -> int:
+        """Of a file, without opening it."""
+        return os.stat(self._at(path)).st_size
+
+    def modified(self, path: str) -> Timestamp:
+        """When it was last written, in whole milliseconds."""
+        return Timestamp(os.stat(self._at(path)).st_mtime_ns // 1_000_000)
+
+    def names(self, path: str) -> list[str]:
+        """Sorted: the kernel's order differs from run to run."""
+        return sorted(os.listdir(self._at(path)))
+
+    def make_directory(self, path: str) -> None:
+        """With those above it."""
+        os.makedirs(self._at(path), exist_ok=True)
+
+    def rename(self, old: str, new: str) -> None:
+        """Atomic, also in place of an existing file."""
+        os.replace(self._at(old), self._at(new))
+
+    def unlink(self, path: str) -> None:
+        """Open files of this name stay readable until they are closed."""
+        os.unlink(self._at(path))
+
+    def remove_directory(self, path: str) -> None:
+        """Only an empty one."""
+        os.rmdir(self._at(path))
+
+    def sync_directory(self, path: str) -> None:
+        """A directory is synced through a descriptor of its own."""
+        fd = os.open(self._at(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def lock(self, path: str) -> Lock:
+        """A lock of the open file, not of the process, where the system has it.
+
+        It excludes a second opening in this same process, and the record locks of a JVM, which
+        `flock` would not see.
+        """
+        fd = os.open(self._at(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
+        try:
+            _take_lock(fd)
+        except OSError as error:
+            os.close(fd)
+            if error.errno in {errno.EACCES, errno.EAGAIN}:
+                raise BlockingIOError(error.errno, "another process holds the lock", path) from None
+            raise
+        return SystemLock(fd)
+
+    def free_bytes(self) -> Bytes:
+        """What an ordinary user may still take."""
+        space = os.statvfs(self._name)
+        return Bytes(space.f_bavail * space.f_frsize)
+
+    def _at(self, path: str) -> str:
+        assert ".." not in PurePosixPath(path).parts, path
+        assert not path.startswith("/"), path
+        return f"{self._name}/{path}" if path else self._name
+
+    def _status(self, path: str) -> os.stat_result | None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return os.stat(self._at(path))
+        return None
+
+
+def _sync(fd: int) -> None:
+    """Through the device's own cache, which macOS does only when asked with a call of its own."""
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(fd)
+
+
+def _take_lock(fd: int) -> None:
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, WHOLE_FILE)
+    else:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

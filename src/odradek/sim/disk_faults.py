@@ -1,0 +1,123 @@
+"""What goes wrong on one simulated disk, and when.
+
+A `Fault` is a row: which calls, on which paths, from the how-manieth on, how often, and with what
+error. `DiskFaults` holds the rows of one disk and counts its calls, so that a test can fail the
+n-th, or stop the machine at the n-th change, for every n.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final, NoReturn
+
+from odradek.model.units import Millis
+
+NO_DELAY: Final = Millis(0)
+
+CHANGES: Final = frozenset(
+    {
+        "create",
+        "write",
+        "truncate",
+        "allocate",
+        "sync",
+        "make_directory",
+        "rename",
+        "unlink",
+        "remove_directory",
+        "sync_directory",
+    }
+)
+"""Calls after which the medium, or what may be assumed of it, differs."""
+
+CALLS: Final = CHANGES | {"open", "read", "stat", "list", "lock", "free"}
+
+
+class PowerLost(BaseException):
+    """The machine of this disk is gone: no handler for errors may see this, as none would run."""
+
+
+@dataclass(slots=True)
+class Fault:
+    """Calls that fail (`error`), take long (`delay`), or both."""
+
+    error: int = errno.EIO  # 0: the call is only slow
+    calls: frozenset[str] = CALLS
+    path: str = "*"  # as fnmatch has it; of a rename, the old name
+    skip: int = 0  # so many calls that match pass unharmed first
+    times: int = sys.maxsize  # then so many are hit
+    part: int = 0  # so many bytes of a write arrive before it fails
+    delay: Millis = NO_DELAY
+    hits: int = 0  # counted here, for whoever asks whether the fault had any effect
+
+    def hit(self, call: str, path: str) -> bool:
+        """Whether this call is one to harm; counts it."""
+        if call not in self.calls or not fnmatchcase(path, self.path):
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        if self.hits >= self.times:
+            return False
+        self.hits += 1
+        return True
+
+
+def _no_wait(_: Millis) -> None:
+    """Without a machine nobody's time passes."""
+
+
+@dataclass(slots=True)
+class DiskFaults:
+    """The state of one disk's misfortune."""
+
+    rows: list[Fault] = field(default_factory=list)
+    read_only: bool = False
+    capacity: int | None = None  # bytes in all; None: endless
+    crash_at_change: int | None = None  # the first is 1; it may have had its effect, or not
+    stall: Callable[[Millis], None] = _no_wait  # how the machine spends a slow call
+    calls: int = 0
+    changes: int = 0
+    dead: bool = False
+
+    def fail_call(self, number: int, error: int = errno.EIO, part: int = 0) -> Fault:
+        """Harms the one call of this number, counted from 1, whatever it is."""
+        row = Fault(error=error, skip=number - 1 - self.calls, times=1, part=part)
+        self.rows.append(row)
+        return row
+
+    def meet(self, call: str, path: str) -> Fault | None:
+        """Counts the call; the fault that it meets, if it is one with an error."""
+        if self.dead:
+            raise PowerLost(path)
+        self.calls += 1
+        self.changes += call in CHANGES
+        if self.read_only and call in CHANGES:
+            return Fault(errno.EROFS)
+        for row in self.rows:
+            if row.hit(call, path):
+                if row.delay:
+                    self.stall(row.delay)
+                if row.error:
+                    return row
+        return None
+
+    def enter(self, call: str, path: str) -> None:
+        """As `meet`, for calls that fail whole."""
+        fault = self.meet(call, path)
+        if fault:
+            raise_error(fault.error, path)
+
+    def passed(self, call: str) -> None:
+        """The call has had the effect that it may have had when the machine stops at it."""
+        if call in CHANGES and self.changes == self.crash_at_change:
+            self.dead = True
+            raise PowerLost(call)
+
+
+def raise_error(number: int, path: str) -> NoReturn:
+    """The exception that the operating system's call would have raised."""
+    raise OSError(number, os.strerror(number), path)
