@@ -122,6 +122,11 @@ class SystemFile:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
+    def __del__(self) -> None:
+        """The last holder has let go of it; nobody is left who could hear of an error."""
+        with suppress(OSError):
+            self.close()
+
 
 class SystemLock:
     """A lock on an open file; the kernel drops it with the last copy of the descriptor."""

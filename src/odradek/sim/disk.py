@@ -343,6 +343,10 @@ class SimulatedFile:
             self._open = False
             self._disk.released(self._contents)
 
+    def __del__(self) -> None:
+        """The last holder has let go of it."""
+        self.close()
+
     def _still_open(self) -> Contents:
         if not self._open:
             raise_error(errno.EBADF, self._path)

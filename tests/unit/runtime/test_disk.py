@@ -93,3 +93,14 @@ def test_a_missing_log_dir_says_so(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="not-mounted") as caught:
             call()
         assert caught.value.errno == errno.ENOENT
+
+
+def test_a_file_that_nobody_holds_closes_itself(tmp_path: Path) -> None:
+    """Storage forgets files while a range of one may be on its way: the last holder closes it."""
+    file = SystemDisk(str(tmp_path)).open("log", create=True)
+    fd = file.fileno()
+    assert fd is not None
+    os.fstat(fd)
+    del file
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)

@@ -1,0 +1,87 @@
+"""What a log refuses, and what a disk can do to it, each under Kafka's code.
+
+A broken disk and a full one are two things: `LogDirOffline` takes its directory away for the rest
+of this process's life, `DiskFull` refuses one write and leaves everything as it was.
+"""
+
+from typing import ClassVar
+
+from odradek.model.errors import BrokerError, ErrorCode
+
+
+class StorageError(BrokerError):
+    """The disk could not do what was asked of it."""
+
+    code: ClassVar[ErrorCode] = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+class LogDirOffline(StorageError):
+    """An I/O error was met in this log dir, now or earlier; nothing in it is served any more."""
+
+
+class DiskFull(StorageError):
+    """There was no room for a write; the log is as it was before."""
+
+
+class CorruptFile(StorageError):
+    """Bytes in a file that cannot be true, with the file and the position of the first of them."""
+
+    def __init__(self, path: str, position: int, reason: str) -> None:
+        super().__init__(f"{path}: corrupt at byte {position}: {reason}")
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+
+class OffsetOutOfRange(BrokerError):
+    """An offset below the start of the log or beyond its end."""
+
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+class OffsetsOutOfOrder(BrokerError):
+    """A replicated batch whose offsets or epoch do not follow from what the log holds."""
+
+    code = ErrorCode.CORRUPT_MESSAGE
+
+
+class BatchLargerThanSegment(BrokerError):
+    """A batch that no segment of this topic can hold."""
+
+    code = ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+class OutOfOrderSequence(BrokerError):
+    """A gap in the sequence numbers of a producer: a batch before this one is missing."""
+
+    code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+class InvalidProducerEpoch(BrokerError):
+    """A producer that a newer one with the same id has fenced off."""
+
+    code = ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+class TransactionCoordinatorFenced(BrokerError):
+    """A marker from a transaction coordinator that a newer one has replaced."""
+
+    code = ErrorCode.TRANSACTION_COORDINATOR_FENCED
+
+
+class InvalidTransactionState(BrokerError):
+    """A batch outside a transaction from a producer that has one open."""
+
+    code = ErrorCode.INVALID_TXN_STATE
+
+
+class LogNotFound(BrokerError):
+    """No log of this partition lives in these directories."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class LogDirNotFound(BrokerError):
+    """A directory that is not among those of this broker."""
+
+    code = ErrorCode.LOG_DIR_NOT_FOUND
