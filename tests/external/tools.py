@@ -46,7 +46,7 @@ def kafka_classpath() -> str:
     java()
     # The pom is part of the name, so an old answer is never taken for the new versions.
     found = CACHE / f"classpath-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
-    with _one_at_a_time():
+    with one_at_a_time():
         if not found.exists():
             _fetch_jars(found)
     return found.read_text()
@@ -69,7 +69,7 @@ def _mvn() -> str:
 def _program(name: str, *, package: str) -> str:
     found = _find(name)
     if found is None:
-        with _one_at_a_time():
+        with one_at_a_time():
             found = _find(name) or _install(name, package=package)
     return found
 
@@ -116,7 +116,8 @@ def _run(command: Sequence[str], tool: str) -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
+def one_at_a_time() -> Iterator[None]:
+    """Holds off the other workers and runs on this tree while something is put into the cache."""
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "external.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

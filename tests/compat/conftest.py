@@ -1,0 +1,17 @@
+"""What the comparisons with other people's programs share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.external.oracle import Oracle
+
+
+@pytest.fixture(scope="session")
+def kafka_in_java(
+    kafka_classpath: str, javac: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Oracle]:
+    """Kafka's classes in one JVM; tests of `xdist_group("java")` all get the same one."""
+    assert javac, "asked for, so that it is installed"
+    with Oracle(kafka_classpath, tmp_path_factory.mktemp("java") / "log") as oracle:
+        yield oracle
