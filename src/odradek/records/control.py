@@ -1,0 +1,70 @@
+"""Control batches: the markers by which a transaction ends (KIP-98).
+
+Each holds one record, which no consumer is shown. Only ABORT and COMMIT concern a cluster that
+coordinates through ZooKeeper; of the other kinds it is enough to know that they are none of these.
+"""
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from odradek.model.errors import CorruptBatch
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+
+ABORT: Final = 0
+COMMIT: Final = 1
+VERSION: Final = 0
+
+_KEY = Struct(">hh")  # version, kind
+_VALUE = Struct(">hi")  # version, coordinator epoch
+
+
+@dataclass(frozen=True, slots=True)
+class EndMarker:
+    """How a producer's transaction ended, and under which coordinator."""
+
+    committed: bool
+    coordinator_epoch: int
+
+
+def build_end_marker(
+    marker: EndMarker,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+    base_offset: int = 0,
+) -> bytearray:
+    """The control batch that ends this producer's transaction; it takes one offset."""
+    key = _KEY.pack(VERSION, COMMIT if marker.committed else ABORT)
+    value = _VALUE.pack(VERSION, marker.coordinator_epoch)
+    return build_batch(
+        (Record(base_offset, timestamp, key, value),),
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+    )
+
+
+def read_end_marker(record: Record) -> EndMarker | None:
+    """What the record of a control batch says; None if it is no end of a transaction.
+
+    Later versions may only append to what is known here, so they are read like this one.
+    """
+    key, value = record.key or b"", record.value or b""
+    if len(key) < _KEY.size:
+        raise CorruptBatch(f"the key of a control record has {len(key)} bytes")
+    version, kind = _KEY.unpack_from(key)
+    if version < 0:
+        raise CorruptBatch(f"a control record of version {version}")
+    if kind not in {ABORT, COMMIT}:
+        return None
+    if len(value) < _VALUE.size:
+        raise CorruptBatch(f"the end of a transaction in {len(value)} bytes")
+    version, coordinator_epoch = _VALUE.unpack_from(value)
+    if version < 0:
+        raise CorruptBatch(f"the end of a transaction in version {version}")
+    return EndMarker(kind == COMMIT, coordinator_epoch)

@@ -1,0 +1,107 @@
+"""The records inside a batch, read one by one.
+
+A record says its own length, and so does every part of it. None of these is believed: whatever
+the parts claim, the record must end exactly where it said it would, and the batch behind its last
+record. That one comparison catches a lying length without a check at each part.
+
+Offsets rise within the batch, with gaps where compaction took something away.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from odradek.model.errors import CorruptBatch
+from odradek.model.limits import BATCH_HEADER_BYTES
+from odradek.records.batch import LOG_APPEND_TIME_BIT, BatchHeader, Buffer
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, decompress
+from odradek.records.varint import read_varint, read_varlong
+
+Headers = tuple[tuple[bytes, bytes | None], ...]
+
+RECORD_BYTES_MIN = 7  # a length, the attributes, two deltas, no key, no value, no headers
+
+
+@dataclass(slots=True)
+class Record:
+    """One record; None is no key, or a value that deletes what was there before."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+def read_records(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    limit: int = DECOMPRESSED_BYTES_MAX,
+) -> Iterator[Record]:
+    """Each record of the batch at this position, which must have been checked by its CRC.
+
+    CorruptBatch where the bytes are not as many records as the header says; BatchTooLarge where
+    they decompress to more than the limit.
+    """
+    if not header.record_count:
+        return
+    start, end = position + BATCH_HEADER_BYTES, position + header.size
+    data = decompress(header.codec, memoryview(buffer)[start:end], limit)
+    if header.record_count * RECORD_BYTES_MIN > len(data):
+        raise CorruptBatch(f"{header.record_count} records cannot be in {len(data)} bytes")
+    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
+    at = delta_min = 0
+    for _ in range(header.record_count):
+        try:
+            timestamp_delta, delta, key, value, headers, at = _read_record(data, at)
+        except IndexError:
+            raise CorruptBatch(f"a record at byte {at} of {len(data)} is cut off") from None
+        if not delta_min <= delta <= header.last_offset_delta:
+            raise CorruptBatch(
+                f"offset delta {delta}, not from {delta_min} to {header.last_offset_delta}"
+            )
+        delta_min = delta + 1
+        timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time
+        yield Record(header.base_offset + delta, timestamp, key, value, headers)
+    if at != len(data):
+        raise CorruptBatch(f"{len(data) - at} bytes behind the last record")
+
+
+def _read_record(data: bytes, at: int) -> tuple[int, int, bytes | None, bytes | None, Headers, int]:
+    length, at = read_varint(data, at)
+    end = at + length
+    timestamp_delta, at = read_varlong(data, at + 1)  # no bit of the attributes has a meaning
+    offset_delta, at = read_varint(data, at)
+    key, at = _read_bytes(data, at)
+    value, at = _read_bytes(data, at)
+    count, at = read_varint(data, at)
+    headers: Headers = ()
+    if count:
+        headers, at = _read_headers(data, at, count, end)
+    if at != end or end > len(data):
+        raise CorruptBatch(f"a record of {length} bytes does not end where it should")
+    return timestamp_delta, offset_delta, key, value, headers, at
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = read_varint(data, at)
+    if length < 0:
+        if length != -1:
+            raise CorruptBatch(f"a length of {length}")
+        return None, at
+    end = at + length
+    return data[at:end], end
+
+
+def _read_headers(data: bytes, at: int, count: int, end: int) -> tuple[Headers, int]:
+    if not 0 < count <= (end - at) // 2:  # a header has two lengths at least
+        raise CorruptBatch(f"{count} headers cannot be in {end - at} bytes")
+    headers = []
+    for _ in range(count):
+        key, at = _read_bytes(data, at)
+        if key is None:
+            raise CorruptBatch("a header without a key")
+        value, at = _read_bytes(data, at)
+        headers.append((key, value))
+    return tuple(headers), at

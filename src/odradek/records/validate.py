@@ -1,0 +1,130 @@
+"""What a client may append: one batch of magic 2, at two depths.
+
+`check_produced` looks at the header and the checksum, and is all that most batches ever need: the
+broker stores them as they came. `check_records` decompresses and reads every record, where a
+topic's rules are about records: keys for compaction, bounds for timestamps.
+
+A broken checksum, or a size that does not fit, means that the bytes were harmed on their way, so
+the client is told to try again (CORRUPT_MESSAGE). Once the checksum holds, whatever is wrong was
+wrong when it was sent, and trying again cannot help (INVALID_RECORD and its like).
+
+What replicas copy from their leader, and what lies in a log, may look odder than this: compaction
+leaves gaps and empty batches, leaders write control batches. That is read, never produced.
+"""
+
+from typing import Final
+
+from odradek.model.errors import (
+    BatchTooLarge,
+    CorruptBatch,
+    InvalidRecord,
+    InvalidTimestamp,
+    UnsupportedCompression,
+)
+from odradek.model.limits import BATCH_BYTES_MAX, BATCH_HEADER_BYTES
+from odradek.records.batch import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    INT64_MAX,
+    LOG_APPEND_TIME_BIT,
+    MAGIC,
+    MAGIC_AT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Buffer,
+    check_crc,
+    read_header,
+)
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
+from odradek.records.record import RECORD_BYTES_MIN, read_records
+
+NO_TIMESTAMP: Final = -1
+ZSTD_SINCE: Final = 7  # the version of Produce from which on clients may send zstd (KIP-110)
+PRODUCED_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_BIT
+
+
+def check_produced(
+    buffer: Buffer, *, version: int, bytes_max: int = BATCH_BYTES_MAX
+) -> BatchHeader:
+    """The header of what Produce of this version (3 and up) brought for one partition.
+
+    The buffer holds exactly one batch. The records in it were not looked at.
+    """
+    if len(buffer) > MAGIC_AT and buffer[MAGIC_AT] != MAGIC:
+        raise InvalidRecord(f"a batch of magic {buffer[MAGIC_AT]}, where only {MAGIC} is taken")
+    header = read_header(buffer)
+    if header.size > bytes_max:
+        raise BatchTooLarge(f"a batch of {header.size} bytes, where {bytes_max} are allowed")
+    check_crc(buffer, header)
+    if header.size != len(buffer):
+        raise InvalidRecord("more than one batch for a partition")
+    if header.attributes & ~CODEC_MASK or header.codec > Codec.LZ4:
+        _check_attributes(header, version)
+    if header.last_offset_delta + 1 != header.record_count or header.base_offset:
+        raise InvalidRecord(
+            f"{header.record_count} records from offset {header.base_offset} to "
+            f"{header.last_offset}, where they are to be counted from 0"
+        )
+    if (
+        not header.codec
+        and header.record_count * RECORD_BYTES_MIN > len(buffer) - BATCH_HEADER_BYTES
+    ):
+        raise InvalidRecord(f"{header.record_count} records cannot be in {len(buffer)} bytes")
+    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
+        raise InvalidRecord(
+            f"producer {header.producer_id} with epoch {header.producer_epoch} "
+            f"and sequence {header.base_sequence}"
+        )
+    return header
+
+
+def _check_attributes(header: BatchHeader, version: int) -> None:
+    """Most batches have nothing but a codec in their attributes; these have more."""
+    if header.codec > Codec.ZSTD or (header.codec == Codec.ZSTD and version < ZSTD_SINCE):
+        raise UnsupportedCompression(f"codec {header.codec} in Produce version {version}")
+    if header.attributes & CONTROL_BIT:
+        raise InvalidRecord("only brokers write control batches")
+    if header.attributes & LOG_APPEND_TIME_BIT:
+        raise InvalidTimestamp("only brokers set log-append time")
+    if header.attributes & ~PRODUCED_ATTRIBUTES:
+        raise InvalidRecord(f"attributes {header.attributes & 0xFFFF:#06x} are not a producer's")
+    if header.is_transactional and not header.has_producer:
+        raise InvalidRecord("a transactional batch without a producer id")
+
+
+def check_records(
+    buffer: Buffer,
+    header: BatchHeader,
+    *,
+    keyed: bool = False,
+    timestamps: tuple[int, int] = (-INT64_MAX, INT64_MAX),
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+) -> int:
+    """Reads every record of a batch that `check_produced` let pass; the greatest timestamp.
+
+    The header may name another: Kafka has its brokers correct that, and `restamp` does it. With
+    `keyed`, as compaction needs it, a record without a key is refused. `timestamps` are the first
+    and the last that are accepted; a record without one always is.
+    """
+    earliest, latest = timestamps
+    greatest = NO_TIMESTAMP
+    expected = header.base_offset
+    try:
+        for record in read_records(buffer, header, limit=bytes_max):
+            if record.offset != expected:
+                raise InvalidRecord(f"record {record.offset} where {expected} was to come")
+            expected += 1
+            if keyed and record.key is None:
+                raise InvalidRecord(
+                    f"record {record.offset} has no key, and the topic is compacted"
+                )
+            timestamp = record.timestamp
+            if timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
+                raise InvalidTimestamp(
+                    f"timestamp {timestamp} of record {record.offset} is not from "
+                    f"{earliest} to {latest}"
+                )
+            greatest = max(greatest, timestamp)
+    except CorruptBatch as error:
+        raise InvalidRecord(f"the checksum holds, the records do not: {error}") from error
+    return greatest
