@@ -1,0 +1,67 @@
+"""Messages to bytes and back, at any version: the one door to the compiler.
+
+A function for a pair of message and version is compiled when it is first asked for, in under a
+millisecond, and kept with the class.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from odradek.model.errors import UnsupportedVersion
+from odradek.ports import Chunk
+from odradek.wire.compiler.decoder import compile_decoder
+from odradek.wire.compiler.encoder import compile_encoder
+from odradek.wire.schema import Buffer, Message
+
+M = TypeVar("M", bound=Message)
+
+
+def decode(message: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
+    """The message that begins at `position`, and where it ends.
+
+    Bytes and records come as views into the buffer. What lies behind the message is the caller's
+    affair. MalformedRequest says which field could not be read; UnsupportedVersion, that we do not
+    know this version.
+    """
+    if isinstance(buffer, memoryview):
+        buffer = bytes(buffer)
+    result: tuple[M, int] = decoder(message, version)(buffer, position)
+    return result
+
+
+def encode(message: Message, version: int) -> list[Chunk]:
+    """The message as pieces that lie behind one another; records are passed on, not copied.
+
+    UnsupportedVersion says that a field is set which this version has not, and which may not be
+    dropped. A value that a field cannot hold is our own mistake, and an AssertionError.
+    """
+    chunks: list[Chunk] = encoder(type(message), version)(message)
+    return chunks
+
+
+def encoded(message: Message, version: int) -> bytes:
+    """The message as one piece; for what is small, or on its way into a file."""
+    return b"".join(encode(message, version))  # type: ignore[arg-type]
+
+
+def decoder(message: type[M], version: int) -> Callable[[bytes | bytearray, int], tuple[M, int]]:
+    """The compiled function behind `decode`, for those who call it often."""
+    found = message.DECODERS.get(version)
+    if found is None:
+        found = message.DECODERS[version] = compile_decoder(message, _known(message, version))
+    return found
+
+
+def encoder(message: type[M], version: int) -> Callable[[M], list[Chunk]]:
+    """The compiled function behind `encode`, for those who call it often."""
+    found = message.ENCODERS.get(version)
+    if found is None:
+        found = message.ENCODERS[version] = compile_encoder(message, _known(message, version))
+    return found
+
+
+def _known(message: type[Message], version: int) -> int:
+    if version not in message.VERSIONS:
+        first, last = message.VERSIONS[0], message.VERSIONS[-1]
+        raise UnsupportedVersion(f"{message.__name__} v{version}: {first} to {last} are known")
+    return version
