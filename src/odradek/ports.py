@@ -171,7 +171,10 @@ Address = tuple[str, int]
 
 
 class Receiver(Protocol):
-    """Our end of a connection: the stream calls it, on the loop, and never after `closed`."""
+    """Our end of a connection: the stream calls it, on the loop, and never after `closed`.
+
+    It is called in turns of the loop, never from within a call that it made on the stream.
+    """
 
     def buffer(self) -> memoryview:
         """Where the next bytes are to be put. Asked anew before each read; never empty."""
@@ -182,11 +185,11 @@ class Receiver(Protocol):
         ...
 
     def drained(self) -> None:
-        """All that was given to `send` has left."""
+        """All that had to wait has left; not called where a `send` left at once."""
         ...
 
     def closed(self, error: OSError | None) -> None:
-        """The connection is over: by the peer (None), or by an error."""
+        """The connection is over: by the peer or by ourselves (None), or by an error. Once."""
         ...
 
 
@@ -204,7 +207,11 @@ class Stream(Protocol):
         ...
 
     def send(self, chunks: Sequence[Chunk]) -> None:
-        """Sends in order, now if it can; what the peer does not take yet waits in memory."""
+        """Sends in order, now if it can; what the peer does not take yet waits in memory.
+
+        The chunks may not be changed until they have left. On a connection that is over, or
+        being closed, it does nothing: `closed` tells.
+        """
         ...
 
     def unsent(self) -> int:
@@ -220,7 +227,10 @@ class Stream(Protocol):
         ...
 
     def close(self) -> None:
-        """Sends what waits, then closes. The receiver's `closed` is called when it is done."""
+        """Reads no more, sends what waits, then closes; `abort` ends a wait that is too long.
+
+        A peer that ends its own sending has the same effect.
+        """
         ...
 
     def abort(self) -> None:
@@ -245,7 +255,7 @@ class Network(Protocol):
     """Streams to and from others."""
 
     async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
-        """Takes connections; `accept` gives each its receiver."""
+        """Takes connections; `accept` gives each its receiver. An empty host is all of ours."""
         ...
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:

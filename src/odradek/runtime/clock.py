@@ -1,0 +1,26 @@
+"""The Clock door on the machine's clocks."""
+
+import asyncio
+import time
+
+from odradek.model.units import Millis, Timestamp
+
+
+class SystemClock:
+    """Whole milliseconds, rounded down."""
+
+    def monotonic(self) -> Millis:
+        """Since some moment before this process; goes on while the wall clock is set."""
+        return Millis(time.monotonic_ns() // 1_000_000)
+
+    def wall(self) -> Timestamp:
+        """Since 1970."""
+        return Timestamp(time.time_ns() // 1_000_000)
+
+    async def sleep_until(self, deadline: Millis) -> None:
+        """Never returns early; lets others run once even when the deadline has passed."""
+        while True:
+            left = deadline - self.monotonic()
+            await asyncio.sleep(max(left, 0) / 1_000)
+            if left <= 0:
+                return

@@ -1,0 +1,176 @@
+"""The Network door on the kernel's TCP: listening, connecting, and the streams that are open.
+
+Every stream stands in a table until its descriptor is closed: a socket that the garbage collector
+closes behind the loop's back makes every later connection of that number fail on uvloop. Streams
+that were quiet for a while are read once more, for uvloop may have lost their reader (`stream`).
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from odradek.ports import Address, Listener, Receiver, Stream
+from odradek.runtime.stream import SystemStream, plain_address
+
+ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
+BACKLOG: Final = 1_024
+SWEEP_SECONDS: Final = 5.0
+SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
+ACCEPT_AGAIN_SECONDS: Final = 1.0  # out of descriptors as a rule: others must close first
+
+
+class SystemNetwork:
+    """Streams of this process, all on one loop."""
+
+    def __init__(self) -> None:
+        self.streams: dict[int, SystemStream] = {}  # by descriptor
+        self._sweeping = False
+
+    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
+        """An empty host means every interface, by IPv6 and IPv4 where the machine has both."""
+        loop = asyncio.get_running_loop()
+        sock = _every_interface(address[1]) if not address[0] else None
+        if sock is None:
+            family, name = (await _resolve(address))[0]
+            sock = _bound(family, name)
+        sock.listen(BACKLOG)
+        return SystemListener(loop, sock, lambda sock, peer: self._open(sock, peer, accept))
+
+    async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
+        """Tries every address that the host's name stands for; the last error counts."""
+        failure: OSError | None = None
+        for family, name in await _resolve(address):
+            try:
+                sock = await _connected(family, name)
+            except OSError as error:
+                failure = error
+            else:
+                return self._open(sock, plain_address(name), attach)
+        assert failure is not None, "a name that resolves has an address"
+        raise failure
+
+    def _open(
+        self, sock: socket.socket, peer: Address, attach: Callable[[Stream], Receiver]
+    ) -> Stream:
+        loop = asyncio.get_running_loop()
+        try:
+            stream = SystemStream(loop, sock, peer=peer, forget=self._forget)
+        except BaseException:
+            sock.close()
+            raise
+        self.streams[stream.fd] = stream
+        if not self._sweeping:
+            self._sweeping = True
+            loop.call_later(SWEEP_SECONDS, self._sweep, [])
+        try:
+            stream.attach(attach(stream))
+        except BaseException:
+            stream.abort()
+            raise
+        return stream
+
+    def _forget(self, stream: SystemStream) -> None:
+        del self.streams[stream.fd]
+
+    def _sweep(self, waiting: list[SystemStream]) -> None:
+        """Reads from those that were quiet since the last time, a bounded number at once."""
+        waiting = waiting or list(self.streams.values())
+        for stream in waiting[:SWEPT_PER_TURN_MAX]:
+            if stream.quiet:
+                stream.read()
+            stream.quiet = True
+        rest = waiting[SWEPT_PER_TURN_MAX:]
+        self._sweeping = bool(self.streams)
+        if self._sweeping:
+            seconds = 0.0 if rest else SWEEP_SECONDS
+            asyncio.get_running_loop().call_later(seconds, self._sweep, rest)
+
+
+class SystemListener:
+    """A listening socket and its reader."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        opened: Callable[[socket.socket, Address], Stream],
+    ) -> None:
+        self._loop, self._sock, self._opened = loop, sock, opened
+        self._fd = sock.fileno()
+        self.address = plain_address(sock.getsockname())
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._sock.fileno() >= 0:
+            self._loop.remove_reader(self._fd)
+            self._loop.add_reader(self._fd, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTS_PER_TURN_MAX):
+            try:
+                sock, name = self._sock.accept()
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                continue
+            except OSError:
+                self._loop.remove_reader(self._fd)
+                self._loop.call_later(ACCEPT_AGAIN_SECONDS, self._watch)
+                return
+            sock.settimeout(0.0)
+            with suppress(OSError):  # gone before we looked at it
+                self._opened(sock, plain_address(name))
+
+    def close(self) -> None:
+        """A second call does nothing."""
+        if self._sock.fileno() >= 0:
+            self._loop.remove_reader(self._fd)
+            self._sock.close()
+
+
+async def _resolve(address: Address) -> list[tuple[socket.AddressFamily, Address]]:
+    """Every address of a name, IPv4 first; a literal one costs no thread."""
+    host, port = address
+    with suppress(ValueError):
+        version = ipaddress.ip_address(host).version
+        return [(socket.AF_INET if version == 4 else socket.AF_INET6, address)]
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    families = [(info[0], (str(info[4][0]), int(info[4][1]))) for info in found]
+    return sorted(families, key=lambda family_and_name: family_and_name[0] != socket.AF_INET)
+
+
+async def _connected(family: socket.AddressFamily, name: Address) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(0.0)
+        await asyncio.get_running_loop().sock_connect(sock, name)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _bound(family: socket.AddressFamily, name: Address) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(0.0)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(name[0] != "::"))
+        sock.bind(name)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _every_interface(port: int) -> socket.socket:
+    """One socket for both families; a machine without IPv6 gets one for IPv4."""
+    if socket.has_ipv6:
+        with suppress(OSError):
+            return _bound(socket.AF_INET6, ("::", port))
+    return _bound(socket.AF_INET, ("0.0.0.0", port))  # noqa: S104 - asked for by the empty host
