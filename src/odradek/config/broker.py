@@ -1,0 +1,163 @@
+"""A broker's settings: what its files say, and over it what was changed at run time.
+
+Three layers, each over the one before: static (files, environment, command line), dynamic for the
+whole cluster, dynamic for this broker. Immutable: a change makes a new one, together with the list
+of settings that differ, so that whoever owns one of them can act. Values are read by row and typed
+as the row says. Names that no row knows are kept, as Kafka keeps them, and warned about.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeVar
+
+from odradek.config.findings import Finding, Given, Severity, shown, wrong_value
+from odradek.config.kinds import NotAllowed
+from odradek.config.setting import BrokerSetting, Mode, TopicSetting
+from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS, on_listener
+from odradek.config.topic import TopicConfig
+
+T = TypeVar("T")
+
+NOTHING: Final[Mapping[str, Given]] = MappingProxyType({})
+FOR_ALL: Final = "set at run time for all brokers"
+FOR_THIS: Final = "set at run time for this broker"
+
+
+class Layers(NamedTuple):
+    """What was written, the strongest first."""
+
+    broker: Mapping[str, Given] = NOTHING
+    cluster: Mapping[str, Given] = NOTHING
+    static: Mapping[str, Given] = NOTHING
+
+    def find(self, name: str) -> Given | None:
+        """What counts for this name."""
+        for layer in self:
+            if (given := layer.get(name)) is not None:
+                return given
+        return None
+
+
+class BrokerConfig:
+    """What holds for one broker; `config[rows.log.LOG_SEGMENT_BYTES]` is typed as the row says."""
+
+    __slots__ = ("_on_listeners", "_values", "layers", "topic_defaults")
+
+    def __init__(
+        self,
+        layers: Layers,
+        values: Mapping[BrokerSetting[Any], Any],
+        on_listeners: Mapping[tuple[str, BrokerSetting[Any]], Any],
+    ) -> None:
+        self.layers = layers
+        self._values = values
+        self._on_listeners = on_listeners
+        self.topic_defaults = TopicConfig(
+            {row: self._inherited(row) for row in TOPIC_SETTINGS.values()}, MappingProxyType({})
+        )
+
+    def __getitem__(self, setting: BrokerSetting[T]) -> T:
+        """The value that holds."""
+        value: T = self._values[setting]
+        return value
+
+    def on_listener(self, name: str, setting: BrokerSetting[T]) -> T | None:
+        """What one listener has set for itself."""
+        return self._on_listeners.get((name, setting))
+
+    def is_set(self, setting: BrokerSetting[Any]) -> bool:
+        """Whether anybody has said something about it."""
+        return self.layers.find(setting.name) is not None
+
+    def _inherited(self, row: TopicSetting[T]) -> T:
+        """What holds for topics that say nothing: by layer first, then by precedence."""
+        for layer in self.layers:
+            for setting in row.inherits:
+                if setting.name in layer:
+                    value: T = self[setting]
+                    return value
+        for setting in row.inherits:
+            if setting.default_text is not None:
+                default: T = setting.default
+                return default
+        return row.default
+
+
+def read(layers: Layers) -> tuple[BrokerConfig, tuple[Finding, ...]]:
+    """The settings that these layers make; where a value is none, a finding and the default."""
+    findings: list[Finding] = []
+    values: dict[BrokerSetting[Any], Any] = {}
+    for setting in BROKER_SETTINGS.values():
+        values[setting] = setting.default
+        if (given := layers.find(setting.name)) is not None:
+            try:
+                values[setting] = setting.kind.parse(given.text)
+            except NotAllowed as error:
+                findings.append(wrong_value(setting, given, str(error)))
+    on_listeners: dict[tuple[str, BrokerSetting[Any]], Any] = {}
+    for name, given, owner in _listeners_own(layers):
+        try:
+            on_listeners[owner] = owner[1].kind.parse(given.text)
+        except NotAllowed as error:
+            sentence = f"{shown(name, given)}: {error}"
+            findings.append(Finding(Severity.ERROR, (name,), sentence))
+    findings += _unknown(layers.static)
+    return BrokerConfig(layers, values, on_listeners), tuple(findings)
+
+
+def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, BrokerSetting[Any]]]]:
+    """Settings of single listeners, the weakest layer first."""
+    for layer in reversed(layers):
+        for name, given in layer.items():
+            if (owner := on_listener(name)) is not None:
+                yield name, given, owner
+
+
+def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
+    for name, given in static.items():
+        if name not in BROKER_SETTINGS and on_listener(name) is None:
+            named = shown(name, given, sensitive=True)
+            sentence = f"{named}: there is no such setting; it has no effect"
+            yield Finding(Severity.WARNING, (name,), sentence)
+
+
+def dynamic_layer(
+    texts: Mapping[str, str], *, per_broker: bool
+) -> tuple[Mapping[str, Given], tuple[Finding, ...]]:
+    """What may be changed at run time of these, and why the rest may not."""
+    kept: dict[str, Given] = {}
+    findings: list[Finding] = []
+    for name, text in texts.items():
+        given = Given(text.strip(), FOR_THIS if per_broker else FOR_ALL)
+        fault = _dynamic_fault(name, given, per_broker=per_broker)
+        if fault is None:
+            kept[name] = given
+        else:
+            findings.append(fault)
+    return MappingProxyType(kept), tuple(findings)
+
+
+def _dynamic_fault(name: str, given: Given, *, per_broker: bool) -> Finding | None:
+    owner = on_listener(name)
+    setting = owner[1] if owner else BROKER_SETTINGS.get(name)
+    if setting is None:  # a stranger's: kept, as Kafka does, and without effect
+        return None
+    if setting.mode is Mode.READ_ONLY:
+        return wrong_value(setting, given, "it can only be changed by a restart of the broker")
+    if setting.mode is Mode.PER_BROKER and not per_broker:
+        return wrong_value(setting, given, "it can only be set for one broker at a time")
+    try:
+        setting.kind.parse(given.text)
+    except NotAllowed as error:
+        return wrong_value(setting, given, str(error))
+    return None
+
+
+def changed(old: BrokerConfig, new: BrokerConfig) -> tuple[BrokerSetting[Any], ...]:
+    """The broker's settings whose values differ, in the order of the table."""
+    return tuple(row for row in BROKER_SETTINGS.values() if old[row] != new[row])
+
+
+def changed_for_topics(old: TopicConfig, new: TopicConfig) -> tuple[TopicSetting[Any], ...]:
+    """The topic's settings whose values differ, in the order of the table."""
+    return tuple(row for row in TOPIC_SETTINGS.values() if old[row] != new[row])

@@ -1,0 +1,190 @@
+"""Settings that must fit together, each with its reason: checked at start and at each change.
+
+What Kafka refuses is refused here, and what could never work. What Kafka accepts although it will
+hardly be meant is a warning: a file that starts Kafka starts Odradek, too.
+"""
+
+import operator
+from collections.abc import Iterable
+from typing import Final
+
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import broker_id, log_dirs, zookeeper_is_embedded
+from odradek.config.findings import Finding, Severity
+from odradek.config.listener_checks import LISTENER_RULES
+from odradek.config.rows import (
+    broker,
+    cleaner,
+    groups,
+    log,
+    messages,
+    network,
+    replication,
+    topic,
+    transactions,
+    zookeeper,
+)
+from odradek.config.rule import Limit, Rule, broken
+from odradek.model.ids import NO_BROKER
+from odradek.model.units import MIB
+
+LIMITS: Final = (
+    Limit(
+        replication.REPLICA_FETCH_WAIT_MAX_MS,
+        operator.le,
+        replication.REPLICA_SOCKET_TIMEOUT_MS,
+        Severity.ERROR,
+        "a follower would give up before its leader answers",
+    ),
+    Limit(
+        replication.REPLICA_FETCH_WAIT_MAX_MS,
+        operator.le,
+        replication.REPLICA_LAG_TIME_MAX_MS,
+        Severity.ERROR,
+        "followers would leave the in-sync set while nothing is written",
+    ),
+    Limit(
+        network.SOCKET_REQUEST_MAX_BYTES,
+        operator.le,
+        network.QUEUED_MAX_REQUEST_BYTES,
+        Severity.ERROR,
+        "the largest request would wait for room for ever",
+    ),
+    Limit(
+        network.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS,
+        operator.lt,
+        network.CONNECTIONS_MAX_IDLE_MS,
+        Severity.ERROR,
+        "a refused client would be cut off before it is told why",
+    ),
+    Limit(
+        groups.GROUP_MIN_SESSION_TIMEOUT_MS,
+        operator.le,
+        groups.GROUP_MAX_SESSION_TIMEOUT_MS,
+        Severity.ERROR,
+        "no member could ask for a time between them",
+    ),
+    Limit(
+        cleaner.LOG_CLEANER_MIN_COMPACTION_LAG_MS,
+        operator.le,
+        cleaner.LOG_CLEANER_MAX_COMPACTION_LAG_MS,
+        Severity.ERROR,
+        "a record would have to be compacted before it may be",
+    ),
+    Limit(
+        messages.MESSAGE_MAX_BYTES,
+        operator.lt,
+        network.SOCKET_REQUEST_MAX_BYTES,
+        Severity.WARNING,
+        "the largest batch does not fit in a request",
+    ),
+    Limit(
+        messages.MESSAGE_MAX_BYTES,
+        operator.le,
+        log.LOG_SEGMENT_BYTES,
+        Severity.WARNING,
+        "the largest batch does not fit in a segment",
+    ),
+    Limit(
+        messages.MIN_INSYNC_REPLICAS,
+        operator.le,
+        broker.DEFAULT_REPLICATION_FACTOR,
+        Severity.WARNING,
+        "acks=all fails for topics that do not ask for more replicas",
+    ),
+    Limit(
+        transactions.TRANSACTION_STATE_LOG_MIN_ISR,
+        operator.le,
+        transactions.TRANSACTION_STATE_LOG_REPLICATION_FACTOR,
+        Severity.WARNING,
+        "no transaction can begin",
+    ),
+    Limit(
+        network.SOCKET_CONNECTION_SETUP_TIMEOUT_MS,
+        operator.le,
+        network.SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS,
+        Severity.WARNING,
+        "the waiting time is to grow from the one to the other",
+    ),
+)
+
+
+def _number(config: BrokerConfig) -> str | None:
+    named, node = config[broker.BROKER_ID], config[broker.NODE_ID]
+    if NO_BROKER not in {named, node} and named != node:
+        return "they are two names for one number, and differ"
+    drawn = config[broker.BROKER_ID_GENERATION_ENABLE]
+    if broker_id(config) == NO_BROKER and not drawn:
+        return "the broker has no number, and may not draw one"
+    most = config[broker.RESERVED_BROKER_MAX_ID]
+    if drawn and broker_id(config) > most:
+        return (
+            f"numbers above {most} are drawn; raise reserved.broker.max.id, "
+            "or set broker.id.generation.enable=false"
+        )
+    return None
+
+
+def _directories(config: BrokerConfig) -> str | None:
+    named = log_dirs(config)
+    found = [path.rstrip("/") or "/" for path in named if path]
+    if not named or len(found) != len(named):
+        return "one of them must name directories, and nothing else"
+    if len(set(found)) != len(found):
+        return "a directory stands there twice"
+    return None
+
+
+def _cleaner_memory(config: BrokerConfig) -> str | None:
+    threads = max(config[cleaner.LOG_CLEANER_THREADS], 1)
+    if config[cleaner.LOG_CLEANER_DEDUPE_BUFFER_SIZE] // threads > MIB:
+        return None
+    return "there must be more than a megabyte for each thread"
+
+
+def _coordination(config: BrokerConfig) -> str | None:
+    if config[zookeeper.ZOOKEEPER_CONNECT] is None and not zookeeper_is_embedded(config):
+        return "the broker needs the one or the other"
+    return None
+
+
+def _addresses(config: BrokerConfig) -> str | None:
+    everyone, some = network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES
+    return "nobody could connect" if config[everyone] == 0 and not config[some] else None
+
+
+def _roll_jitter(config: BrokerConfig) -> str | None:
+    rolls = config.topic_defaults[topic.SEGMENT_MS]
+    if config.topic_defaults[topic.SEGMENT_JITTER_MS] <= rolls:
+        return None
+    return f"segments are closed after {rolls} ms; more than that cannot be taken off their age"
+
+
+RULES: Final = (
+    Rule((broker.BROKER_ID, broker.NODE_ID), Severity.ERROR, _number),
+    Rule((log.LOG_DIRS, log.LOG_DIR), Severity.ERROR, _directories),
+    Rule(
+        (cleaner.LOG_CLEANER_DEDUPE_BUFFER_SIZE, cleaner.LOG_CLEANER_THREADS),
+        Severity.ERROR,
+        _cleaner_memory,
+    ),
+    Rule(
+        (zookeeper.ZOOKEEPER_CONNECT, zookeeper.ZOOKEEPER_EMBEDDED), Severity.ERROR, _coordination
+    ),
+    Rule(
+        (network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES),
+        Severity.ERROR,
+        _addresses,
+    ),
+    Rule(log.ROLL_JITTER, Severity.WARNING, _roll_jitter),
+)
+
+_CHECKS: Final = (*LIMITS, *RULES, *LISTENER_RULES)
+
+
+def contradictions(config: BrokerConfig, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What is wrong between settings that are right by themselves, according to `findings`."""
+    wrong = frozenset(
+        name for finding in findings if finding.severity is Severity.ERROR for name in finding.names
+    )
+    return broken(_CHECKS, config, wrong)

@@ -1,0 +1,59 @@
+"""What is wrong with settings, or only doubtful; all of it at once, and where it was written."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from odradek.config.setting import Setting
+from odradek.model.errors import InvalidSetting
+
+SHOWN_MAX: Final = 80  # characters of a wrong value in a sentence: enough to recognise it
+
+
+class Given(NamedTuple):
+    """A value as somebody wrote it, and where: `server.properties, line 7`."""
+
+    text: str
+    where: str
+
+
+class Severity(Enum):
+    """Whether the broker can start with it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence about one or more settings."""
+
+    severity: Severity
+    names: tuple[str, ...]
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def shown(name: str, given: Given, *, sensitive: bool = False) -> str:
+    """`name=value (where)`, with long values cut short and secret ones left out."""
+    text = "[hidden]" if sensitive else given.text
+    if len(text) > SHOWN_MAX:
+        text = f"{text[:SHOWN_MAX]}... ({len(text)} characters)"
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return f"{name}={printable} ({given.where})"
+
+
+def wrong_value(setting: Setting[Any], given: Given, clause: str) -> Finding:
+    """An error: this value is none for this setting."""
+    named = shown(setting.name, given, sensitive=setting.sensitive)
+    return Finding(Severity.ERROR, (setting.name,), f"{named}: {clause}")
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raises for all the errors among the findings together; one line for each."""
+    errors = [finding.sentence for finding in findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise InvalidSetting("\n".join(errors))

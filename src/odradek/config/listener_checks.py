@@ -1,0 +1,85 @@
+"""Listeners must fit together: names, ports, security, and who is told about them."""
+
+import ipaddress
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import advertised, advertises_automatically, inter_broker_listener_name
+from odradek.config.findings import Severity
+from odradek.config.listeners import Listener
+from odradek.config.rows import network
+from odradek.config.rule import Rule
+
+
+def _names_and_ports(config: BrokerConfig) -> str | None:
+    listeners = config[network.LISTENERS]
+    return _name_twice(listeners) or _port_twice(listeners)
+
+
+def _name_twice(listeners: Sequence[Listener]) -> str | None:
+    names = [listener.name for listener in listeners]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return f"two listeners are named {', '.join(twice)}" if twice else None
+
+
+def _port_twice(listeners: Sequence[Listener]) -> str | None:
+    by_port: dict[int, list[str]] = defaultdict(list)
+    for listener in listeners:
+        if listener.port:  # of port 0 everyone gets another
+            by_port[listener.port].append(listener.host)
+    for port, hosts in by_port.items():
+        versions = [_ip_version(host) for host in hosts]
+        if len(hosts) > 1 and sorted(versions) != [4, 6]:
+            return f"two listeners share port {port}; only an IPv4 and an IPv6 address may"
+    return None
+
+
+def _ip_version(host: str) -> int:
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).version
+    except ValueError:
+        return 0
+
+
+def _security(config: BrokerConfig) -> str | None:
+    known = config[network.LISTENER_SECURITY_PROTOCOL_MAP]
+    missing = [one.name for one in config[network.LISTENERS] if one.name not in known]
+    return f"the map does not say how {', '.join(missing)} is secured" if missing else None
+
+
+def _advertised(config: BrokerConfig) -> str | None:
+    found = advertised(config)
+    names = {listener.name for listener in config[network.LISTENERS]}
+    if twice := _name_twice(found):
+        return twice
+    if strangers := [listener.name for listener in found if listener.name not in names]:
+        return f"there is no listener {', '.join(strangers)}; there are {', '.join(sorted(names))}"
+    everywhere = any(listener.host == "0.0.0.0" for listener in found)  # noqa: S104 - refused here
+    if everywhere and not advertises_automatically(config):
+        return "nobody can connect to 0.0.0.0; name an address, or leave the host empty"
+    return None
+
+
+def _between_brokers(config: BrokerConfig) -> str | None:
+    if config.is_set(network.INTER_BROKER_LISTENER_NAME) and config.is_set(
+        network.SECURITY_INTER_BROKER_PROTOCOL
+    ):
+        return "only one of them may be set"
+    names = [listener.name for listener in advertised(config)]
+    if (name := inter_broker_listener_name(config)) not in names:
+        return f"brokers must find each other, but {name} is not advertised: {', '.join(names)} are"
+    return None
+
+
+LISTENER_RULES: Final = (
+    Rule((network.LISTENERS,), Severity.ERROR, _names_and_ports),
+    Rule((network.LISTENERS, network.LISTENER_SECURITY_PROTOCOL_MAP), Severity.ERROR, _security),
+    Rule((network.ADVERTISED_LISTENERS, network.LISTENERS), Severity.ERROR, _advertised),
+    Rule(
+        (network.INTER_BROKER_LISTENER_NAME, network.SECURITY_INTER_BROKER_PROTOCOL),
+        Severity.ERROR,
+        _between_brokers,
+    ),
+)

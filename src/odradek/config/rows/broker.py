@@ -1,0 +1,116 @@
+"""Who this broker is, and what it does on its own."""
+
+from typing import Final
+
+from odradek.config.kinds import ConfigType as Type
+from odradek.config.kinds import duration, flag, number, optional, string
+from odradek.config.setting import BrokerSetting, Importance, Mode
+from odradek.model.units import SECOND, Millis
+
+BROKER_ID: Final = BrokerSetting(
+    "broker.id",
+    number(low=-1),
+    default=-1,
+    importance=Importance.HIGH,
+    doc="This broker's number in the cluster, for life. -1 has one drawn at the first start.",
+)
+NODE_ID: Final = BrokerSetting(
+    "node.id",
+    number(low=-1),
+    default=-1,
+    importance=Importance.HIGH,
+    doc="Another name for `broker.id`. Set one of them, or both alike.",
+)
+BROKER_ID_GENERATION_ENABLE: Final = BrokerSetting(
+    "broker.id.generation.enable",
+    flag(),
+    default=True,
+    doc="Whether a broker without a number draws one, above `reserved.broker.max.id`.",
+)
+RESERVED_BROKER_MAX_ID: Final = BrokerSetting(
+    "reserved.broker.max.id",
+    number(low=0),
+    default=1000,
+    doc="The largest number that may be given by hand while numbers are drawn, too.",
+)
+BROKER_RACK: Final = BrokerSetting(
+    "broker.rack",
+    optional(string()),
+    default=None,
+    doc="Where the broker stands. Replicas of a partition are spread over the racks.",
+)
+AUTO_CREATE_TOPICS_ENABLE: Final = BrokerSetting(
+    "auto.create.topics.enable",
+    flag(),
+    default=True,
+    importance=Importance.HIGH,
+    doc="Whether a topic comes into being when a client first asks for it.",
+)
+DELETE_TOPIC_ENABLE: Final = BrokerSetting(
+    "delete.topic.enable",
+    flag(),
+    default=True,
+    importance=Importance.HIGH,
+    doc="Whether topics can be deleted. Where not, the request is refused.",
+)
+NUM_PARTITIONS: Final = BrokerSetting(
+    "num.partitions",
+    number(low=1),
+    default=1,
+    doc="Partitions of a topic that is created without saying how many.",
+)
+DEFAULT_REPLICATION_FACTOR: Final = BrokerSetting(
+    "default.replication.factor",
+    number(low=1, high=32767),
+    default=1,
+    doc="Replicas of a topic that is created without saying how many.",
+)
+REQUEST_TIMEOUT_MS: Final = BrokerSetting(
+    "request.timeout.ms",
+    duration(low=1, type=Type.INT),
+    default=Millis(30 * SECOND),
+    importance=Importance.HIGH,
+    doc="How long this broker, as a client of another, waits for an answer.",
+)
+CONTROLLED_SHUTDOWN_ENABLE: Final = BrokerSetting(
+    "controlled.shutdown.enable",
+    flag(),
+    default=True,
+    doc="Whether a broker hands its leaderships over before it stops.",
+)
+CONTROLLED_SHUTDOWN_MAX_RETRIES: Final = BrokerSetting(
+    "controlled.shutdown.max.retries",
+    number(low=0),
+    default=3,
+    doc="How often it asks again if the controller could not move everything.",
+)
+CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS: Final = BrokerSetting(
+    "controlled.shutdown.retry.backoff.ms",
+    duration(low=0),
+    default=Millis(5 * SECOND),
+    doc="How long it waits before it asks again.",
+)
+ADMIN_LISTENER: Final = BrokerSetting(
+    "admin.listener",
+    string(r"(\[?[0-9a-zA-Z\-%._:]*\]?:[0-9]{1,5})?", "host:port, or nothing"),
+    default="127.0.0.1:9644",
+    ours=True,
+    doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP and without "
+    "access control. Left empty it is not served; port 0 has a free one chosen.",
+)
+BACKGROUND_THREADS: Final = BrokerSetting(
+    "background.threads",
+    number(low=1),
+    default=10,
+    importance=Importance.HIGH,
+    mode=Mode.CLUSTER_WIDE,
+    inert="each log directory has one thread of its own, and the loop does the rest",
+    doc="Threads for work in the background.",
+)
+INTER_BROKER_PROTOCOL_VERSION: Final = BrokerSetting(
+    "inter.broker.protocol.version",
+    string(r"[0-9]+\.[0-9]+(\.[0-9x]+)?(-IV[0-9]+)?", "a version of Kafka, such as 3.9-IV0"),
+    default="3.9-IV0",
+    inert="brokers talk to each other as Kafka 3.9 does",
+    doc="The version of Kafka whose requests brokers send each other.",
+)

@@ -1,0 +1,89 @@
+"""Where static settings come from: a file, the environment, the command line. The last one counts.
+
+The environment's names are those of Kafka's official image: `KAFKA_` and the name in capitals, `_`
+for a dot, `__` for an underscore, `___` for a dash.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from odradek.config.broker import BrokerConfig, Layers, read
+from odradek.config.checks import contradictions
+from odradek.config.findings import Finding, Given, Severity, refuse
+from odradek.config.properties import Entry
+from odradek.model.errors import InvalidSetting
+
+ENVIRONMENT_PREFIX: Final = "KAFKA_"
+NOT_SETTINGS: Final = frozenset(
+    "KAFKA_" + name
+    for name in (
+        "CONF_DIR",
+        "GC_LOG_OPTS",
+        "HEAP_OPTS",
+        "HOME",
+        "JMX_HOSTNAME",
+        "JMX_OPTS",
+        "JMX_PORT",
+        "JVM_PERFORMANCE_OPTS",
+        "LOG4J_LOGGERS",
+        "LOG4J_OPTS",
+        "LOG4J_ROOT_LOGLEVEL",
+        "OPTS",
+        "TOOLS_LOG4J_LOGLEVEL",
+        "VERSION",
+    )
+)
+"""Variables of Kafka's image and scripts that speak to the shell and the JVM."""
+
+
+def from_file(entries: Iterable[Entry], file: str) -> tuple[dict[str, Given], list[Finding]]:
+    """A file's settings. A name that stands there twice is a warning: the later line counts."""
+    given: dict[str, Given] = {}
+    findings = []
+    for entry in entries:
+        where = f"{file}, line {entry.line}"
+        if (earlier := given.get(entry.name)) is not None:
+            sentence = f"{entry.name} is set twice: {where} counts, {earlier.where} does not"
+            findings.append(Finding(Severity.WARNING, (entry.name,), sentence))
+        given[entry.name] = Given(entry.value.strip(), where)
+    return given, findings
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
+    """The settings among a process's variables."""
+    return {
+        setting_of_variable(variable): Given(value.strip(), f"environment variable {variable}")
+        for variable, value in sorted(environment.items())
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in NOT_SETTINGS
+    }
+
+
+def setting_of_variable(variable: str) -> str:
+    """`KAFKA_LOG_DIRS` is `log.dirs`."""
+    name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+    return name.replace("_", ".").replace("...", "-").replace("..", "_")
+
+
+def from_overrides(overrides: Iterable[str]) -> dict[str, Given]:
+    """What the command line says: `name=value`, of two with one name the later."""
+    given = {}
+    for override in overrides:
+        name, equals, value = override.partition("=")
+        if not equals or not name.strip():
+            raise InvalidSetting(f"--override {override[:80]}: must be name=value")
+        given[name.strip()] = Given(value.strip(), "--override")
+    return given
+
+
+def examine(static: Mapping[str, Given]) -> tuple[BrokerConfig, tuple[Finding, ...]]:
+    """The broker's settings, and all that is wrong or doubtful with them."""
+    config, findings = read(Layers(static=MappingProxyType(dict(static))))
+    return config, (*findings, *contradictions(config, findings))
+
+
+def load(static: Mapping[str, Given]) -> tuple[BrokerConfig, tuple[Finding, ...]]:
+    """The settings a broker starts with, and warnings; raises for all errors together."""
+    config, findings = examine(static)
+    refuse(findings)
+    return config, findings

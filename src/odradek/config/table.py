@@ -1,0 +1,74 @@
+"""All rows together: found by name, listed by subject in the order of the documentation."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any, Final, TypeVar
+
+from odradek.config.rows import (
+    broker,
+    cleaner,
+    controller,
+    groups,
+    log,
+    messages,
+    network,
+    replication,
+    topic,
+    transactions,
+    zookeeper,
+)
+from odradek.config.setting import BrokerSetting, Setting, TopicSetting
+
+S = TypeVar("S", bound=Setting[Any])
+
+SUBJECTS: Final[tuple[tuple[str, ModuleType], ...]] = (
+    ("The broker", broker),
+    ("Listeners and connections", network),
+    ("Coordination", zookeeper),
+    ("Controller", controller),
+    ("Replication", replication),
+    ("Logs", log),
+    ("Compaction", cleaner),
+    ("Messages", messages),
+    ("Consumer groups", groups),
+    ("Transactions", transactions),
+)
+"""The broker's rows by subject, with the titles of the documentation."""
+
+
+def rows_of(module: ModuleType, sort: type[S]) -> tuple[S, ...]:
+    """The rows of one module, as they stand there."""
+    return tuple(row for row in vars(module).values() if isinstance(row, sort))
+
+
+def _by_name(rows: Iterable[S]) -> Mapping[str, S]:
+    found: dict[str, S] = {}
+    for row in rows:
+        assert row.name not in found, f"{row.name} has two rows"
+        found[row.name] = row
+    return MappingProxyType(found)
+
+
+BROKER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
+    row for _, module in SUBJECTS for row in rows_of(module, BrokerSetting)
+)
+TOPIC_SETTINGS: Final[Mapping[str, TopicSetting[Any]]] = _by_name(rows_of(topic, TopicSetting))
+LISTENER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
+    (network.MAX_CONNECTIONS, network.MAX_CONNECTION_CREATION_RATE)
+)
+"""What one listener may set for itself, as `listener.name.<its name in lower case>.<setting>`."""
+LISTENER_PREFIX: Final = "listener.name."
+
+
+def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
+    """Whose setting `listener.name.internal.max.connections` is: INTERNAL's, and which row."""
+    listener, _, base = name.removeprefix(LISTENER_PREFIX).partition(".")
+    setting = LISTENER_SETTINGS.get(base)
+    if not name.startswith(LISTENER_PREFIX) or setting is None:
+        return None
+    return listener.upper(), setting
+
+
+def synonyms(setting: BrokerSetting[Any]) -> tuple[BrokerSetting[Any], ...]:
+    """The settings that say the same in other units, this one among them, by precedence."""
+    return log.SYNONYMS.get(setting, (setting,))
