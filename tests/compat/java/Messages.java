@@ -72,6 +72,6 @@ final class Messages {
     private static JsonNode asJson(ApiMessage message, short version) throws Exception {
         Class<?> converter = Class.forName(message.getClass().getName() + "JsonConverter");
         Method write = converter.getMethod("write", message.getClass(), short.class, boolean.class);
-        return (JsonNode) write.invoke(null, message, version, true);
+        return (JsonNode) write.invoke(null, message, version, false);
     }
 }
