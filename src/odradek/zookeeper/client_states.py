@@ -1,0 +1,116 @@
+"""The states of a client's session, each a type, and the table of which may follow which.
+
+Only `Live` may act. Everything else means for the owner: stop acting now. The session itself goes
+on until the server says that it has expired, or its owner closes it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from odradek.model.units import Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Between two tries: no connection, and none asked for until a moment."""
+
+    until: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Dialling:
+    """A connection was asked for."""
+
+    give_up: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """Connected; the server was asked for the session."""
+
+    give_up: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The server has confirmed the session on this connection."""
+
+    since: Millis
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The owner closes the session; the server's answer is awaited until a moment."""
+
+    give_up: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The server has ended the session. The owner may begin another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The server did not accept the credentials. The owner may begin again with others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Over, for good."""
+
+
+State = Idle | Waiting | Dialling | Greeting | Live | Leaving | Expired | Refused | Closed
+
+PREDECESSORS: Final[Mapping[type[State], frozenset[type[State]]]] = {
+    Idle: frozenset(),
+    Waiting: frozenset({Dialling, Greeting, Live}),
+    Dialling: frozenset({Idle, Waiting, Expired, Refused}),
+    Greeting: frozenset({Dialling}),
+    Live: frozenset({Greeting}),
+    Leaving: frozenset({Live}),
+    Expired: frozenset({Greeting}),
+    Refused: frozenset({Live}),
+    Closed: frozenset({Idle, Waiting, Dialling, Greeting, Leaving, Expired, Refused}),
+}
+
+
+class Status(Enum):
+    """What the owner needs to know of a state."""
+
+    CONNECTED = "connected"
+    READ_ONLY = "connected, for reads only"
+    DISCONNECTED = "not connected: the session may live or not; nothing may be assumed"
+    EXPIRED = "expired: the ephemeral nodes and the watches are gone"
+    AUTH_FAILED = "the credentials were refused"
+    CLOSED = "closed by its owner"
+
+
+class StatusChanged(NamedTuple):
+    """A turn in the life of the session, in its place among results and events."""
+
+    status: Status
+    reason: str
+
+
+def status_of(state: State) -> Status:
+    """The owner's view of a state."""
+    match state:
+        case Live(read_only=read_only):
+            return Status.READ_ONLY if read_only else Status.CONNECTED
+        case Expired():
+            return Status.EXPIRED
+        case Refused():
+            return Status.AUTH_FAILED
+        case Closed():
+            return Status.CLOSED
+        case Idle() | Waiting() | Dialling() | Greeting() | Leaving():
+            return Status.DISCONNECTED
