@@ -213,8 +213,10 @@ class _Decoder(Source):
         self.emit(depth, f"{end} = p + {length}{' - 1' if surplus else ''}")
         # one comparison for three mistakes: null where it may not be, negative, beyond the end
         self.emit(depth, f"if not p <= {end} <= e: raise Refused(f'a length of {{{end} - p}}')")
-        if kind in {STRING, SHORT_STRING}:
+        if kind is STRING:
             self.emit(depth, f"{target} = b[p:{end}].decode()")
+        elif kind is SHORT_STRING:  # a client id is a label: no reason to refuse a request
+            self.emit(depth, f"{target} = b[p:{end}].decode('utf-8', 'replace')")
         else:
             self.emit(depth, f"{target} = v[p:{end}]")
         self.emit(depth, f"p = {end}")

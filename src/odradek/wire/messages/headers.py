@@ -18,7 +18,7 @@ class RequestHeader(Message):
         Field("request_api_key", INT16),
         Field("request_api_version", INT16),
         Field("correlation_id", INT32),
-        Field("client_id", SHORT_STRING, since=1, null=(1, 32767)),
+        Field("client_id", SHORT_STRING, since=1, null=(1, 32767), ignorable=True),
     )
 
     def __init__(

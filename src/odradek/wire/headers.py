@@ -1,0 +1,98 @@
+"""What stands before every request and every response, and whole frames with it.
+
+A frame, without its length, is a header and a body. The header's version follows from the API and
+the body's version, with two exceptions: ControlledShutdown v0 carries no client id, and the answer
+to ApiVersions has the oldest header at every version, because the client that asks does not know
+yet what the broker speaks (KIP-511).
+
+Bytes behind a body are passed over: librdkafka leaves some. A client id that is not UTF-8 is no
+reason to refuse a request: it is a label, and what cannot be read in it is replaced.
+"""
+
+import struct
+from typing import TypeVar
+
+from odradek.model.errors import MalformedRequest, UnsupportedVersion
+from odradek.ports import Chunk
+from odradek.wire.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api
+from odradek.wire.codec import decode, decoder, encode, encoded
+from odradek.wire.framing import framed
+from odradek.wire.messages.headers import RequestHeader, ResponseHeader
+from odradek.wire.schema import Request, Response
+
+R = TypeVar("R", bound=Response)
+
+_START = struct.Struct(">hhi").unpack_from  # the same in all versions of a request header
+
+
+class UnsupportedRequest(UnsupportedVersion):
+    """A key or a version that is not in our tables.
+
+    Kafka closes the connection, except for ApiVersions: that is answered at version 0 with the
+    error, for which the correlation id is here.
+    """
+
+    def __init__(self, key: int, version: int, correlation_id: int) -> None:
+        api = APIS.get(key)
+        known = (
+            f"{api.name} has versions 0 to {api.versions[-1]}" if api else "there is no such API"
+        )
+        super().__init__(f"key {key}, version {version}: {known}")
+        self.key = key
+        self.version = version
+        self.correlation_id = correlation_id
+
+
+def request_header_version(api: Api, version: int) -> int:
+    """Which version of the request header goes with this version of the API."""
+    if api.key == CONTROLLED_SHUTDOWN and version == 0:
+        return 0
+    return 2 if api.flexible(version) else 1
+
+
+def response_header_version(api: Api, version: int) -> int:
+    """Which version of the response header goes with this version of the API."""
+    return 1 if api.flexible(version) and api.key != API_VERSIONS else 0
+
+
+def read_request_header(frame: bytes | bytearray) -> tuple[RequestHeader, int]:
+    """The header, and where the body begins. UnsupportedRequest where we know no such body."""
+    if len(frame) < 8:
+        raise MalformedRequest(f"a request of {len(frame)} bytes; its header alone has 8")
+    key, version, correlation_id = _START(frame)
+    api = APIS.get(key)
+    if api is None or version not in api.versions:
+        raise UnsupportedRequest(key, version, correlation_id)
+    return decoder(RequestHeader, request_header_version(api, version))(frame, 0)
+
+
+def read_request(frame: bytes | bytearray) -> tuple[RequestHeader, Request]:
+    """A whole request."""
+    header, position = read_request_header(frame)
+    message = APIS[header.request_api_key].request
+    return header, decode(message, header.request_api_version, frame, position)[0]
+
+
+def request_frame(
+    request: Request, version: int, correlation_id: int, client_id: str | None
+) -> list[Chunk]:
+    """A whole request as it goes over the wire, its length included."""
+    header = RequestHeader(request.KEY, version, correlation_id, client_id)
+    header_version = request_header_version(APIS[request.KEY], version)
+    return framed(encoded(header, header_version), encode(request, version))
+
+
+def read_response(
+    response: type[R], version: int, frame: bytes | bytearray
+) -> tuple[ResponseHeader, R]:
+    """A whole response to a request of this version."""
+    header_version = response_header_version(APIS[response.KEY], version)
+    header, position = decode(ResponseHeader, header_version, frame)
+    return header, decode(response, version, frame, position)[0]
+
+
+def response_frame(response: Response, version: int, correlation_id: int) -> list[Chunk]:
+    """A whole response as it goes over the wire, its length included."""
+    header_version = response_header_version(APIS[response.KEY], version)
+    header = encoded(ResponseHeader(correlation_id), header_version)
+    return framed(header, encode(response, version))
