@@ -43,7 +43,11 @@ class Random(Protocol):
 
 
 class File(Protocol):
-    """An open file. All positions are absolute; there is no cursor."""
+    """An open file. All positions are absolute; there is no cursor.
+
+    A file that nobody refers to any more closes itself, silently: storage forgets a file while a
+    `FileRange` of it may still be on its way out, and only the last holder can know.
+    """
 
     def read(self, length: int, position: int) -> bytes:
         """Up to `length` bytes; fewer only at the end of the file."""
