@@ -29,6 +29,7 @@ Buffer = bytes | bytearray | memoryview
 MAGIC: Final = 2
 LENGTH_END: Final = 12  # the length counts the bytes behind itself
 MAGIC_AT: Final = 16
+CRC_AT: Final = 17
 CHECKED_FROM: Final = 21  # the checksum covers everything from here on
 INT64_MAX: Final = (1 << 63) - 1
 
@@ -44,8 +45,7 @@ assert HEADER.size == BATCH_HEADER_BYTES
 _unpack_header = HEADER.unpack_from
 _pack_offset = Struct(">q").pack_into
 _pack_epoch = Struct(">i").pack_into
-_pack_crc_and_attributes = Struct(">Ih").pack_into
-_pack_max_timestamp = Struct(">q").pack_into
+_pack_crc = Struct(">I").pack_into
 
 
 class TimestampType(IntEnum):
@@ -169,9 +169,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     if (
         header.magic != MAGIC
         or header.size < BATCH_HEADER_BYTES
-        or header.base_offset < 0
-        or header.last_offset_delta < 0
-        or header.record_count < 0
+        or header.base_offset | header.last_offset_delta | header.record_count < 0  # any of them
         or header.base_offset + header.last_offset_delta >= INT64_MAX
     ):
         raise CorruptBatch(
@@ -240,14 +238,28 @@ def restamp(
     header.attributes &= ~LOG_APPEND_TIME_BIT
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
         header.attributes |= LOG_APPEND_TIME_BIT
-    _pack_max_timestamp(buffer, position + 35, max_timestamp)
     seal(buffer, header, position)
     return header
 
 
 def seal(buffer: bytearray | memoryview, header: BatchHeader, position: int = 0) -> None:
-    """Writes the attributes, then the checksum over what the batch is now."""
-    at = position + MAGIC_AT + 1
-    _pack_crc_and_attributes(buffer, at, 0, header.attributes)
+    """Writes this header before the records that are there, and signs it with a new checksum."""
+    HEADER.pack_into(
+        buffer,
+        position,
+        header.base_offset,
+        header.size - LENGTH_END,
+        header.leader_epoch,
+        header.magic,
+        0,
+        header.attributes,
+        header.last_offset_delta,
+        header.base_timestamp,
+        header.max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.record_count,
+    )
     header.crc = crc32c(memoryview(buffer)[position + CHECKED_FROM : position + header.size])
-    _pack_crc_and_attributes(buffer, at, header.crc, header.attributes)
+    _pack_crc(buffer, position + CRC_AT, header.crc)

@@ -11,8 +11,6 @@ from odradek.records.batch import (
     CODEC_MASK,
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
-    HEADER,
-    LENGTH_END,
     LOG_APPEND_TIME_BIT,
     MAGIC,
     TRANSACTIONAL_BIT,
@@ -25,6 +23,11 @@ from odradek.records.record import Record
 from odradek.records.varint import write_varint
 
 NULL = b"\x01"  # a length of -1 as a varint
+
+
+def plain_header(base_offset: int = 0, attributes: int = 0) -> BatchHeader:
+    """What a builder begins with: no leader epoch yet, no producer that counts, no records."""
+    return BatchHeader(base_offset, 0, -1, MAGIC, 0, attributes, 0, -1, -1, -1, -1, -1, 0)
 
 
 class BatchBuilder:
@@ -80,23 +83,7 @@ class BatchBuilder:
         header.last_offset_delta = max(header.last_offset_delta, self.last_delta, 0)
         records = compress(Codec(header.codec), self.body, level)
         header.size = BATCH_HEADER_BYTES + len(records)
-        batch = bytearray(
-            HEADER.pack(
-                header.base_offset,
-                header.size - LENGTH_END,
-                header.leader_epoch,
-                MAGIC,
-                0,
-                header.attributes,
-                header.last_offset_delta,
-                header.base_timestamp,
-                header.max_timestamp,
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
-                header.record_count,
-            )
-        )
+        batch = bytearray(BATCH_HEADER_BYTES)
         batch += records
         seal(batch, header)
         return batch
@@ -122,12 +109,12 @@ def build_batch(  # noqa: PLR0913 - the fields of a header, each with its usual 
         | (TRANSACTIONAL_BIT if transactional else 0)
         | (CONTROL_BIT if control else 0)
     )
-    builder = BatchBuilder(
-        BatchHeader(
-            base_offset, 0, leader_epoch, MAGIC, 0, attributes, 0, -1, -1,
-            producer_id, producer_epoch, base_sequence, 0,
-        )
-    )  # fmt: skip
+    header = plain_header(base_offset, attributes)
+    header.leader_epoch = leader_epoch
+    header.producer_id = producer_id
+    header.producer_epoch = producer_epoch
+    header.base_sequence = base_sequence
+    builder = BatchBuilder(header)
     for record in records:
         builder.append(record)
     return builder.finish()

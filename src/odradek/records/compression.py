@@ -77,7 +77,7 @@ def decompress(codec: int, data: bytes | memoryview, limit: int = DECOMPRESSED_B
     decoder = _DECODERS.get(codec)
     if decoder is None:
         raise UnsupportedCompression(f"there is no codec {codec}")
-    limit = min(limit, DECOMPRESSED_BYTES_MAX)
+    limit = max(0, min(limit, DECOMPRESSED_BYTES_MAX))
     chunks: list[bytes] = []
     total = 0
     for chunk in decoder(memoryview(data), limit):
@@ -111,6 +111,8 @@ def _unsnap(data: memoryview, limit: int) -> Iterator[bytes]:
         yield _unsnap_block(data, limit)
         return
     at = XERIAL_HEADER_BYTES
+    if len(data) < at:
+        raise CorruptBatch("snappy: cut off")
     while at < len(data):
         length = int.from_bytes(data[at : at + 4], "big", signed=True)
         at += 4

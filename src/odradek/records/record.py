@@ -9,6 +9,7 @@ Offsets rise within the batch, with gaps where compaction took something away.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.limits import BATCH_HEADER_BYTES
@@ -18,7 +19,9 @@ from odradek.records.varint import read_varint, read_varlong
 
 Headers = tuple[tuple[bytes, bytes | None], ...]
 
-RECORD_BYTES_MIN = 7  # a length, the attributes, two deltas, no key, no value, no headers
+HEADERS_MAX: Final = 1 << 16  # of one record: two bytes on the wire are a hundred here
+NULL: Final = -1  # the length of what is not there
+RECORD_BYTES_MIN: Final = 7  # a length, the attributes, two deltas, no key, no value, no headers
 
 
 @dataclass(slots=True)
@@ -73,8 +76,20 @@ def _read_record(data: bytes, at: int) -> tuple[int, int, bytes | None, bytes | 
     end = at + length
     timestamp_delta, at = read_varlong(data, at + 1)  # no bit of the attributes has a meaning
     offset_delta, at = read_varint(data, at)
-    key, at = _read_bytes(data, at)
-    value, at = _read_bytes(data, at)
+    key: bytes | None = None
+    size, at = read_varint(data, at)
+    if size >= 0:
+        key = data[at : at + size]
+        at += size
+    elif size != NULL:
+        raise CorruptBatch(f"a key of {size} bytes")
+    value: bytes | None = None
+    size, at = read_varint(data, at)
+    if size >= 0:
+        value = data[at : at + size]
+        at += size
+    elif size != NULL:
+        raise CorruptBatch(f"a value of {size} bytes")
     count, at = read_varint(data, at)
     headers: Headers = ()
     if count:
@@ -84,24 +99,22 @@ def _read_record(data: bytes, at: int) -> tuple[int, int, bytes | None, bytes | 
     return timestamp_delta, offset_delta, key, value, headers, at
 
 
-def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
-    length, at = read_varint(data, at)
-    if length < 0:
-        if length != -1:
-            raise CorruptBatch(f"a length of {length}")
-        return None, at
-    end = at + length
-    return data[at:end], end
-
-
 def _read_headers(data: bytes, at: int, count: int, end: int) -> tuple[Headers, int]:
-    if not 0 < count <= (end - at) // 2:  # a header has two lengths at least
-        raise CorruptBatch(f"{count} headers cannot be in {end - at} bytes")
+    if not 0 < count <= min((end - at) // 2, HEADERS_MAX):  # a header has two lengths at least
+        raise CorruptBatch(f"{count} headers in {end - at} bytes")
     headers = []
     for _ in range(count):
-        key, at = _read_bytes(data, at)
-        if key is None:
-            raise CorruptBatch("a header without a key")
-        value, at = _read_bytes(data, at)
+        size, at = read_varint(data, at)
+        if size < 0:
+            raise CorruptBatch(f"a header's key of {size} bytes")
+        key = data[at : at + size]
+        at += size
+        value: bytes | None = None
+        size, at = read_varint(data, at)
+        if size >= 0:
+            value = data[at : at + size]
+            at += size
+        elif size != NULL:
+            raise CorruptBatch(f"a header's value of {size} bytes")
         headers.append((key, value))
     return tuple(headers), at

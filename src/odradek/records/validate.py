@@ -4,8 +4,8 @@
 broker stores them as they came. `check_records` decompresses and reads every record, where a
 topic's rules are about records: keys for compaction, bounds for timestamps.
 
-A broken checksum, or a size that does not fit, means that the bytes were harmed on their way, so
-the client is told to try again (CORRUPT_MESSAGE). Once the checksum holds, whatever is wrong was
+A broken checksum, or a header that cannot be one, means that the bytes were harmed on their way,
+so the client is told to try again (CORRUPT_MESSAGE). Once the checksum holds, whatever is wrong was
 wrong when it was sent, and trying again cannot help (INVALID_RECORD and its like).
 
 What replicas copy from their leader, and what lies in a log, may look odder than this: compaction
@@ -21,6 +21,7 @@ from odradek.model.errors import (
     InvalidTimestamp,
     UnsupportedCompression,
 )
+from odradek.model.ids import NO_PRODUCER
 from odradek.model.limits import BATCH_BYTES_MAX, BATCH_HEADER_BYTES
 from odradek.records.batch import (
     CODEC_MASK,
@@ -70,7 +71,10 @@ def check_produced(
         and header.record_count * RECORD_BYTES_MIN > len(buffer) - BATCH_HEADER_BYTES
     ):
         raise InvalidRecord(f"{header.record_count} records cannot be in {len(buffer)} bytes")
-    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
+    if (
+        header.producer_id != NO_PRODUCER
+        and header.producer_id | header.producer_epoch | header.base_sequence < 0  # any of them
+    ):
         raise InvalidRecord(
             f"producer {header.producer_id} with epoch {header.producer_epoch} "
             f"and sequence {header.base_sequence}"

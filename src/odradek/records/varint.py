@@ -9,10 +9,13 @@ from odradek.model.errors import CorruptBatch
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of 32 bits and the position behind it."""
+    """A number of 32 bits and the position behind it. Nearly all take one byte or two."""
     byte = data[at]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), at + 1
+    more = data[at + 1]
+    if more < 0x80:
+        return (byte >> 1 & 0x3F | more << 6) ^ -(byte & 1), at + 2
     return _read_long(data, at, 32)
 
 
@@ -21,6 +24,9 @@ def read_varlong(data: bytes, at: int) -> tuple[int, int]:
     byte = data[at]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), at + 1
+    more = data[at + 1]
+    if more < 0x80:
+        return (byte >> 1 & 0x3F | more << 6) ^ -(byte & 1), at + 2
     return _read_long(data, at, 64)
 
 
