@@ -14,6 +14,7 @@ import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.MemoryRecordsBuilder;
 import org.apache.kafka.common.record.MutableRecordBatch;
 import org.apache.kafka.common.record.Record;
+import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 import org.apache.kafka.common.utils.Utils;
@@ -33,7 +34,11 @@ final class Batches {
                         record.get("value").binaryValue(),
                         headers(record.get("headers")));
             }
-            answer.put("bytes", bytes(builder.build()));
+            MemoryRecords records = builder.build();
+            if (question.hasNonNull("append_time")) {
+                stamp(records, question.get("append_time").longValue());
+            }
+            answer.put("bytes", bytes(records));
         }
     }
 
@@ -70,9 +75,9 @@ final class Batches {
                 new ByteBufferOutputStream(1024),
                 (byte) question.get("magic").intValue(),
                 Compression.of(question.get("codec").textValue()).build(),
-                TimestampType.forName(question.get("timestamp_type").textValue()),
+                TimestampType.CREATE_TIME,
                 question.get("base_offset").longValue(),
-                question.get("append_time").longValue(),
+                RecordBatch.NO_TIMESTAMP,
                 question.get("producer_id").longValue(),
                 question.get("producer_epoch").shortValue(),
                 question.get("base_sequence").intValue(),
@@ -80,6 +85,13 @@ final class Batches {
                 false,
                 question.get("leader_epoch").intValue(),
                 Integer.MAX_VALUE);
+    }
+
+    /** As a broker sets its own time: over the batch, without touching what is inside. */
+    private static void stamp(MemoryRecords records, long time) {
+        for (MutableRecordBatch batch : records.batches()) {
+            batch.setMaxTimestamp(TimestampType.LOG_APPEND_TIME, time);
+        }
     }
 
     private static Header[] headers(JsonNode pairs) throws IOException {
