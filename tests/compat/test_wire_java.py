@@ -13,6 +13,9 @@ import pytest
 
 from odradek.model.ids import TopicId, topic_id_text
 from odradek.wire import encoded
+from odradek.wire.apis import APIS
+from odradek.wire.headers import request_header_version, response_header_version
+from odradek.wire.messages.headers import RequestHeader, ResponseHeader
 from odradek.wire.schema import BYTES, RECORDS, UUID, Array, Field, Request, Response, Struct, Type
 from tests.external.oracle import Oracle
 from tests.samples.wire import classes, sample
@@ -42,10 +45,16 @@ MESSAGES: Final = [
 
 
 @pytest.fixture(scope="session")
-def java_versions(kafka_in_java: Oracle) -> dict[int, range]:
+def java_apis(kafka_in_java: Oracle) -> list[dict[str, Any]]:
+    """Every API that the Java classes have, with its versions and those of its headers."""
+    found: list[dict[str, Any]] = kafka_in_java.ask("apis")["apis"]
+    return found
+
+
+@pytest.fixture(scope="session")
+def java_versions(java_apis: list[dict[str, Any]]) -> dict[int, range]:
     """Which versions of each API the Java classes have."""
-    apis = kafka_in_java.ask("apis")["apis"]
-    return {api["key"]: range(api["first"], api["last"] + 1) for api in apis}
+    return {api["key"]: range(api["first"], api["last"] + 1) for api in java_apis}
 
 
 def kind(message: type[Request | Response]) -> str:
@@ -59,6 +68,31 @@ def test_we_have_every_version_that_java_has(java_versions: dict[int, range]) ->
         missing = set(java_versions.get(message.KEY, ())) - set(message.VERSIONS)
         assert not missing, (message.__name__, missing)
     assert not java_versions.keys() - {message.KEY for message in MESSAGES}
+
+
+def test_both_put_the_same_headers_before_a_message(java_apis: list[dict[str, Any]]) -> None:
+    """With the wrong one a peer takes the header's end for the message's beginning."""
+    for row in java_apis:
+        api = APIS[row["key"]]
+        versions = range(row["first"], row["last"] + 1)
+        assert row["request_headers"] == [request_header_version(api, v) for v in versions], api
+        assert row["response_headers"] == [response_header_version(api, v) for v in versions], api
+
+
+@pytest.mark.parametrize(
+    ("header", "name"), [(RequestHeader, "request_header"), (ResponseHeader, "response_header")]
+)
+def test_a_header_is_the_same_bytes(
+    header: type[RequestHeader | ResponseHeader], name: str, kafka_in_java: Oracle
+) -> None:
+    """Its text is laid out in the old way even where the message is in the new one."""
+    random = Random(SEED)
+    for version in header.VERSIONS:
+        value = sample(header, version, random)
+        ours = encoded(value, version)
+        java = kafka_in_java.ask("reencode", key=0, kind=name, version=version, bytes=ours)
+        assert (java["left"], java["bytes"]) == (0, b64encode(ours).decode()), (version, value)
+        assert lowered(java["json"]) == Expected(version, {}).struct(value), (version, value)
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
