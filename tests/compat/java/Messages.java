@@ -1,17 +1,14 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import org.apache.kafka.common.message.ApiMessageType;
-import org.apache.kafka.common.message.RequestHeaderData;
-import org.apache.kafka.common.message.ResponseHeaderData;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 
-/** Requests, responses and headers, through the classes that Kafka generates from its definitions. */
+/** Messages and records, through the classes that Kafka generates from its definitions. */
 final class Messages {
     private Messages() {}
 
@@ -32,6 +29,13 @@ final class Messages {
         }
     }
 
+    /** Which versions of a message its class has. */
+    static void versions(JsonNode question, ObjectNode answer) throws ReflectiveOperationException {
+        ApiMessage message = empty(question);
+        answer.put("first", message.lowestSupportedVersion());
+        answer.put("last", message.highestSupportedVersion());
+    }
+
     /** Reads a message, says how many bytes it left, and writes it again: as bytes and as JSON. */
     static void reencode(JsonNode question, ObjectNode answer) throws Exception {
         ApiMessage message = empty(question);
@@ -44,19 +48,13 @@ final class Messages {
     }
 
     /** Writes a message of which nothing was set. */
-    static void encodeDefault(JsonNode question, ObjectNode answer) throws IOException {
+    static void encodeDefault(JsonNode question, ObjectNode answer) throws Exception {
         answer.put("bytes", encoded(empty(question), question.get("version").shortValue()));
     }
 
-    private static ApiMessage empty(JsonNode question) {
-        short key = question.get("key").shortValue();
-        return switch (question.get("kind").textValue()) {
-            case "request" -> ApiMessageType.fromApiKey(key).newRequest();
-            case "response" -> ApiMessageType.fromApiKey(key).newResponse();
-            case "request_header" -> new RequestHeaderData();
-            case "response_header" -> new ResponseHeaderData();
-            default -> throw new IllegalArgumentException("no such kind of message");
-        };
+    private static ApiMessage empty(JsonNode question) throws ReflectiveOperationException {
+        String name = question.get("class").textValue();
+        return (ApiMessage) Class.forName(name).getConstructor().newInstance();
     }
 
     private static byte[] encoded(ApiMessage message, short version) {

@@ -41,6 +41,7 @@ final class Oracle {
         String what = question.get("ask").textValue();
         switch (what) {
             case "apis" -> Messages.list(answer);
+            case "versions" -> Messages.versions(question, answer);
             case "reencode" -> Messages.reencode(question, answer);
             case "default" -> Messages.encodeDefault(question, answer);
             case "build" -> Batches.build(question, answer);
