@@ -20,14 +20,21 @@ from odradek.records.batch import (
 )
 from odradek.records.compression import Codec, compress
 from odradek.records.record import Record
-from odradek.records.varint import write_varint
+from odradek.records.varint import wrapped, write_varint
 
 NULL = b"\x01"  # a length of -1 as a varint
 
 
 def plain_header(base_offset: int = 0, attributes: int = 0) -> BatchHeader:
     """What a builder begins with: no leader epoch yet, no producer that counts, no records."""
-    return BatchHeader(base_offset, 0, -1, MAGIC, 0, attributes, 0, -1, -1, -1, -1, -1, 0)
+    header = BatchHeader()
+    header.magic = MAGIC
+    header.base_offset = base_offset
+    header.attributes = attributes
+    header.leader_epoch = header.producer_id = header.producer_epoch = header.base_sequence = -1
+    header.base_timestamp = header.max_timestamp = -1
+    header.size = header.crc = header.last_offset_delta = header.record_count = 0
+    return header
 
 
 class BatchBuilder:
@@ -63,7 +70,7 @@ class BatchBuilder:
         header.max_timestamp = max(header.max_timestamp, record.timestamp)
         self.count += 1
         entry = bytearray(1)
-        write_varint(entry, record.timestamp - header.base_timestamp)
+        write_varint(entry, wrapped(record.timestamp - header.base_timestamp))
         write_varint(entry, delta)
         _write_bytes(entry, record.key)
         _write_bytes(entry, record.value)

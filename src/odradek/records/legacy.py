@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final
 
 from odradek.model.errors import CorruptBatch, InvalidRecord
-from odradek.records.batch import CODEC_MASK, INT64_MAX, LOG_APPEND_TIME_BIT, MAGIC_AT, Buffer
+from odradek.records.batch import CODEC_MASK, LOG_APPEND_TIME_BIT, MAGIC_AT, Buffer
 from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.compression import (
     DECOMPRESSED_BYTES_MAX,
@@ -22,6 +22,7 @@ from odradek.records.compression import (
     with_true_lz4_checksum,
 )
 from odradek.records.record import NULL, Record
+from odradek.records.varint import INT64_END
 
 NO_TIMESTAMP: Final = -1
 MESSAGE_BYTES_MIN: Final = 26  # offset, size, crc, magic, attributes, no key, no value
@@ -57,9 +58,12 @@ def is_legacy(buffer: Buffer, position: int = 0) -> bool:
 
 
 def read_message_set(buffer: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-    """Every record of the set, wrappers opened, with the offsets that it names."""
+    """Every record of the set, wrappers opened, with the offsets that it has in the log."""
     for message in _messages(memoryview(buffer)):
-        yield from _records(message, limit)
+        for record in _records(message, limit):
+            if not 0 <= record.offset < INT64_END:
+                raise CorruptBatch(f"a message at offset {record.offset}")
+            yield record
 
 
 def convert_up(buffer: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytearray:
@@ -94,14 +98,12 @@ def _records(message: Message, limit: int) -> Iterator[Record]:
         base_offset = message.offset - _last_offset(inner_set)
     append_time = message.magic and message.attributes & LOG_APPEND_TIME_BIT
     for inner in _messages(inner_set):
-        offset = base_offset + inner.offset
-        if inner.codec or inner.magic != message.magic or not 0 <= offset < INT64_MAX:
+        if inner.codec or inner.magic != message.magic:
             raise CorruptBatch(
-                f"magic {inner.magic}, codec {inner.codec}, offset {offset} "
-                f"in a wrapper of magic {message.magic}, offset {message.offset}"
+                f"magic {inner.magic} with codec {inner.codec} in a wrapper of {message.magic}"
             )
         timestamp = message.timestamp if append_time else inner.timestamp
-        yield Record(offset, timestamp, inner.key, inner.value)
+        yield Record(base_offset + inner.offset, timestamp, inner.key, inner.value)
 
 
 def _messages(data: memoryview) -> Iterator[Message]:

@@ -15,7 +15,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.records.batch import LOG_APPEND_TIME_BIT, BatchHeader, Buffer
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, decompress
-from odradek.records.varint import read_varint, read_varlong
+from odradek.records.varint import INT64_END, read_varint, read_varlong, wrapped
 
 Headers = tuple[tuple[bytes, bytes | None], ...]
 
@@ -66,6 +66,8 @@ def read_records(
             )
         delta_min = delta + 1
         timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time
+        if not -INT64_END <= timestamp < INT64_END:
+            timestamp = wrapped(timestamp)
         yield Record(header.base_offset + delta, timestamp, key, value, headers)
     if at != len(data):
         raise CorruptBatch(f"{len(data) - at} bytes behind the last record")

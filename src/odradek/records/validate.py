@@ -26,7 +26,6 @@ from odradek.model.limits import BATCH_BYTES_MAX, BATCH_HEADER_BYTES
 from odradek.records.batch import (
     CODEC_MASK,
     CONTROL_BIT,
-    INT64_MAX,
     LOG_APPEND_TIME_BIT,
     MAGIC,
     MAGIC_AT,
@@ -38,8 +37,10 @@ from odradek.records.batch import (
 )
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
 from odradek.records.record import RECORD_BYTES_MIN, read_records
+from odradek.records.varint import INT64_END
 
 NO_TIMESTAMP: Final = -1
+ANY_TIME: Final = (-INT64_END, INT64_END - 1)
 ZSTD_SINCE: Final = 7  # the version of Produce from which on clients may send zstd (KIP-110)
 PRODUCED_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_BIT
 
@@ -101,7 +102,7 @@ def check_records(
     header: BatchHeader,
     *,
     keyed: bool = False,
-    timestamps: tuple[int, int] = (-INT64_MAX, INT64_MAX),
+    timestamps: tuple[int, int] = ANY_TIME,
     bytes_max: int = DECOMPRESSED_BYTES_MAX,
 ) -> int:
     """Reads every record of a batch that `check_produced` let pass; the greatest timestamp.

@@ -5,7 +5,11 @@ fit: a longer one is an attack or a mistake, never a number. Reading beyond the 
 IndexError; whoever walks the records turns that into its own refusal, once, outside of its loop.
 """
 
+from typing import Final
+
 from odradek.model.errors import CorruptBatch
+
+INT64_END: Final = 1 << 63
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -51,3 +55,8 @@ def write_varint(out: bytearray, value: int) -> None:
         out.append(rest & 0x7F | 0x80)
         rest >>= 7
     out.append(rest)
+
+
+def wrapped(value: int) -> int:
+    """What is left of a sum in 64 bits. Times wrap around, as Java's do: any batch can be read."""
+    return (value + INT64_END) % (2 * INT64_END) - INT64_END
