@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from codegen import compatibility, index, modules
+from codegen import compatibility, configuration, index, modules
 from codegen.definitions import load
 
 ROOT: Final = Path(__file__).parent.parent
@@ -21,7 +21,10 @@ def generate() -> dict[Path, str]:
         for definition in definitions
     }
     files[GENERATED / "index.py"] = index.render(definitions)
-    return formatted(files) | {compatibility.PATH: compatibility.render(definitions)}
+    return formatted(files) | {
+        compatibility.PATH: compatibility.render(definitions),
+        configuration.PATH: configuration.render(),
+    }
 
 
 def formatted(files: dict[Path, str]) -> dict[Path, str]:

@@ -1,6 +1,5 @@
 """The odradek command: one noun per module, imported when it is called."""
 
+from odradek.cli.root import main
 
-def main() -> None:
-    """Where the installed command begins."""
-    raise SystemExit("odradek: no command is there yet")
+__all__ = ["main"]

@@ -18,7 +18,7 @@ from odradek.config.topic import TopicConfig
 
 T = TypeVar("T")
 
-NOTHING: Final[Mapping[str, Given]] = MappingProxyType({})
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 FOR_ALL: Final = "set at run time for all brokers"
 FOR_THIS: Final = "set at run time for this broker"
 
@@ -47,7 +47,7 @@ class BrokerConfig:
         self,
         layers: Layers,
         values: Mapping[BrokerSetting[Any], Any],
-        on_listeners: Mapping[tuple[str, BrokerSetting[Any]], Any],
+        on_listeners: Mapping[BrokerSetting[Any], Mapping[str, Any]],
     ) -> None:
         self.layers = layers
         self._values = values
@@ -61,9 +61,9 @@ class BrokerConfig:
         value: T = self._values[setting]
         return value
 
-    def on_listener(self, name: str, setting: BrokerSetting[T]) -> T | None:
-        """What one listener has set for itself."""
-        return self._on_listeners.get((name, setting))
+    def on_listeners(self, setting: BrokerSetting[T]) -> Mapping[str, T]:
+        """What single listeners have set for themselves, by their names."""
+        return self._on_listeners.get(setting, NOTHING)
 
     def is_set(self, setting: BrokerSetting[Any]) -> bool:
         """Whether anybody has said something about it."""
@@ -94,13 +94,12 @@ def read(layers: Layers) -> tuple[BrokerConfig, tuple[Finding, ...]]:
                 values[setting] = setting.kind.parse(given.text)
             except NotAllowed as error:
                 findings.append(wrong_value(setting, given, str(error)))
-    on_listeners: dict[tuple[str, BrokerSetting[Any]], Any] = {}
-    for name, given, owner in _listeners_own(layers):
+    on_listeners: dict[BrokerSetting[Any], dict[str, Any]] = {}
+    for name, given, (listener, setting) in _listeners_own(layers):
         try:
-            on_listeners[owner] = owner[1].kind.parse(given.text)
+            on_listeners.setdefault(setting, {})[listener] = setting.kind.parse(given.text)
         except NotAllowed as error:
-            sentence = f"{shown(name, given)}: {error}"
-            findings.append(Finding(Severity.ERROR, (name,), sentence))
+            findings.append(wrong_value(setting, given, str(error), name=name))
     findings += _unknown(layers.static)
     return BrokerConfig(layers, values, on_listeners), tuple(findings)
 
@@ -142,20 +141,29 @@ def _dynamic_fault(name: str, given: Given, *, per_broker: bool) -> Finding | No
     setting = owner[1] if owner else BROKER_SETTINGS.get(name)
     if setting is None:  # a stranger's: kept, as Kafka does, and without effect
         return None
+    clause = _dynamic_clause(setting, given.text, per_broker=per_broker)
+    return wrong_value(setting, given, clause, name=name) if clause else None
+
+
+def _dynamic_clause(setting: BrokerSetting[Any], text: str, *, per_broker: bool) -> str | None:
     if setting.mode is Mode.READ_ONLY:
-        return wrong_value(setting, given, "it can only be changed by a restart of the broker")
+        return "it can only be changed by a restart of the broker"
     if setting.mode is Mode.PER_BROKER and not per_broker:
-        return wrong_value(setting, given, "it can only be set for one broker at a time")
+        return "it can only be set for one broker at a time"
     try:
-        setting.kind.parse(given.text)
+        setting.kind.parse(text)
     except NotAllowed as error:
-        return wrong_value(setting, given, str(error))
+        return str(error)
     return None
 
 
 def changed(old: BrokerConfig, new: BrokerConfig) -> tuple[BrokerSetting[Any], ...]:
     """The broker's settings whose values differ, in the order of the table."""
-    return tuple(row for row in BROKER_SETTINGS.values() if old[row] != new[row])
+    return tuple(
+        row
+        for row in BROKER_SETTINGS.values()
+        if (old[row], old.on_listeners(row)) != (new[row], new.on_listeners(row))
+    )
 
 
 def changed_for_topics(old: TopicConfig, new: TopicConfig) -> tuple[TopicSetting[Any], ...]:

@@ -161,7 +161,11 @@ def _roll_jitter(config: BrokerConfig) -> str | None:
 
 
 RULES: Final = (
-    Rule((broker.BROKER_ID, broker.NODE_ID), Severity.ERROR, _number),
+    Rule(
+        (broker.BROKER_ID, broker.NODE_ID, broker.BROKER_ID_GENERATION_ENABLE),
+        Severity.ERROR,
+        _number,
+    ),
     Rule((log.LOG_DIRS, log.LOG_DIR), Severity.ERROR, _directories),
     Rule(
         (cleaner.LOG_CLEANER_DEDUPE_BUFFER_SIZE, cleaner.LOG_CLEANER_THREADS),

@@ -46,10 +46,13 @@ def shown(name: str, given: Given, *, sensitive: bool = False) -> str:
     return f"{name}={printable} ({given.where})"
 
 
-def wrong_value(setting: Setting[Any], given: Given, clause: str) -> Finding:
-    """An error: this value is none for this setting."""
-    named = shown(setting.name, given, sensitive=setting.sensitive)
-    return Finding(Severity.ERROR, (setting.name,), f"{named}: {clause}")
+def wrong_value(
+    setting: Setting[Any], given: Given, clause: str, *, name: str | None = None
+) -> Finding:
+    """An error: no value for this setting, which one listener may call by a longer name."""
+    called = name or setting.name
+    named = shown(called, given, sensitive=setting.sensitive)
+    return Finding(Severity.ERROR, (called,), f"{named}: {clause}")
 
 
 def refuse(findings: Iterable[Finding]) -> None:

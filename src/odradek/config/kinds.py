@@ -95,7 +95,12 @@ def _integers(
     bits = _BITS[type]
     least = -(1 << (bits - 1)) if low is None else low
     most = (1 << (bits - 1)) - 1 if high is None else high
-    allowed = f"an integer from {least} to {most}{rest}"
+    if low is None and high is None:
+        allowed = f"a {bits}-bit integer{rest}"
+    elif high is None:
+        allowed = f"a {bits}-bit integer of at least {least}{rest}"
+    else:
+        allowed = f"an integer from {least} to {most}{rest}"
 
     def parse(text: str) -> int:
         value = int(text) if _INTEGER.fullmatch(text) else None

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from odradek.config.findings import Finding, Severity
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import MIB
 
@@ -42,12 +43,12 @@ class _BadEscape(ValueError):
     """An escape that stands for no character."""
 
 
-def parse(data: bytes, file: str) -> tuple[Entry, ...]:
-    """The settings in the order of the file; all lines that are none are refused together."""
+def parse(data: bytes, file: str) -> tuple[tuple[Entry, ...], tuple[Finding, ...]]:
+    """The settings in the order of the file, and the lines that are none."""
     if len(data) > FILE_BYTES_MAX:
         raise InvalidSetting(f"{file} is no settings file: it has more than {FILE_BYTES_MAX} bytes")
     entries: list[Entry] = []
-    faults: list[str] = []
+    faults: list[Finding] = []
     for number, line in _logical_lines(_decode(data)):
         if control := _CONTROL.search(line):
             raise InvalidSetting(
@@ -56,12 +57,11 @@ def parse(data: bytes, file: str) -> tuple[Entry, ...]:
         try:
             name, value = _split(line)
         except _BadEscape as error:
-            faults.append(f"{file}, line {number}: {error}")
+            sentence = f"{file}, line {number}: {error}"
+            faults.append(Finding(Severity.ERROR, (), sentence))
         else:
             entries.append(Entry(name, value, number))
-    if faults:
-        raise InvalidSetting("\n".join(faults))
-    return tuple(entries)
+    return tuple(entries), tuple(faults)
 
 
 def _decode(data: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.checks import contradictions
 from odradek.config.findings import Finding, Given, Severity, refuse
-from odradek.config.properties import Entry
+from odradek.config.properties import parse
 from odradek.model.errors import InvalidSetting
 
 ENVIRONMENT_PREFIX: Final = "KAFKA_"
@@ -37,17 +37,18 @@ NOT_SETTINGS: Final = frozenset(
 """Variables of Kafka's image and scripts that speak to the shell and the JVM."""
 
 
-def from_file(entries: Iterable[Entry], file: str) -> tuple[dict[str, Given], list[Finding]]:
+def from_file(data: bytes, file: str) -> tuple[dict[str, Given], tuple[Finding, ...]]:
     """A file's settings. A name that stands there twice is a warning: the later line counts."""
+    entries, faults = parse(data, file)
     given: dict[str, Given] = {}
-    findings = []
+    findings = [*faults]
     for entry in entries:
         where = f"{file}, line {entry.line}"
         if (earlier := given.get(entry.name)) is not None:
             sentence = f"{entry.name} is set twice: {where} counts, {earlier.where} does not"
             findings.append(Finding(Severity.WARNING, (entry.name,), sentence))
         given[entry.name] = Given(entry.value.strip(), where)
-    return given, findings
+    return given, tuple(findings)
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
@@ -76,14 +77,18 @@ def from_overrides(overrides: Iterable[str]) -> dict[str, Given]:
     return given
 
 
-def examine(static: Mapping[str, Given]) -> tuple[BrokerConfig, tuple[Finding, ...]]:
-    """The broker's settings, and all that is wrong or doubtful with them."""
+def examine(
+    static: Mapping[str, Given], before: Iterable[Finding] = ()
+) -> tuple[BrokerConfig, tuple[Finding, ...]]:
+    """The broker's settings, and all that is wrong or doubtful, with what was found `before`."""
     config, findings = read(Layers(static=MappingProxyType(dict(static))))
-    return config, (*findings, *contradictions(config, findings))
+    return config, (*before, *findings, *contradictions(config, findings))
 
 
-def load(static: Mapping[str, Given]) -> tuple[BrokerConfig, tuple[Finding, ...]]:
+def load(
+    static: Mapping[str, Given], before: Iterable[Finding] = ()
+) -> tuple[BrokerConfig, tuple[Finding, ...]]:
     """The settings a broker starts with, and warnings; raises for all errors together."""
-    config, findings = examine(static)
+    config, findings = examine(static, before)
     refuse(findings)
     return config, findings

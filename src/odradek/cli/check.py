@@ -1,0 +1,55 @@
+"""`odradek check FILE`: what would be wrong or doubtful if a broker started with this file."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from odradek.cli import settings
+from odradek.config import sources
+from odradek.config.findings import Finding, Severity
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@settings.overrides
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, one object a finding.")
+def command(file: Path, overrides: tuple[str, ...], *, as_json: bool) -> None:
+    """Say what is wrong with a properties file.
+
+    FILE is read as a broker would read it, with the environment's KAFKA_ variables and the
+    overrides over it. Every error and every warning is printed, with the line. Exit code 1 if there
+    is an error: a broker would not start.
+    """
+    _, findings = sources.examine(*settings.gather(file, overrides))
+    if as_json:
+        click.echo(json.dumps([_fields(finding) for finding in findings], indent=2))
+    else:
+        _print(file, findings)
+    sys.exit(1 if _count(findings, Severity.ERROR) else 0)
+
+
+def _print(file: Path, findings: tuple[Finding, ...]) -> None:
+    for severity in Severity:
+        for finding in findings:
+            if finding.severity is severity:
+                click.echo(f"{severity.value}: {finding}")
+    errors, warnings = (_count(findings, severity) for severity in Severity)
+    click.echo(f"{file}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _count(findings: tuple[Finding, ...], severity: Severity) -> int:
+    return sum(finding.severity is severity for finding in findings)
+
+
+def _fields(finding: Finding) -> dict[str, str | list[str]]:
+    return {
+        "severity": finding.severity.value,
+        "settings": list(finding.names),
+        "sentence": finding.sentence,
+    }

@@ -1,0 +1,117 @@
+"""Settings that are right by themselves and wrong together."""
+
+import pytest
+
+from odradek.config import sources
+from odradek.config.checks import LIMITS, RULES
+from odradek.config.findings import Finding, Severity
+from odradek.config.listener_checks import LISTENER_RULES
+
+
+def findings(*settings: str) -> tuple[Finding, ...]:
+    """What is said about a broker that is right but for these."""
+    return sources.examine(sources.from_overrides(["log.dirs=/a", *settings]))[1]
+
+
+REFUSED = [
+    (("replica.fetch.wait.max.ms=30001",), "replica.socket.timeout.ms=30000 (default)"),
+    (("replica.lag.time.max.ms=400",), "followers would leave the in-sync set"),
+    (("queued.max.request.bytes=1000",), "socket.request.max.bytes=104857600 (default)"),
+    (("connections.max.idle.ms=100",), "cut off before it is told why"),
+    (("group.min.session.timeout.ms=2000000",), "group.max.session.timeout.ms=1800000"),
+    (("log.cleaner.min.compaction.lag.ms=2", "log.cleaner.max.compaction.lag.ms=1"), "compacted"),
+    (("broker.id=1", "node.id=2"), "two names for one number"),
+    (("broker.id.generation.enable=false",), "may not draw one"),
+    (("broker.id=1001",), "reserved.broker.max.id"),
+    (("log.dirs=",), "name directories"),
+    (("log.dirs=/a,,/b",), "name directories"),
+    (("log.dirs=/a,/b,/a/",), "stands there twice"),
+    (("log.cleaner.dedupe.buffer.size=1048576",), "more than a megabyte"),
+    (("log.cleaner.dedupe.buffer.size=0", "log.cleaner.threads=0"), "more than a megabyte"),
+    (("zookeeper.embedded=false",), "the one or the other"),
+    (("max.connections.per.ip=0",), "nobody could connect"),
+    (("listeners=A://:1,a://:2",), "two listeners are named A"),
+    (("listeners=PLAINTEXT://:1,SSL://:1",), "share port 1"),
+    (("listeners=PLAINTEXT://1.2.3.4:1,SSL://1.2.3.5:1",), "share port 1"),
+    (("listeners=PLAINTEXT://1.2.3.4:1,SSL://[::1]:1,SASL_SSL://:1",), "share port 1"),
+    (("listeners=PLAINTEXT://:1,EXT://:2",), "does not say how EXT is secured"),
+    (("advertised.listeners=SSL://a:1",), "there is no listener SSL"),
+    (("advertised.listeners=PLAINTEXT://a:1,PLAINTEXT://b:2",), "two listeners are named"),
+    (("listeners=PLAINTEXT://0.0.0.0:1",), "nobody can connect to 0.0.0.0"),
+    (("listeners=SSL://:1",), "PLAINTEXT is not advertised: SSL are"),
+    (("inter.broker.listener.name=SSL",), "SSL is not advertised"),
+    (
+        ("inter.broker.listener.name=PLAINTEXT", "security.inter.broker.protocol=PLAINTEXT"),
+        "only one of them",
+    ),
+]
+DOUBTED = [
+    (("message.max.bytes=104857600",), "does not fit in a request"),
+    (("log.segment.bytes=1000",), "does not fit in a segment"),
+    (("min.insync.replicas=2",), "acks=all fails"),
+    (("transaction.state.log.replication.factor=1",), "no transaction can begin"),
+    (("socket.connection.setup.timeout.max.ms=1",), "grow"),
+    (("log.roll.ms=1000", "log.roll.jitter.ms=1001"), "taken off their age"),
+]
+RIGHT = [
+    (),
+    ("queued.max.request.bytes=-1",),
+    ("queued.max.request.bytes=0",),
+    ("connections.max.idle.ms=-1", "connection.failed.authentication.delay.ms=100000"),
+    ("broker.id=7",),
+    ("node.id=7",),
+    ("broker.id=7", "node.id=7"),
+    ("broker.id=5000", "broker.id.generation.enable=false"),
+    ("zookeeper.embedded=false", "zookeeper.connect=a:2181,b:2181/kafka"),
+    ("max.connections.per.ip=0", "max.connections.per.ip.overrides=127.0.0.1:10"),
+    ("listeners=PLAINTEXT://:0,SSL://:0",),
+    ("listeners=PLAINTEXT://1.2.3.4:1,SSL://[::1]:1",),
+    ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=PLAINTEXT://a:1"),
+    ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=auto"),
+    (
+        "listeners=INTERNAL://:1,EXT://:2",
+        "listener.security.protocol.map=internal:PLAINTEXT,ext:SSL",
+        "inter.broker.listener.name=internal",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "says"), REFUSED)
+def test_what_cannot_work_is_refused(settings: tuple[str, ...], says: str) -> None:
+    """Each refusal names the settings with their values, where they were set, and the reason."""
+    errors = [found for found in findings(*settings) if found.severity is Severity.ERROR]
+    assert any(says in str(found) for found in errors), [str(found) for found in errors]
+    assert all("(--override)" in str(found) or "(not set)" in str(found) for found in errors)
+
+
+@pytest.mark.parametrize(("settings", "says"), DOUBTED)
+def test_what_is_hardly_meant_is_a_warning(settings: tuple[str, ...], says: str) -> None:
+    """Kafka starts with these, and so do we, but not without a word."""
+    (found,) = findings(*settings)
+    assert found.severity is Severity.WARNING
+    assert says in str(found)
+
+
+@pytest.mark.parametrize("settings", RIGHT)
+def test_what_fits_together_is_taken_in_silence(settings: tuple[str, ...]) -> None:
+    """The edges of each rule: what is just allowed is allowed."""
+    assert [str(found) for found in findings(*settings)] == []
+
+
+def test_a_wrong_value_is_told_once() -> None:
+    """Nothing is concluded from a setting that is wrong by itself: its default was not chosen."""
+    (found,) = findings("replica.fetch.wait.max.ms=soon", "replica.socket.timeout.ms=1")
+    assert str(found).startswith("replica.fetch.wait.max.ms=soon (--override): must be")
+
+
+def test_every_check_has_its_case() -> None:
+    """A rule that no test breaks may be one that cannot be broken."""
+    broken = {found.names for settings, _ in (*REFUSED, *DOUBTED) for found in findings(*settings)}
+    for check in (*LIMITS, *RULES, *LISTENER_RULES):
+        assert tuple(setting.name for setting in check.settings) in broken
+
+
+def test_contradictions_are_all_told() -> None:
+    """Two settings that each contradict a third are two findings, not the first of them."""
+    told = findings("replica.socket.timeout.ms=1", "replica.lag.time.max.ms=1")
+    assert len(told) == 2
