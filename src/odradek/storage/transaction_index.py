@@ -27,6 +27,46 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: Offset  # once the marker was written: nothing below it is open any more
 
 
+class TransactionIndex:
+    """The aborted transactions of one segment; the newest may not be in the file yet."""
+
+    __slots__ = ("entries", "path", "saved")
+
+    def __init__(self, path: str, entries: list[AbortedTransaction]) -> None:
+        self.path = path
+        self.entries = entries
+        self.saved = len(entries)
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self.entries)
+
+    def unsaved(self) -> bytes:
+        """The entries that are not in the file, as they belong there."""
+        return encode(self.entries[self.saved :])
+
+    def was_saved(self, count: int) -> None:
+        """The file holds so many entries now."""
+        self.saved = max(self.saved, count)
+
+    def truncate(self, end_offset: int) -> int:
+        """Drops the transactions that end at this offset or beyond; how many are in the file."""
+        self.entries = [entry for entry in self.entries if entry.last_offset < end_offset]
+        self.saved = min(self.saved, len(self.entries))
+        return self.saved
+
+    def overlapping(self, start: int, end: int) -> tuple[list[AbortedTransaction], bool]:
+        """Those that touch [start, end), and whether no later one can: all there is decided."""
+        found = []
+        for entry in self.entries:
+            if entry.last_offset >= start and entry.first_offset < end:
+                found.append(entry)
+            if entry.last_stable_offset >= end:
+                return found, True
+        return found, False
+
+
 def encode(transactions: Iterable[AbortedTransaction]) -> bytes:
     """The entries as they lie in the file."""
     return b"".join(_ENTRY.pack(VERSION, *entry) for entry in transactions)

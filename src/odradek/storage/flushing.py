@@ -1,0 +1,137 @@
+"""When written bytes become durable, and which.
+
+Three ways, as a topic chooses: never before the operating system pleases, because the other
+replicas have them too (the default); after so many messages or so much time (`flush.messages`,
+`flush.ms`); or before they are acknowledged at all (`log.flush.before.ack`), where a group of
+appends shares one sync. A rolled segment is always synced soon, so that recovery after a crash
+begins at the active one.
+
+A flush is a job as a write is: planned on the loop, run on the disk's thread, noted on the loop.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+from odradek.model.positions import Offset
+from odradek.model.units import Bytes, Millis, Timestamp
+from odradek.ports import Disk
+from odradek.storage.log import PartitionLog
+from odradek.storage.names import SNAPSHOT, TIME_INDEX
+from odradek.storage.segment import Save, Segment
+from odradek.storage.writing import WriteJob
+
+GROUP_BYTES_MAX: Final = Bytes(8 << 20)
+
+
+def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
+    """Whether the topic's settings, or a rolled segment, ask for a flush."""
+    unflushed = log.log_end_offset - log.recovery_point
+    if unflushed <= 0:
+        return False
+    config = log.config
+    return (
+        log.recovery_point < log.active_segment.base_offset
+        or (config.flush_messages is not None and unflushed >= config.flush_messages)
+        or (config.flush_ms is not None and now - log.flushed_at >= config.flush_ms)
+    )
+
+
+class FlushJob:
+    """Makes one log durable up to where it ended when this was planned."""
+
+    __slots__ = ("log", "now", "saves", "segments", "upto")
+
+    def __init__(self, log: PartitionLog, now: Timestamp) -> None:
+        self.log = log
+        self.now = now
+        self.upto: Offset = log.log_end_offset
+        first = log.segment_of(log.recovery_point)
+        self.segments: list[Segment] = log.segments[log.segments.index(first) :]
+        self.saves: list[Save] = [save for s in self.segments for save in s.saves()]
+
+    def run(self) -> None:
+        """Writes the indexes, then syncs all. On the disk's thread."""
+        log = self.log
+        disk = log.folder.disk
+        with log.failures.touching(disk.name):
+            for save in self.saves:
+                save.write(disk)
+                sync_file(disk, save.path)
+            for segment in self.segments:
+                segment.file.sync()
+                sync_if_there(disk, segment.path(TIME_INDEX))
+                sync_if_there(disk, segment.path(SNAPSHOT))
+            disk.sync_directory(log.folder.name)
+
+    def publish(self) -> None:
+        """What was unflushed is flushed. On the loop."""
+        for save in self.saves:
+            save.note()
+        self.log.recovery_point = max(self.log.recovery_point, self.upto)
+        self.log.flushed_at = self.now
+
+
+class SyncGroup:
+    """Appends of topics that are synced before they are acknowledged, gathered for one sync.
+
+    The first of a group waits at most `window`: a longer one makes fewer syncs, of more bytes
+    each, and later answers. With a window of 0 the group is whatever was written while the sync
+    before it ran: the disk sets the pace. The shell runs each job when it comes, and all of
+    `take` once `is_due`; then it publishes them, in their order.
+    """
+
+    def __init__(self, window: Millis, bytes_max: Bytes = GROUP_BYTES_MAX) -> None:
+        self.window = window
+        self._bytes_max = bytes_max
+        self._jobs: list[WriteJob] = []
+        self._bytes = 0
+        self._since = Millis(0)
+
+    def add(self, job: WriteJob, now: Millis) -> None:
+        """This job has been run, and waits for its sync."""
+        if not self._jobs:
+            self._since = now
+        self._jobs.append(job)
+        self._bytes += job.size
+
+    def deadline(self) -> Millis | None:
+        """When the group must be synced; None while it is empty."""
+        return Millis(self._since + self.window) if self._jobs else None
+
+    def is_due(self, now: Millis) -> bool:
+        """Whether it is time, or the group is full."""
+        deadline = self.deadline()
+        return deadline is not None and (now >= deadline or self._bytes >= self._bytes_max)
+
+    def take(self) -> list[WriteJob]:
+        """The group, to be synced and published; the next one begins."""
+        jobs, self._jobs, self._bytes = self._jobs, [], 0
+        return jobs
+
+
+def sync_group(jobs: list[WriteJob]) -> None:
+    """Syncs what these jobs wrote, each log once: its last job's files hold the earlier ones too.
+
+    A segment that an earlier job of the group began or left is synced with that job.
+    """
+    synced: set[int] = set()
+    for job in reversed(jobs):
+        segments = {id(piece.segment) for piece in job.pieces}
+        if segments - synced or any(piece.is_new for piece in job.pieces):
+            job.sync()
+            synced |= segments
+
+
+def sync_file(disk: Disk, path: str) -> None:
+    """Makes a file durable, by its name."""
+    file = disk.open(path)
+    try:
+        file.sync()
+    finally:
+        file.close()
+
+
+def sync_if_there(disk: Disk, path: str) -> None:
+    """Likewise, for a file that need not be there."""
+    with suppress(FileNotFoundError):
+        sync_file(disk, path)

@@ -1,0 +1,363 @@
+"""Opening a log: trusted after a clean stop, checked after any other.
+
+After a clean stop the names of the files and the last batch say everything. After an unclean one
+every batch from the recovery point on is checked by its CRC; at the first that is not whole the log
+ends, and what lay behind is cut off and counted in one line for the operator. Indexes that are
+missing or lie are built anew, and so is the history of epochs: the batches hold all of it.
+The producers are taken from the newest whole snapshot and followed from there to the end.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Bytes, Timestamp
+from odradek.records.batch import BatchHeader
+from odradek.records.control import EndMarker, read_end_marker
+from odradek.records.record import read_records
+from odradek.storage import producer_snapshot
+from odradek.storage.checkpoints import decode_epochs, decode_partition_metadata, encode_epochs
+from odradek.storage.epochs import EpochHistory
+from odradek.storage.errors import CorruptFile
+from odradek.storage.failures import Failures
+from odradek.storage.files import delete_if_there, read_small, write_small
+from odradek.storage.leftovers import delete_orphans, settle
+from odradek.storage.log import PartitionLog
+from odradek.storage.names import (
+    EPOCH_CHECKPOINT,
+    INDEX,
+    LOG,
+    PARTITION_METADATA,
+    SNAPSHOT,
+    TIME_INDEX,
+    parse_segment_file,
+    segment_stem,
+)
+from odradek.storage.producers import ProducerState
+from odradek.storage.scan import walk_batches, walk_headers
+from odradek.storage.segment import Folder, Segment
+from odradek.storage.settings import LogConfig
+
+
+class Checkpointed(NamedTuple):
+    """What the checkpoints of the log dir say of one log; nothing is believed beyond its end."""
+
+    recovery_point: Offset = Offset(0)
+    log_start_offset: Offset = Offset(0)
+    high_watermark: Offset = Offset(0)
+
+
+@dataclass(slots=True)
+class Repair:
+    """What was found and done while a log was opened; empty if all was well."""
+
+    log: str
+    first_lost_offset: Offset | None = None
+    lost_bytes: Bytes = Bytes(0)  # noqa: RUF009 - a name for an integer
+    lost_messages: int = 0  # of those that can still be counted
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell."""
+        return self.first_lost_offset is not None or bool(self.notes)
+
+    def __str__(self) -> str:
+        """One line for the operator."""
+        parts = list(self.notes)
+        if self.first_lost_offset is not None:
+            parts.insert(
+                0,
+                f"lost {self.lost_bytes} bytes with {self.lost_messages} or more messages "
+                f"from offset {self.first_lost_offset} on ({self.reason})",
+            )
+        return f"{self.log}: " + "; ".join(parts)
+
+
+class Loaded(NamedTuple):
+    """An open log, and what had to be done to it."""
+
+    log: PartitionLog
+    repair: Repair
+
+
+@dataclass(slots=True)
+class LogOpener:
+    """How the logs of one directory are opened at start."""
+
+    failures: Failures
+    clean: bool  # whether the directory was closed in good order
+    now: Timestamp
+
+    def open(
+        self,
+        partition: TopicPartition,
+        folder: Folder,
+        config: LogConfig,
+        checkpointed: Checkpointed = Checkpointed(),  # noqa: B008 - a constant
+    ) -> Loaded:
+        """Opens the log that lies in a folder, or begins one there."""
+        log = PartitionLog(partition, folder, config, self.failures)
+        loading = _Loading(log, checkpointed, self.now, clean=self.clean)
+        with self.failures.touching(folder.disk.name):
+            loading.load()
+        return Loaded(log, loading.repair)
+
+
+class _Loading:
+    """The steps of opening one log, in their order."""
+
+    def __init__(
+        self, log: PartitionLog, checkpointed: Checkpointed, now: Timestamp, *, clean: bool
+    ) -> None:
+        self.log = log
+        self.folder = log.folder
+        self.checkpointed = checkpointed
+        self.clean = clean
+        self.now = now
+        self.end = Offset(0)
+        self.indexed = True  # whether every segment has the indexes that it needs
+        self.checked_from: Offset | None = None  # below it, what was known of producers holds
+        self.repair = Repair(f"{log.folder.disk.name}/{log.folder.name}")
+
+    def load(self) -> None:
+        """Brings the log to life."""
+        names = delete_orphans(self.folder, settle(self.folder))
+        self._find_segments(names)
+        if self.clean:
+            self._trust()
+        else:
+            self._check()
+        log = self.log
+        log.log_start_offset = self.checkpointed.log_start_offset
+        if not log.segments or self.end < log.log_start_offset:
+            self._begin_anew()
+        log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
+        log.log_end_offset = self.end
+        log.recovery_point = min(self.checkpointed.recovery_point, self.end)
+        log.flushed_at = self.now
+        self._load_epochs(names)
+        self._load_producers(names)
+        if PARTITION_METADATA in names:
+            path = self.folder.path(PARTITION_METADATA)
+            log.topic_id = decode_partition_metadata(read_small(self.folder.disk, path), path)
+        log.reset()
+        log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
+        for segment in log.segments:
+            segment.rest()
+
+    def _find_segments(self, names: list[str]) -> None:
+        there = set(names)
+        for name in names:
+            file = parse_segment_file(name)
+            if file is None or file.suffix != LOG:
+                continue
+            size = self.folder.disk.size(self.folder.path(name))
+            segment = Segment(self.folder, file.base_offset, size)
+            segment.index_interval = self.log.config.index_interval_bytes
+            self.log.segments.append(segment)
+            stem = segment_stem(file.base_offset)
+            if size and not {stem + INDEX, stem + TIME_INDEX} <= there:
+                self.indexed = False
+
+    def _begin_anew(self) -> None:
+        """Nothing is left that a reader may see: one empty segment where the log starts."""
+        log = self.log
+        for segment in log.segments:
+            segment.delete()
+        segment = Segment(self.folder, log.log_start_offset)
+        segment.index_interval = log.config.index_interval_bytes
+        segment.created = self.now
+        segment.create()
+        log.segments = [segment]
+        self.end = log.log_start_offset
+
+    # Segments
+
+    def _trust(self) -> None:
+        """The end is behind the last batch that the active segment's index leads to."""
+        if not self.log.segments:
+            return
+        if not self.indexed:
+            self.repair.notes.append("indexes are missing")
+            self._check()
+            return
+        try:
+            self.end = self.log.active_segment.next_offset()
+        except CorruptFile as error:
+            self.repair.notes.append(f"checked although it was closed cleanly: {error}")
+            self._check()
+
+    def _check(self) -> None:
+        """Everything from the recovery point on; what is below was durable when it was noted."""
+        segments = self.log.segments
+        if not segments:
+            return
+        if not self.indexed:
+            self.checkpointed = self.checkpointed._replace(recovery_point=Offset(0))
+        first = segments.index(self.log.segment_of(self.checkpointed.recovery_point))
+        for number in range(first, len(segments)):
+            segment = segments[number]
+            file_size = segment.size
+            error = self._recover(segment)
+            if number + 1 < len(segments):
+                segment.complete_times()
+            save_indexes(segment)
+            if error is not None:
+                self._cut(number, file_size, error)
+                return
+
+    def _cut(self, number: int, file_size: int, error: CorruptFile) -> None:
+        """Ends the log where this segment stopped being whole, and counts what goes."""
+        segments = self.log.segments
+        self._count_lost(segments[number], file_size, error)
+        for later in reversed(segments[number + 1 :]):
+            self._count_lost(later, later.size, None)
+            later.delete()
+        segments[number].file.truncate(segments[number].size)
+        del segments[number + 1 :]
+        self.folder.disk.sync_directory(self.folder.name)
+
+    def _recover(self, segment: Segment) -> CorruptFile | None:
+        """Walks through a segment's batches, and builds its indexes as it goes.
+
+        Where the index can be trusted the walk begins at its last entry below the recovery
+        point, for what lies before was synced together with it.
+        """
+        size, start, path = segment.size, 0, segment.path(LOG)
+        end: int = max(segment.base_offset, self.end)
+        try:
+            start, end = self._restart(segment, end)
+        except CorruptFile as error:
+            self.repair.notes.append(f"indexes of {path} built anew: {error.reason}")
+            segment.clear_indexes()
+        if self.checked_from is None:
+            self.checked_from = Offset(end)
+        segment.size, segment.bytes_since_entry = start, 0
+        try:
+            for position, header, _ in walk_batches(segment.file, path, start, size):
+                if header.base_offset < end or not segment.holds(header.last_offset):
+                    reason = f"offset {header.base_offset} does not follow {end}"
+                    return CorruptFile(path, position, reason)
+                segment.note(header, position)
+                end = header.next_offset
+        except CorruptFile as error:
+            return error
+        finally:
+            self.end = Offset(end)
+        return None
+
+    def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
+        """Where the walk begins, and the offset that must not be undercut there."""
+        relative = self.checkpointed.recovery_point - segment.base_offset
+        entry = segment.index.floor(relative) if relative > 0 else None
+        if entry is None:
+            segment.clear_indexes()
+            return 0, end
+        found = segment.find(segment.base_offset + entry[0])
+        if found is None or found[0] != entry[1]:
+            raise CorruptFile(segment.index.path, 0, "its entries lead astray")
+        position, header = found
+        segment.truncate_indexes(Offset(header.next_offset))
+        return position, header.base_offset
+
+    def _count_lost(self, segment: Segment, file_size: int, error: CorruptFile | None) -> None:
+        """Adds what lies behind the first bad byte to the loss, as far as it can be told."""
+        repair = self.repair
+        start = segment.size if error is not None else 0
+        if error is not None:
+            repair.first_lost_offset, repair.reason = self.end, str(error)
+        repair.lost_bytes = Bytes(repair.lost_bytes + file_size - start)
+        try:
+            for _, header in walk_headers(segment.file, segment.path(LOG), start, file_size):
+                repair.lost_messages += header.record_count
+        except CorruptFile:
+            return
+
+    # What is known of the records
+
+    def _load_epochs(self, names: list[str]) -> None:
+        log, path = self.log, self.folder.path(EPOCH_CHECKPOINT)
+        entries = None
+        if EPOCH_CHECKPOINT in names:
+            try:
+                entries = decode_epochs(read_small(self.folder.disk, path), path)
+            except CorruptFile as error:
+                self.repair.notes.append(f"history of epochs built anew: {error.reason}")
+        if entries is None:
+            history = self._epochs_of_batches()
+            changed = bool(history.entries)
+        else:
+            history = EpochHistory(entries)
+            changed = history.truncate_from_end(log.log_end_offset)
+            changed |= history.truncate_from_start(log.log_start_offset)
+        if changed:
+            write_small(self.folder.disk, path, encode_epochs(history.entries))
+        log.epochs = history
+
+    def _epochs_of_batches(self) -> EpochHistory:
+        history = EpochHistory()
+        for segment in self.log.segments:
+            for _, header in walk_headers(segment.file, segment.path(LOG), 0, segment.size):
+                if header.leader_epoch > history.latest:
+                    history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
+        return history
+
+    def _load_producers(self, names: list[str]) -> None:
+        """From the newest snapshot that is whole and not beyond the end, and on from there."""
+        files = [parse_segment_file(name) for name in names]
+        offsets = sorted(f.base_offset for f in files if f is not None and f.suffix == SNAPSHOT)
+        bases = {segment.base_offset for segment in self.log.segments}
+        start = None
+        limit = self.end if self.checked_from is None else min(self.end, self.checked_from)
+        for offset in reversed(offsets):
+            path = self.folder.path(segment_stem(offset) + SNAPSHOT)
+            if offset <= limit and start is None:
+                try:
+                    entries = producer_snapshot.decode(read_small(self.folder.disk, path), path)
+                except CorruptFile as error:
+                    self.repair.notes.append(f"producer snapshot dropped: {error}")
+                else:
+                    self.log.producers = ProducerState.of(entries)
+                    start = offset
+                    continue
+            if offset > limit or start is None or offset not in bases:
+                delete_if_there(self.folder.disk, path)
+        if start is None:
+            start = self.log.log_start_offset
+        if start < self.end:
+            replay_producers(self.log, start, self.now)
+        self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
+
+
+def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
+    """Counts the batches of producers from an offset to the end, and notes who aborted what."""
+    for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
+        found = segment.find(max(start, segment.base_offset))
+        if found is None:
+            continue
+        segment.aborted.truncate(start)
+        path = segment.path(LOG)
+        for position, header in walk_headers(segment.file, path, found[0], segment.size):
+            if header.producer_id < 0 or header.base_offset < start:
+                continue
+            marker = _marker_at(segment, position, header) if header.is_control else None
+            aborted = log.producers.replay(header, marker, now)
+            if aborted is not None:
+                segment.aborted.entries.append(aborted)
+        save_indexes(segment)
+
+
+def _marker_at(segment: Segment, position: int, header: BatchHeader) -> EndMarker | None:
+    batch = segment.file.read(header.size, position)
+    for record in read_records(batch, header):
+        return read_end_marker(record)
+    return None
+
+
+def save_indexes(segment: Segment) -> None:
+    """Writes what the indexes have in memory only. On the disk's thread, alone with the log."""
+    for save in segment.saves():
+        save.write(segment.folder.disk)
+        save.note()

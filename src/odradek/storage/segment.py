@@ -1,0 +1,394 @@
+"""One segment: a file of batches, and the sparse indexes that find a place in it.
+
+Memory changes on the loop, files change on the disk's thread (or in place where that is idle).
+So what is written is noted here afterwards, and what the disk is to write is handed out as bytes.
+
+Invariants: `size` is where the next batch goes, and all bytes below it are whole batches whose
+offsets rise from `base_offset`. An index entry names a batch by its last offset; where the batch
+found there is another, the index lies, and says so.
+"""
+
+from typing import Final, NamedTuple
+
+from odradek.model.limits import INDEX_INTERVAL_BYTES
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.ports import Disk, File, FileRange
+from odradek.records.batch import BatchHeader
+from odradek.records.record import read_records
+from odradek.storage import offset_index, time_index
+from odradek.storage import transaction_index as txn_index
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files import OpenFiles, delete_if_there, read_small
+from odradek.storage.names import INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_stem
+from odradek.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
+from odradek.storage.scan import walk_batches, walk_headers
+from odradek.storage.time_index import TimeIndex
+from odradek.storage.transaction_index import TransactionIndex
+
+NO_TIMESTAMP: Final = Timestamp(-1)
+
+
+class Folder:
+    """The directory of one log. It is renamed when the log is deleted, or moves in."""
+
+    __slots__ = ("files", "name")
+
+    def __init__(self, files: OpenFiles, name: str) -> None:
+        self.files = files
+        self.name = name
+
+    @property
+    def disk(self) -> Disk:
+        """The disk that it is on."""
+        return self.files.disk
+
+    def path(self, name: str) -> str:
+        """Of a file in it."""
+        return f"{self.name}/{name}"
+
+
+class TimestampedOffset(NamedTuple):
+    """A record's time and place."""
+
+    timestamp: Timestamp
+    offset: Offset
+
+
+class Save(NamedTuple):
+    """Bytes that belong into a file, and what to tell its owner once they are there."""
+
+    path: str
+    data: bytes
+    position: int
+    target: OffsetIndex | TimeIndex | TransactionIndex
+    entries: int  # that the file has afterwards
+
+    def write(self, disk: Disk) -> None:
+        """On the disk's thread; what lies behind in the file was never part of it."""
+        file = disk.open(self.path, create=True)
+        try:
+            file.write([self.data], self.position)
+            file.truncate(self.position + len(self.data))
+        finally:
+            file.close()
+
+    def note(self) -> None:
+        """On the loop, once it is written."""
+        self.target.was_saved(self.entries)
+
+
+class Segment:
+    """A run of a log, from its base offset to the next segment's."""
+
+    __slots__ = (
+        "_aborted",
+        "_file",
+        "_index",
+        "_times",
+        "base_offset",
+        "bytes_since_entry",
+        "created",
+        "first_timestamp",
+        "folder",
+        "index_interval",
+        "max_timestamp",
+        "size",
+        "state",
+    )
+
+    def __init__(self, folder: Folder, base_offset: Offset, size: int = 0, state: str = "") -> None:
+        self.folder = folder
+        self.base_offset = base_offset
+        self.size = size
+        self.state = state  # the suffix behind the suffix: "", ".cleaned", ".swap"
+        self.index_interval: int = INDEX_INTERVAL_BYTES
+        self.bytes_since_entry = 0
+        self.created: Timestamp | None = None  # None: before this process began
+        self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
+        self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
+        self._file: File | None = None
+        self._index: OffsetIndex | None = None
+        self._times: TimeIndex | None = None
+        self._aborted: TransactionIndex | None = None
+
+    # Where it is
+
+    def path(self, suffix: str) -> str:
+        """Of one of its files."""
+        return f"{self.folder.name}/{segment_stem(self.base_offset)}{suffix}{self.state}"
+
+    @property
+    def file(self) -> File:
+        """The batches. Opened when it is needed, and forgotten when many others were."""
+        file = self._file
+        if file is None:
+            file = self._file = self.folder.files.open(self.path(LOG), self)
+        return file
+
+    def forget_file(self) -> None:
+        """Lets go of what can be had again from the disk."""
+        self._file = None
+        if self._index is not None:
+            self._index.forget_page()
+
+    def rest(self) -> None:
+        """Gives back all memory and files that an idle segment does not need."""
+        self.folder.files.forget(self)
+        if self._index is not None and not self._index.relatives:
+            self._index = None
+        if self._times is not None and not self._times.tail:
+            self._times = None
+        if self._aborted is not None and self._aborted.count == self._aborted.saved:
+            self._aborted = None
+
+    # Its indexes
+
+    @property
+    def index(self) -> OffsetIndex:
+        """From offsets to positions."""
+        if self._index is None:
+            saved = self._entries(INDEX, offset_index.ENTRY_BYTES)
+            self._index = OffsetIndex(
+                self.path(INDEX), saved, lambda: self.folder.disk.open(self.path(INDEX))
+            )
+        return self._index
+
+    @property
+    def times(self) -> TimeIndex:
+        """From timestamps to offsets."""
+        if self._times is None:
+            saved = self._entries(TIME_INDEX, time_index.ENTRY_BYTES)
+            self._times = TimeIndex(
+                self.path(TIME_INDEX), saved, lambda: self.folder.disk.open(self.path(TIME_INDEX))
+            )
+        return self._times
+
+    @property
+    def aborted(self) -> TransactionIndex:
+        """The transactions whose abort marker lies here."""
+        if self._aborted is None:
+            path = self.path(TXN_INDEX)
+            try:
+                entries = txn_index.decode(read_small(self.folder.disk, path), path)
+            except FileNotFoundError:
+                entries = []
+            self._aborted = TransactionIndex(path, entries)
+        return self._aborted
+
+    @property
+    def newest(self) -> TimestampedOffset:
+        """Its greatest timestamp, and the last offset of the batch that has it; -1 if empty."""
+        if self.max_timestamp is None:
+            last = self.times.last()
+            if last is None:
+                self.max_timestamp = TimestampedOffset(NO_TIMESTAMP, self.base_offset)
+            else:
+                offset = Offset(self.base_offset + last.relative)
+                self.max_timestamp = TimestampedOffset(Timestamp(last.timestamp), offset)
+        return self.max_timestamp
+
+    def start_empty_indexes(self) -> None:
+        """A segment that is not there yet has indexes without entries."""
+        path = self.path
+        self._index = OffsetIndex(path(INDEX), 0, lambda: self.folder.disk.open(path(INDEX)))
+        self._times = TimeIndex(
+            path(TIME_INDEX), 0, lambda: self.folder.disk.open(path(TIME_INDEX))
+        )
+        self._aborted = TransactionIndex(path(TXN_INDEX), [])
+        self.max_timestamp = TimestampedOffset(NO_TIMESTAMP, self.base_offset)
+        self.bytes_since_entry = 0
+
+    def _entries(self, suffix: str, entry_bytes: int) -> int:
+        """How many entries a file has; a cut one at its end was never finished, and is not one."""
+        try:
+            return self.folder.disk.size(self.path(suffix)) // entry_bytes
+        except FileNotFoundError:
+            if not self.size:
+                return 0
+            raise CorruptFile(self.path(suffix), 0, "the file is missing") from None
+
+    # What was written
+
+    def holds(self, last_offset: int) -> bool:
+        """Whether this offset can stand in an index of this segment."""
+        return 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
+
+    def note(self, header: BatchHeader, position: int) -> None:
+        """The batch of this header has been written at this position, behind all others."""
+        relative = header.base_offset + header.last_offset_delta - self.base_offset
+        newest = self.max_timestamp or self.newest
+        if header.max_timestamp > newest.timestamp:
+            newest = TimestampedOffset(
+                Timestamp(header.max_timestamp), Offset(self.base_offset + relative)
+            )
+            self.max_timestamp = newest
+        if self.first_timestamp is None and not position:
+            self.first_timestamp = Timestamp(header.max_timestamp)
+        if self.bytes_since_entry > self.index_interval:
+            self.index.append(relative, position)
+            if newest.timestamp >= 0:
+                self.times.append(newest.timestamp, newest.offset - self.base_offset)
+            self.bytes_since_entry = 0
+        self.bytes_since_entry += header.size
+        self.size = position + header.size
+
+    def complete_times(self) -> None:
+        """Notes the greatest timestamp in the index, whatever the interval: the segment rests."""
+        newest = self.newest
+        if newest.timestamp >= 0:
+            self.times.append(newest.timestamp, newest.offset - self.base_offset)
+
+    def saves(self) -> list[Save]:
+        """What the disk is to write so that the index files hold what memory does."""
+        saves = []
+        for suffix, index, size in (
+            (INDEX, self._index, offset_index.ENTRY_BYTES),
+            (TIME_INDEX, self._times, time_index.ENTRY_BYTES),
+            (TXN_INDEX, self._aborted, txn_index.ENTRY_BYTES),
+        ):
+            if index is not None and index.count > index.saved:
+                at = index.saved * size
+                saves.append(Save(self.path(suffix), index.unsaved(), at, index, index.count))
+        return saves
+
+    # Reading
+
+    def find(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """The first batch that ends at or beyond an offset; None if all end before it."""
+        entry = self.index.floor(offset - self.base_offset)
+        start = entry[1] if entry else 0
+        if start >= self.size > 0:
+            raise CorruptFile(self.path(INDEX), 0, f"{start} is beyond the segment's {self.size}")
+        for position, header in walk_headers(self.file, self.path(LOG), start, self.size):
+            last_offset = header.base_offset + header.last_offset_delta
+            if entry and position == start and last_offset != self.base_offset + entry[0]:
+                reason = f"no batch up to {self.base_offset + entry[0]} starts at {start}"
+                raise CorruptFile(self.path(INDEX), 0, reason)
+            if last_offset >= offset:
+                return position, header
+        return None
+
+    def find_time(self, timestamp: int, from_offset: int) -> TimestampedOffset | None:
+        """The first record at or after a time, from an offset on; None if there is none here."""
+        before = self.times.before(timestamp)
+        start = max(from_offset, self.base_offset + before.relative if before else 0)
+        found = self.find(start)
+        if found is None:
+            return None
+        for _, header, batch in walk_batches(self.file, self.path(LOG), found[0], self.size):
+            if header.max_timestamp < timestamp:
+                continue
+            for record in read_records(batch, header):
+                if record.timestamp >= timestamp and record.offset >= from_offset:
+                    return TimestampedOffset(Timestamp(record.timestamp), Offset(record.offset))
+        return None
+
+    def range_up_to(self, position: int, bytes_max: int, stop: int) -> FileRange:
+        """Whole batches from a position on, at most so many bytes of them, and none from `stop` on.
+
+        Where there is a choice the range ends on an index entry: a reader that goes on there
+        finds its place at once. Empty if not even the first batch fits.
+        """
+        if position + bytes_max >= stop:
+            return FileRange(self.file, position, stop - position)
+        end = self.index.position_up_to(position + bytes_max)
+        if end <= position:
+            end = position
+            for at, header in walk_headers(self.file, self.path(LOG), position, stop):
+                if at + header.size > position + bytes_max:
+                    break
+                end = at + header.size
+        return FileRange(self.file, position, end - position)
+
+    def next_offset(self) -> Offset:
+        """The offset behind its last batch; its base if it has none.
+
+        Walks over the batches behind the last index entry, and notes their greatest time: the
+        indexes say nothing of them.
+        """
+        last = self.index.last()
+        start = last[1] if last else 0
+        if start >= self.size > 0:
+            raise CorruptFile(self.path(INDEX), 0, f"{start} is beyond the segment's {self.size}")
+        end, newest = self.base_offset, self.newest
+        self.bytes_since_entry = self.size - start
+        for _, header in walk_headers(self.file, self.path(LOG), start, self.size):
+            if header.base_offset < end:
+                raise CorruptFile(self.path(LOG), start, f"offset {header.base_offset} < {end}")
+            end = Offset(header.next_offset)
+            if header.max_timestamp > newest.timestamp:
+                newest = TimestampedOffset(
+                    Timestamp(header.max_timestamp), Offset(header.last_offset)
+                )
+        self.max_timestamp = newest
+        return end
+
+    # Changing its files, on the disk's thread
+
+    def create(self) -> None:
+        """Makes its files, empty, whatever a crash left of an earlier attempt."""
+        self._file = self.folder.files.open(self.path(LOG), self, create=True)
+        self._file.truncate(0)
+        self.clear_indexes()
+
+    def clear_indexes(self) -> None:
+        """Empties the indexes and their files: each batch is to be noted anew."""
+        self._cut(INDEX, 0, create=True)
+        self._cut(TIME_INDEX, 0, create=True)
+        delete_if_there(self.folder.disk, self.path(TXN_INDEX))
+        self.start_empty_indexes()
+
+    def delete(self) -> None:
+        """Removes its files, that of the log first: indexes without a log go when one is opened."""
+        self.folder.files.forget(self)
+        for suffix in SEGMENT_SUFFIXES:
+            delete_if_there(self.folder.disk, self.path(suffix))
+
+    def rename(self, state: str) -> None:
+        """Changes the last suffix of all its files, that of the log first."""
+        for suffix in SEGMENT_SUFFIXES:
+            old = self.path(suffix)
+            if suffix == LOG or self.folder.disk.exists(old):
+                self.folder.disk.rename(old, old.removesuffix(self.state) + state)
+        self.folder.files.forget(self)
+        self.state = state
+        for index in (self._index, self._times):
+            if index is not None:
+                index.path = self.path(INDEX if index is self._index else TIME_INDEX)
+
+    def rename_rest(self, state: str) -> None:
+        """As `rename`, where a crash came after the log's file had been renamed."""
+        for suffix in SEGMENT_SUFFIXES:
+            old = self.path(suffix)
+            if self.folder.disk.exists(old):
+                self.folder.disk.rename(old, old.removesuffix(self.state) + state)
+        self.state = state
+
+    def truncate(self, size: int, end_offset: Offset) -> None:
+        """Cuts everything from a position on, where the batch of this offset begins."""
+        self.file.truncate(size)
+        self.size = size
+        self.truncate_indexes(end_offset)
+        if not size:
+            self.first_timestamp = None
+
+    def truncate_indexes(self, end_offset: Offset) -> None:
+        """Drops what they say of this offset and all beyond it."""
+        relative = end_offset - self.base_offset
+        self._cut(INDEX, self.index.truncate(relative) * offset_index.ENTRY_BYTES)
+        self._cut(TIME_INDEX, self.times.truncate(relative) * time_index.ENTRY_BYTES)
+        self._cut(TXN_INDEX, self.aborted.truncate(end_offset) * txn_index.ENTRY_BYTES)
+        last = self.index.last()
+        self.bytes_since_entry = self.size - (last[1] if last else 0)
+        self.max_timestamp = None
+
+    def _cut(self, suffix: str, size: int, *, create: bool = False) -> None:
+        try:
+            file = self.folder.disk.open(self.path(suffix), create=create)
+        except FileNotFoundError:
+            return
+        try:
+            file.truncate(size)
+        finally:
+            file.close()

@@ -1,0 +1,318 @@
+"""One log: appends in three steps, reads, rolls, and what a failed write leaves."""
+
+import errno
+
+import pytest
+
+from odradek.model.errors import CorruptBatch
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Bytes, Millis, Timestamp
+from odradek.records.batch import place
+from odradek.sim.disk import SimulatedDisk
+from odradek.storage.errors import (
+    BatchLargerThanSegment,
+    DiskFull,
+    LogDirOffline,
+    OffsetOutOfRange,
+    OffsetsOutOfOrder,
+    StorageError,
+)
+from odradek.storage.settings import LogConfig
+from tests.unit.storage.partition import SMALL, Partition
+
+
+def test_what_was_appended_is_read() -> None:
+    """Offsets count from 0 without a gap, over batches and segments."""
+    t = Partition()
+    for number in range(30):
+        assert t.append(f"a{number}", f"b{number}").base_offset == number * 2
+    assert len(t.log.segments) > 3
+    assert t.read() == [f"{letter}{number}" for number in range(30) for letter in "ab"]
+    assert t.read(31) == t.read()[31:]
+    assert t.read(60) == []
+
+
+def test_nothing_is_visible_before_it_is_written() -> None:
+    """Deciding moves the next offset, publishing the end; a turn's appends are one job."""
+    t = Partition()
+    t.decide("a")
+    t.decide("b")
+    assert (t.log.next_offset, t.log.log_end_offset) == (2, 0)
+    t.write()
+    assert t.log.log_end_offset == 2
+    assert t.log.take_job() is None
+    assert t.read() == ["a", "b"]
+
+
+def test_jobs_may_be_on_their_way_one_behind_the_other() -> None:
+    """The next turn decides while the disk still writes the last one, also over a roll."""
+    t = Partition()
+    jobs = []
+    for number in range(12):
+        t.decide(f"value-{number}")
+        jobs.append(t.log.take_job())
+    for job in jobs:
+        assert job is not None
+        job.run()
+    for job in jobs:
+        assert job is not None
+        job.publish()
+    assert len(t.log.segments) > 1
+    assert t.read() == [f"value-{number}" for number in range(12)]
+
+
+@pytest.mark.parametrize("part", [0, 1, 70])
+def test_a_full_disk_leaves_the_log_as_it_was(part: int) -> None:
+    """The error is typed, the directory lives, and the next append takes the same offset."""
+    t = Partition()
+    t.append("a")
+    assert isinstance(t.disk, SimulatedDisk)
+    t.decide("b", producer_id=7, producer_epoch=0, base_sequence=0)
+    t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.ENOSPC, part=part)
+    with pytest.raises(DiskFull, match="no room"):
+        t.write()
+    assert not t.failures.has_failed("disk")
+    assert t.log.producers.get(7) is None
+    assert t.append("c").base_offset == 1
+    assert t.read() == ["a", "c"]
+    t.reopen()
+    assert t.read() == ["a", "c"]
+    assert not t.loaded.repair
+
+
+def test_a_failed_write_takes_those_behind_it() -> None:
+    """Their offsets rest on its own: written behind a hole they would never be found."""
+    t = Partition()
+    t.append("a")
+    assert isinstance(t.disk, SimulatedDisk)
+    t.decide("b")
+    first = t.log.take_job()
+    t.decide("c")
+    second = t.log.take_job()
+    assert first is not None
+    assert second is not None
+    t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.ENOSPC)
+    with pytest.raises(DiskFull):
+        first.run()
+    with pytest.raises(StorageError, match="earlier write failed"):
+        second.run()
+    first.fail()
+    with pytest.raises(StorageError, match="earlier write failed"):
+        t.decide("d")
+    second.fail()
+    assert t.append("e").base_offset == 1
+    assert t.read() == ["a", "e"]
+
+
+def test_an_io_error_takes_the_directory_offline_once() -> None:
+    """Whoever meets it reports it; one report reaches the owner, however many meet it."""
+    t = Partition()
+    t.append("a")
+    assert isinstance(t.disk, SimulatedDisk)
+    for _ in range(2):
+        t.decide("b")
+        t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.EIO)
+        with pytest.raises(LogDirOffline):
+            t.write()
+    assert [name for name, _ in t.failures.take()] == ["disk"]
+    assert t.failures.take() == []
+    assert t.failures.has_failed("disk")
+
+
+@pytest.mark.parametrize("call", range(1, 16))
+def test_a_failed_roll_leaves_no_segment(call: int) -> None:
+    """Whichever call finds the disk full, the batch may be tried again and nothing is left."""
+    t = Partition()
+    t.append("x" * 400)
+    assert isinstance(t.disk, SimulatedDisk)
+    t.decide("y" * 400)
+    fault = t.disk.faults.fail_call(t.disk.faults.calls + call, errno.ENOSPC)
+    with pytest.raises(DiskFull):
+        t.write()
+    assert fault.hits == 1
+    assert len(t.log.segments) == 1
+    assert t.append("y" * 400).base_offset == 1
+    t.reopen()
+    assert t.read() == ["x" * 400, "y" * 400]
+
+
+def test_a_segment_is_rolled_by_size() -> None:
+    """A batch never spans two segments; one that fits into none is refused."""
+    t = Partition()
+    t.append("x" * 300)
+    t.append("y" * 300)
+    assert [segment.base_offset for segment in t.log.segments] == [0, 1]
+    with pytest.raises(BatchLargerThanSegment):
+        t.append("z" * 600)
+    assert t.append("z").base_offset == 2
+
+
+def test_a_segment_is_rolled_by_time() -> None:
+    """By the time that its records tell, which may run ahead of the clock."""
+    t = Partition(LogConfig(segment_ms=Millis(500)))
+    t.append("a")
+    t.now = Timestamp(1_500)
+    t.append("b")
+    assert len(t.log.segments) == 1
+    t.now = Timestamp(1_501)
+    t.append("c")
+    assert [segment.base_offset for segment in t.log.segments] == [0, 2]
+    t.reopen(clean=True)
+    t.now = Timestamp(2_002)
+    t.append("d")
+    assert [segment.base_offset for segment in t.log.segments] == [0, 2, 3]
+
+
+def test_a_segment_is_rolled_when_its_index_is_full() -> None:
+    """The index has a bound of its own; two entries fit here."""
+    t = Partition(LogConfig(index_bytes_max=Bytes(36), index_interval_bytes=Bytes(60)))
+    for number in range(8):
+        t.append(f"{number}")
+    assert len(t.log.segments) > 1
+    assert t.read() == [str(number) for number in range(8)]
+
+
+def test_a_segment_is_rolled_before_an_offset_overflows() -> None:
+    """An index entry holds 31 bits; a replica of a compacted log may leap over more."""
+    t = Partition(LogConfig())
+    t.append("a")
+    far = t.batch(["b"])
+    place(far, 0, (1 << 31) + 5, 0)
+    t.log.append_replica(memoryview(far), t.now)
+    t.write()
+    assert [segment.base_offset for segment in t.log.segments] == [0, (1 << 31) + 5]
+    assert t.records() == [(0, "a"), ((1 << 31) + 5, "b")]
+
+
+@pytest.mark.parametrize("offset", [-1, 4])
+def test_an_offset_outside_the_log_is_refused(offset: int) -> None:
+    """A reader that is told nothing would wait for ever."""
+    t = Partition()
+    t.append("a", "b", "c")
+    with pytest.raises(OffsetOutOfRange):
+        t.log.read(Offset(offset), Offset(3), 100)
+
+
+def test_a_reader_sees_no_further_than_it_may() -> None:
+    """The end is the high watermark for some, the last stable offset for others."""
+    t = Partition()
+    for value in "abcd":
+        t.append(value)
+    piece = t.log.read(Offset(1), Offset(3), 10_000)
+    assert piece.chunk is not None
+    batch = len(t.batch("a"))
+    assert (piece.chunk.position, piece.chunk.length) == (batch, 2 * batch)
+    assert t.log.read(Offset(3), Offset(3), 10_000).chunk is None
+
+
+def test_a_small_limit_still_brings_one_batch_if_asked() -> None:
+    """A reader whose limit is below one batch would never get on."""
+    t = Partition()
+    t.append("a", "b")
+    assert t.log.read(Offset(0), Offset(2), 10).chunk is None
+    piece = t.log.read(Offset(1), Offset(2), 10, at_least_one=True)
+    assert piece.chunk is not None
+    assert piece.chunk.length == len(t.batch("ab"))
+
+
+def test_a_range_ends_with_a_whole_batch() -> None:
+    """On an index entry where there is one, so that the next read finds its place at once."""
+    t = Partition(LogConfig(index_interval_bytes=Bytes(200)))
+    for number in range(40):
+        t.append(f"{number:02}")
+    batch = len(t.batch(["00"]))
+    for limit in range(batch, 20 * batch, 7):
+        piece = t.log.read(Offset(3), Offset(40), limit)
+        assert piece.chunk is not None
+        assert 0 < piece.chunk.length <= limit
+        assert piece.chunk.length % batch == 0
+
+
+def test_a_follower_takes_what_the_leader_has() -> None:
+    """Offsets and epochs come with the batches; a cut tail is left for the next fetch."""
+    leader, follower = Partition(), Partition()
+    for epoch in (0, 2, 5):
+        leader.epoch = LeaderEpoch(epoch)
+        leader.append(f"of epoch {epoch}", "b")
+    chunk = leader.log.read(Offset(0), Offset(6), 10_000).chunk
+    assert chunk is not None
+    data = chunk.file.read(chunk.length, 0)
+    assert follower.log.append_replica(memoryview(data)[:-1], follower.now) == 4
+    follower.write()
+    rest = memoryview(bytearray(leader.batch(["of epoch 5", "b"])))
+    place(rest, 0, 4, 5)
+    assert follower.log.append_replica(rest, follower.now) == 6
+    follower.write()
+    assert follower.read() == leader.read()
+    assert follower.log.epochs.entries == leader.log.epochs.entries
+
+
+@pytest.mark.parametrize(("offset", "epoch"), [(0, 3), (1, 3), (2, 2)])
+def test_a_follower_refuses_what_does_not_follow(offset: int, epoch: int) -> None:
+    """An offset that is taken, or an epoch that is over: one of the two logs is wrong."""
+    t = Partition()
+    t.epoch = LeaderEpoch(3)
+    t.append("a", "b")
+    batch = t.batch(["c"])
+    place(batch, 0, offset, epoch)
+    with pytest.raises(OffsetsOutOfOrder, match="orders-0"):
+        t.log.append_replica(memoryview(batch), t.now)
+    assert t.log.take_job() is None
+
+
+def test_a_follower_takes_all_of_a_run_or_nothing() -> None:
+    """A flipped bit in the last batch refuses the first as well: the leader sends both again."""
+    t = Partition()
+    first, second = t.batch(["a"]), t.batch(["b"])
+    place(first, 0, 0, 0)
+    place(second, 0, 1, 0)
+    second[-1] ^= 1
+    with pytest.raises(CorruptBatch):
+        t.log.append_replica(memoryview(first + second), t.now)
+    assert t.log.next_offset == 0
+
+
+def test_an_epoch_is_durable_before_its_first_record() -> None:
+    """A leader notes its epoch when it begins to lead, and a follower with the first batch."""
+    t = Partition()
+    t.epoch = LeaderEpoch(4)
+    t.log.begin_epoch(t.epoch)
+    t.write()
+    t.append("a")
+    assert t.disk.open("orders-0/leader-epoch-checkpoint").read(99, 0) == b"0\n1\n4 0\n"
+    assert [tuple(entry) for entry in t.log.epochs.entries] == [(4, 0)]
+
+
+def test_looking_up_a_time() -> None:
+    """The first record at or after it, wherever in a batch, a segment or the log that lies."""
+    t = Partition()
+    for number in range(20):
+        t.now = Timestamp(1_000 + number * 10)
+        t.append(f"{number}", "x" * 20)
+    assert len(t.log.segments) > 2
+    for timestamp, offset in ((0, 0), (1_000, 0), (1_001, 2), (1_105, 22), (1_190, 38)):
+        found = t.log.offset_at(Timestamp(timestamp))
+        assert found is not None
+        assert found.offset == offset
+    assert t.log.offset_at(Timestamp(1_191)) is None
+    newest = t.log.newest()
+    assert newest is not None
+    assert newest == (1_190, 38)
+    assert Partition().log.newest() is None
+
+
+def test_an_idle_log_holds_no_file() -> None:
+    """Its indexes are written out, and everything comes back when it is needed."""
+    from odradek.storage.closing import RestJob
+
+    t = Partition(SMALL)
+    for number in range(30):
+        t.append(f"{number}")
+    assert len(t.log.folder.files) > 1
+    job = RestJob(t.log)
+    job.run()
+    job.publish()
+    assert len(t.log.folder.files) == 0
+    assert t.read() == [str(number) for number in range(30)]
+    t.append("more")
+    assert t.read(29) == ["29", "more"]

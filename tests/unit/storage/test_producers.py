@@ -1,0 +1,215 @@
+"""Idempotence and transactions, as one log sees them."""
+
+import pytest
+
+from odradek.model.positions import Offset
+from odradek.records.batch import read_header
+from odradek.storage import producer_snapshot
+from odradek.storage.errors import (
+    CorruptFile,
+    InvalidProducerEpoch,
+    InvalidTransactionState,
+    OutOfOrderSequence,
+    TransactionCoordinatorFenced,
+)
+from odradek.storage.producers import SEQUENCE_MAX, ProducerState
+from odradek.storage.transaction_index import AbortedTransaction
+from tests.unit.storage.partition import Partition
+
+
+def sent(t: Partition, sequence: int, *values: str, epoch: int = 0, producer: int = 7) -> int:
+    """Appends as this producer; the base offset."""
+    appended = t.append(
+        *(values or ("x",)),
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+    )
+    return appended.base_offset
+
+
+def in_transaction(t: Partition, sequence: int, producer: int, *, epoch: int = 0) -> int:
+    """Appends one record to this producer's transaction."""
+    return t.append(
+        f"p{producer}",
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        transactional=True,
+    ).base_offset
+
+
+def test_a_repeated_batch_gets_the_offset_that_it_has() -> None:
+    """The last five are remembered: so many may be in flight when a connection breaks."""
+    t = Partition()
+    for number in range(6):
+        sent(t, number * 2, "a", "b")
+    for number in range(1, 6):
+        again = t.decide("a", "b", producer_id=7, producer_epoch=0, base_sequence=number * 2)
+        assert again == (number * 2, number * 2 + 1, True)
+    assert t.log.take_job() is None
+    with pytest.raises(OutOfOrderSequence):
+        sent(t, 0, "a", "b")
+
+
+def test_a_duplicate_of_what_is_still_on_its_way() -> None:
+    """Both copies may come in one turn; the second waits for the first."""
+    t = Partition()
+    t.decide("a", producer_id=7, producer_epoch=0, base_sequence=0)
+    again = t.decide("a", producer_id=7, producer_epoch=0, base_sequence=0)
+    assert again == (0, 0, True)
+    t.write()
+    assert t.read() == ["a"]
+
+
+@pytest.mark.parametrize("sequence", [0, 2, 4, 17])
+def test_a_gap_is_refused(sequence: int) -> None:
+    """Something before this batch is missing, and would be lost unseen."""
+    t = Partition()
+    sent(t, 0, "a", "b", "c")
+    with pytest.raises(OutOfOrderSequence, match="where 3 was to come"):
+        sent(t, sequence, "d", "e")
+
+
+def test_a_producer_of_which_nothing_is_known_begins_anywhere() -> None:
+    """What it wrote before may have been deleted with its segment."""
+    t = Partition()
+    sent(t, 42)
+    assert sent(t, 43) == 1
+
+
+def test_sequences_go_on_with_zero_behind_the_greatest() -> None:
+    """A batch may even span the end of the numbers."""
+    t = Partition()
+    sent(t, SEQUENCE_MAX, "a", "b", "c")
+    assert sent(t, 2, "d") == 3
+    again = t.decide("a", "b", "c", producer_id=7, producer_epoch=0, base_sequence=SEQUENCE_MAX)
+    assert again == (0, 2, True)
+
+
+def test_a_new_epoch_fences_the_old_one() -> None:
+    """The new one begins with 0 and forgets the old one's batches."""
+    t = Partition()
+    sent(t, 0)
+    with pytest.raises(OutOfOrderSequence):
+        sent(t, 1, epoch=1)
+    sent(t, 0, epoch=1)
+    with pytest.raises(InvalidProducerEpoch):
+        sent(t, 1, epoch=0)
+    assert sent(t, 1, epoch=1) == 2
+
+
+def test_an_open_transaction_holds_readers_back() -> None:
+    """The last stable offset stands before the oldest one, and moves when its end is committed."""
+    t = Partition()
+    t.append("plain")
+    in_transaction(t, 0, 1)
+    in_transaction(t, 0, 2)
+    t.commit()
+    assert t.log.last_stable_offset == 1
+    t.end(1, committed=True)
+    assert t.log.last_stable_offset == 1
+    t.commit()
+    assert t.log.last_stable_offset == 2
+    t.end(2, committed=False)
+    t.commit()
+    assert t.log.last_stable_offset == t.log.log_end_offset == 5
+
+
+def test_an_aborted_transaction_is_told_to_readers() -> None:
+    """From its first record to its marker, over all segments that it touches."""
+    t = Partition()
+    in_transaction(t, 0, 1)
+    in_transaction(t, 0, 2)
+    for number in range(20):
+        t.append(f"filler {number}")
+    t.end(2, committed=False)
+    t.end(1, committed=False)
+    assert len(t.log.segments) > 2
+    second = AbortedTransaction(2, 1, 22, 0)  # type: ignore[arg-type]
+    first = AbortedTransaction(1, 0, 23, 24)  # type: ignore[arg-type]
+    assert t.log.aborted_between(Offset(0), Offset(24)) == [second, first]
+    assert t.log.aborted_between(Offset(0), Offset(1)) == [first]
+    assert t.log.aborted_between(Offset(23), Offset(24)) == [first]
+    for clean in (True, False):
+        t.reopen(clean=clean)
+        assert t.log.aborted_between(Offset(0), Offset(24)) == [second, first]
+
+
+def test_who_may_end_a_transaction() -> None:
+    """Neither a fenced producer's marker nor one of a replaced coordinator counts."""
+    t = Partition()
+    in_transaction(t, 0, 1, epoch=3)
+    with pytest.raises(InvalidProducerEpoch):
+        t.end(1, committed=True, epoch=2)
+    t.end(1, committed=True, epoch=3, coordinator=5)
+    with pytest.raises(TransactionCoordinatorFenced):
+        t.end(1, committed=True, epoch=3, coordinator=4)
+    t.end(1, committed=False, epoch=3, coordinator=5)
+    assert t.log.aborted_between(Offset(0), Offset(9)) == []
+
+
+def test_a_plain_batch_within_a_transaction_is_refused() -> None:
+    """It could neither be committed nor aborted with the rest."""
+    t = Partition()
+    in_transaction(t, 0, 1)
+    with pytest.raises(InvalidTransactionState):
+        sent(t, 1, producer=1)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_producers_survive_a_restart(clean: bool) -> None:  # noqa: FBT001
+    """From the snapshot of a clean stop, or from the batches after another one."""
+    t = Partition()
+    for number in range(30):
+        sent(t, number)
+    in_transaction(t, 0, 8)
+    t.reopen(clean=clean)
+    again = t.decide("x", producer_id=7, producer_epoch=0, base_sequence=29)
+    assert again == (29, 29, True)
+    with pytest.raises(OutOfOrderSequence):
+        sent(t, 31)
+    t.commit()
+    assert t.log.last_stable_offset == 30
+    assert sent(t, 30) == 31
+
+
+def test_a_silent_producer_is_forgotten() -> None:
+    """After a day, unless a transaction of it is open: that must still be ended."""
+    t = Partition()
+    sent(t, 0, producer=1)
+    in_transaction(t, 0, 2)
+    assert t.log.producers.expire(t.now + 999, 1_000) == 0
+    assert t.log.producers.expire(t.now + 1_000, 1_000) == 1
+    assert t.log.producers.get(1) is None
+    assert t.log.producers.get(2) is not None
+
+
+def test_a_snapshot_round_trip() -> None:
+    """Kafka keeps the last batch only, and so does the file."""
+    t = Partition()
+    sent(t, 0, "a", "b")
+    sent(t, 2, "c", "d", "e")
+    in_transaction(t, 5, 8)
+    entries = t.log.producers.entries
+    data = producer_snapshot.encode(entries.values())
+    assert len(data) == 10 + 2 * 46
+    read = producer_snapshot.decode(data, "snapshot")
+    assert {e._replace(batches=e.batches[-1:]) for e in entries.values()} == set(read.values())
+    assert ProducerState.of(read).first_unstable_offset == 5
+    for position in range(len(data)):
+        harmed = bytearray(data)
+        harmed[position] ^= 0x10
+        with pytest.raises(CorruptFile):
+            producer_snapshot.decode(bytes(harmed), "snapshot")
+        with pytest.raises(CorruptFile):
+            producer_snapshot.decode(data[:position], "snapshot")
+
+
+def test_a_header_alone_says_what_a_batch_changes() -> None:
+    """Replaying needs no records, but for the markers."""
+    state = ProducerState()
+    t = Partition()
+    batch = t.batch(["a"], producer_id=9, producer_epoch=2, base_sequence=4, transactional=True)
+    assert state.replay(read_header(batch), None, 0) is None
+    assert state.open_transactions == {0: 9}

@@ -1,0 +1,174 @@
+"""Opening a log after a clean stop, after another one, and after rot."""
+
+import pytest
+
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Bytes
+from odradek.sim.disk import SimulatedDisk
+from odradek.storage.loading import Checkpointed
+from odradek.storage.settings import LogConfig
+from tests.unit.storage.partition import SMALL, Partition
+
+VALUES = [f"value-{number}" for number in range(20)]
+
+
+def filled(config: LogConfig = SMALL) -> Partition:
+    """A log of twenty batches in several segments."""
+    t = Partition(config)
+    for number, value in enumerate(VALUES):
+        t.epoch = LeaderEpoch(number // 8)
+        t.append(value)
+    return t
+
+
+def disk_of(t: Partition) -> SimulatedDisk:
+    """The disk, by its faults."""
+    assert isinstance(t.disk, SimulatedDisk)
+    return t.disk
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_nothing_is_lost_when_the_process_stops(clean: bool) -> None:  # noqa: FBT001
+    """All that was written is there, and the log goes on where it ended."""
+    t = filled()
+    epochs = t.log.epochs.entries
+    t.reopen(clean=clean)
+    assert not t.loaded.repair
+    assert t.read() == VALUES
+    assert t.log.epochs.entries == epochs
+    assert t.append("more").base_offset == 20
+    assert t.read(19) == [VALUES[19], "more"]
+
+
+def test_an_unclean_log_is_cut_at_the_first_bad_batch() -> None:
+    """And one line says what was lost: bytes, messages, the first offset."""
+    t = filled()
+    segments = t.log.segments
+    second = segments[1]
+    assert len(segments) > 2
+    disk_of(t).flip(second.path(".log"), 65, 3)
+    lost = sum(segment.size for segment in segments[1:])
+    t.reopen()
+    repair = t.loaded.repair
+    assert repair.first_lost_offset == second.base_offset == t.log.log_end_offset
+    assert repair.lost_bytes == lost
+    assert repair.lost_messages == 20 - second.base_offset
+    assert f"lost {lost} bytes" in str(repair)
+    assert f"{second.base_offset:020}.log: corrupt at byte 0: the checksum" in str(repair)
+    assert t.read() == VALUES[: second.base_offset]
+    assert t.append("new").base_offset == second.base_offset
+
+
+@pytest.mark.parametrize("position", range(0, 76 * 6, 5))
+def test_a_flipped_bit_is_found_wherever_it_is(position: int) -> None:
+    """In a header or in a record: the log ends before the batch that holds it, or is whole.
+
+    The leader epoch and the base offset lie outside the checksum; what they may be follows from
+    their neighbours, so the log may end there, but no record ever changes its place or its value.
+    """
+    t = filled()
+    disk_of(t).flip(t.log.segments[0].path(".log"), position, 6)
+    t.reopen()
+    read = t.records()
+    assert [value for _, value in read] == VALUES[: len(read)]
+    size = len(t.batch([VALUES[0]]))
+    assert len(read) >= min(position // size, 6) or t.log.log_end_offset < 20
+
+
+def test_what_was_flushed_is_not_read_again() -> None:
+    """Recovery begins at the recovery point: below it even a harmed batch stays for its readers."""
+    t = filled(LogConfig(index_interval_bytes=Bytes(100)))
+    t.flush()
+    t.append("unflushed")
+    disk_of(t).flip(t.log.segments[0].path(".log"), 65, 3)
+    t.reopen()
+    assert t.log.log_end_offset == 21
+    assert t.log.recovery_point == 20
+    t.open(Checkpointed())
+    assert t.log.log_end_offset == 0
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_missing_indexes_are_built_anew(suffix: str, clean: bool) -> None:  # noqa: FBT001
+    """They hold nothing that the batches do not."""
+    t = filled()
+    t.flush()
+    expected = [t.log.offset_at(t.now), t.log.newest()]
+    if clean:
+        t.reopen(clean=True)
+    for segment in t.log.segments[:2]:
+        t.disk.unlink(segment.path(suffix))
+    t.reopen() if not clean else t.open(Checkpointed(Offset(20)), clean=True)
+    assert t.read() == VALUES
+    assert [t.log.offset_at(t.now), t.log.newest()] == expected
+
+
+@pytest.mark.parametrize("harm", [b"", b"\xff" * 16, b"\x00" * 800])
+def test_a_harmed_index_of_the_active_segment(harm: bytes) -> None:
+    """An index that points past its file, or nowhere, is noticed when the log is opened."""
+    t = filled(LogConfig(index_interval_bytes=Bytes(100)))
+    t.reopen(clean=True)
+    file = t.disk.open(t.log.active_segment.path(".index"))
+    file.truncate(0)
+    file.write([harm], 0)
+    t.open(Checkpointed(Offset(20)), clean=True)
+    assert t.read() == VALUES
+    assert bool(t.loaded.repair) is bool(harm)
+
+
+def test_a_torn_tail_is_cut() -> None:
+    """Zeros, or half a batch, where the machine stopped before the bytes had arrived."""
+    t = filled()
+    file = t.disk.open(t.log.active_segment.path(".log"))
+    for tail in (bytes(500), bytes(t.batch(["half"]))[:-1], b"x"):
+        size = file.size()
+        file.write([tail], size)
+        t.reopen()
+        assert t.loaded.repair.lost_bytes == len(tail)
+        assert t.read() == VALUES
+        file = t.disk.open(t.log.active_segment.path(".log"))
+        assert file.size() == size
+
+
+def test_a_harmed_history_of_epochs_is_built_from_the_batches() -> None:
+    """Each batch carries the epoch that wrote it."""
+    t = filled()
+    expected = t.log.epochs.entries
+    for harm in (b"", b"0\n3\n0 0\n", b"junk"):
+        file = t.disk.open("orders-0/leader-epoch-checkpoint")
+        file.truncate(0)
+        file.write([harm], 0)
+        t.reopen()
+        assert t.log.epochs.entries == expected
+        assert "epochs" in str(t.loaded.repair)
+    t.disk.unlink("orders-0/leader-epoch-checkpoint")
+    t.reopen()
+    assert t.log.epochs.entries == expected
+
+
+def test_a_log_shorter_than_its_start_begins_anew() -> None:
+    """What lay between was lost, and nobody may read below the start: the followers' way on."""
+    t = filled()
+    t.open(Checkpointed(log_start_offset=Offset(50)))
+    assert t.log.log_start_offset == t.log.log_end_offset == 50
+    assert t.append("new").base_offset == 50
+    assert len(t.log.segments) == 1
+
+
+def test_checkpoints_that_lie_beyond_the_end_are_not_believed() -> None:
+    """They were written before a crash that took what they speak of."""
+    t = filled()
+    t.open(Checkpointed(Offset(99), Offset(0), Offset(99)))
+    assert t.log.recovery_point == t.log.high_watermark == 20
+
+
+def test_an_orphaned_index_goes() -> None:
+    """Its segment was deleted, and the crash came in between."""
+    t = filled()
+    t.disk.open(f"orders-0/{99:020}.index", create=True)
+    t.disk.open(f"orders-0/{99:020}.log.deleted", create=True)
+    t.disk.open("orders-0/leader-epoch-checkpoint.tmp", create=True)
+    t.reopen()
+    names = t.disk.names("orders-0")
+    assert not [name for name in names if "99." in name or name.endswith(("tmp", "deleted"))]
