@@ -80,8 +80,8 @@ class _Decoder(Source):
         layout = struct.Struct(">" + "".join(code for code, _, _ in run))
         end, parts = 0, []
         for code, _, field in run:
-            end += struct.calcsize(">" + code)
-            parts.append(Part(field, end))
+            start, end = end, end + struct.calcsize(">" + code)
+            parts.append(Part(field, start, end))
         targets = ", ".join(target for _, target, _ in run)
         if layout.format == ">B":
             self.emit(depth, f"{targets} = b[p]", tuple(parts))

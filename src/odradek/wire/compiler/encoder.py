@@ -13,6 +13,7 @@ from typing import Any
 
 from odradek.model.limits import STRING_BYTES_MAX
 from odradek.wire.compiler import primitives
+from odradek.wire.compiler.shapes import Shapes, Slot
 from odradek.wire.compiler.source import Part, Source, default_text, fields_of
 from odradek.wire.schema import (
     BYTES,
@@ -86,7 +87,7 @@ class _Encoder(Source):
         run, self.run = self.run, []
         if not run:
             return
-        parts = tuple(Part(item.field, 0) for item in run)
+        parts = tuple(Part(item.field) for item in run)
         if any(item.array for item in run):
             self.flush_arrays(depth, run, parts)
         elif all(item.value.isdigit() for item in run):
@@ -99,36 +100,20 @@ class _Encoder(Source):
             self.emit(depth, f"{self.sink}({pack}({values}))", parts)
 
     def flush_arrays(self, depth: int, run: list[_Item], parts: tuple[Part, ...]) -> None:
-        """A run with arrays is packed by a layout that is kept by their counts."""
-        prefix = "B" if self.flexible else "i"
-        template = "".join(f"{prefix}%d{i.code}" if i.array else i.code for i in run)
+        """A run with arrays is packed by a function that is kept by their lengths."""
+        shapes = Shapes([Slot(i.code, i.array) for i in run], flexible=self.flexible)
+        kept, shape, key = self.constant(shapes, "k"), self.fresh("f"), self.fresh("n")
         arrays = [item for item in run if item.array]
-        counts = [self.fresh("n") for _ in arrays]
-        for item, count in zip(arrays, counts, strict=True):
-            self.emit(depth, f"{count} = len({item.value})", (Part(item.field, 0),))
-        names = iter(counts)
-        more = " + 1" if self.flexible else ""
-        values = ", ".join(
-            f"{next(names)}{more}, *{item.value}" if item.array else item.value for item in run
-        )
-        packers = self.constant(primitives.Packers(template), "p")
-        fused = f"{self.sink}({packers}[{', '.join(counts)}]({values}))"
-        if not self.flexible:
-            self.emit(depth, fused, parts)
-            return
-        self.emit(depth, f"if {' < 127 and '.join(counts)} < 127: {fused}", parts)
-        self.emit(depth, "else:")
-        names = iter(counts)
-        for item in run:
-            part = (Part(item.field, 0),)
-            if item.array:
-                count = next(names)
-                self.varint(depth + 1, f"{count} + 1")
-                one = self.constant(primitives.Packers(f"%d{item.code}"), "p")
-                self.emit(depth + 1, f"{self.sink}({one}[{count}](*{item.value}))", part)
-            else:
-                pack = self.constant(struct.Struct(">" + item.code).pack, "p")
-                self.emit(depth + 1, f"{self.sink}({pack}({item.value}))", part)
+        for item in arrays:
+            name = self.fresh("a")
+            self.emit(depth, f"{name} = {item.value}", (Part(item.field),))
+            item.value = name
+        lengths = ", ".join(f"len({item.value})" for item in arrays)
+        self.emit(depth, f"{key} = {lengths}", tuple(Part(item.field) for item in arrays))
+        self.emit(depth, f"try: {shape} = {kept}[{key}]")
+        self.emit(depth, f"except KeyError: {shape} = {kept}.make({key})")
+        values = ", ".join(item.value for item in run)
+        self.emit(depth, f"{self.sink}({shape}({values}))", parts)
 
     def varint(self, depth: int, value: str) -> None:
         known = len(primitives.VARINTS)
@@ -158,6 +143,9 @@ class _Encoder(Source):
     def differs(self, field: Field, value: str) -> str:
         """Whether a field has another value than its default, as an expression."""
         text = default_text(self, field)
+        if text == "None" and isinstance(field.type, type) and field.null is None:
+            silent = self.constant(field.type(), "D")
+            return f"{value} is not None and {value} != {silent}"
         if text == "None":
             return f"{value} is not None"
         if isinstance(field.type, Array) or field.type is BYTES:

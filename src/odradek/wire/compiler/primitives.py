@@ -14,7 +14,6 @@ from odradek.wire.compiler.source import Listing
 
 VARINT_MAX: Final = (1 << 31) - 1  # lengths are int32 in Kafka; what is above is negative there
 CACHED_LENGTH_MAX: Final = 1024
-CACHED_SHAPES_MAX: Final = 4096
 
 
 class Refused(Exception):
@@ -74,19 +73,6 @@ class Unpackers(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
         return unpack
 
 
-class Packers(dict[Any, Callable[..., bytes]]):
-    """By count, or by several counts: writes a run of fields that arrays of numbers are part of."""
-
-    def __init__(self, template: str) -> None:
-        self.template = template
-
-    def __missing__(self, counts: int | tuple[int, ...]) -> Callable[..., bytes]:
-        pack = struct.Struct(">" + self.template % counts).pack
-        if len(self) < CACHED_SHAPES_MAX:
-            self[counts] = pack
-        return pack
-
-
 # -- tagged fields --------------------------------------------------------------------------------
 
 
@@ -142,7 +128,8 @@ def malformed(fault: Exception, listing: Listing, end: int, position: int) -> Ma
         reason = "the bytes end too early"
     elif isinstance(fault, UnicodeDecodeError):
         reason = "a string that is not UTF-8"
-    return MalformedRequest(f"{listing.title}: {missing.field} at byte {position}: {reason}")
+    where = f"{missing.field} at byte {position + missing.start}"
+    return MalformedRequest(f"{listing.title}: {where}: {reason}")
 
 
 def unencodable(fault: Exception, listing: Listing) -> AssertionError:

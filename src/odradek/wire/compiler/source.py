@@ -11,10 +11,11 @@ from odradek.wire.schema import DEFAULT, Array, Field, Message, Primitive, Struc
 
 
 class Part(NamedTuple):
-    """One item of a fused read or write: what it is about, and where it ends, from the start."""
+    """One item of a fused read or write: what it is about, and where it lies in the whole."""
 
     field: str
-    end: int
+    start: int = 0
+    end: int = 0
 
 
 class Listing(NamedTuple):
@@ -45,7 +46,7 @@ class Source:
     def emit(self, depth: int, text: str, parts: tuple[Part, ...] = ()) -> None:
         """Adds a line, indented, under the name of the current field or with the parts it reads."""
         self._lines.append("    " * depth + text)
-        self._parts.append(parts or (Part(".".join(self.path), 0),))
+        self._parts.append(parts or (Part(".".join(self.path)),))
 
     def fresh(self, prefix: str) -> str:
         """A name that is not yet taken."""
@@ -70,7 +71,7 @@ class Source:
         before = [f"def {name}({signature}):", *(f"    {line}" for line in head), "    try:"]
         after = [f"    {line}" for line in guard]
         text = "\n".join([*before, *self._lines, *after, ""])
-        parts = [(Part("", 0),)] * len(before) + self._parts
+        parts = [(Part(""),)] * len(before) + self._parts
         self.namespace["_listing"] = Listing(f"{self.message.__name__} v{self.version}", parts)
         exec(compile(text, title, "exec"), self.namespace)  # noqa: S102 - this is the compiler
         function: Callable[..., Any] = self.namespace[name]
