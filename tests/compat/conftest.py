@@ -6,6 +6,10 @@ import pytest
 
 from tests.external.oracle import Oracle
 
+pytest.register_assert_rewrite(
+    "tests.compat.zookeeper_contract", "tests.compat.zookeeper_own_contract"
+)
+
 
 @pytest.fixture(scope="session")
 def kafka_in_java(
