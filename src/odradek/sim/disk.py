@@ -61,7 +61,7 @@ class SimulatedDisk:
 
     def _reborn(self, names: Names) -> "SimulatedDisk":
         old = self.faults
-        faults = DiskFaults(old.rows, old.read_only, old.capacity, stall=old.stall)
+        faults = DiskFaults(old.rows, old.read_only, old.capacity, stall=old.stall, crash=old.crash)
         return SimulatedDisk(self._name, faults=faults, names=names, now=self._now)
 
     def flip(self, path: str, position: int, bit: int) -> None:

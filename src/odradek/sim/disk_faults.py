@@ -66,6 +66,10 @@ class Fault:
         return True
 
 
+def _nobody() -> None:
+    """Without a machine only the disk stops."""
+
+
 def _no_wait(_: Millis) -> None:
     """Without a machine nobody's time passes."""
 
@@ -78,6 +82,7 @@ class DiskFaults:
     read_only: bool = False
     capacity: int | None = None  # bytes in all; None: endless
     crash_at_change: int | None = None  # the first is 1; it may have had its effect, or not
+    crash: Callable[[], None] = _nobody  # whose machine stops at that change
     stall: Callable[[Millis], None] = _no_wait  # how the machine spends a slow call
     calls: int = 0
     changes: int = 0
@@ -115,6 +120,7 @@ class DiskFaults:
         """The call has had the effect that it may have had when the machine stops at it."""
         if call in CHANGES and self.changes == self.crash_at_change:
             self.dead = True
+            self.crash()
             raise PowerLost(call)
 
 

@@ -8,7 +8,12 @@ import uvloop
 
 from odradek.ports import Address, FileRange, Network, Receiver, Stream
 from odradek.runtime.network import SystemNetwork
+from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import SimulatedDisk
+from odradek.sim.history import History
+from odradek.sim.loop import SimulatedLoop
+from odradek.sim.network import SimulatedNetwork
+from odradek.sim.wires import Wires
 
 Conversation = Callable[[Network], Awaitable[None]]
 Play = Callable[[Conversation], None]
@@ -27,12 +32,20 @@ def on_uvloop(conversation: Conversation) -> None:
         runner.run(_bounded(conversation(SystemNetwork())))
 
 
+def on_simulated_wires(conversation: Conversation) -> None:
+    """Two doors of one simulated host, on virtual time."""
+    loop = SimulatedLoop()
+    wires = Wires(loop, SeededRandom(7, "network"), History(lambda: loop.now))
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(_bounded(conversation(SimulatedNetwork(wires, wires.host("here")))))
+
+
 async def _bounded(conversation: Awaitable[None]) -> None:
     async with asyncio.timeout(20):
         await conversation
 
 
-@pytest.fixture(params=[on_asyncio, on_uvloop], ids=["asyncio", "uvloop"])
+@pytest.fixture(params=[on_asyncio, on_uvloop, on_simulated_wires])
 def play(request: pytest.FixtureRequest) -> Play:
     """Plays a conversation on one of the networks."""
     chosen: Play = request.param
@@ -374,17 +387,16 @@ def test_a_listener_on_every_interface(play: Play) -> None:
     """An empty host is reached through any address of the machine."""
 
     async def conversation(network: Network) -> None:
-        tapes: list[Tape] = []
+        accepted: asyncio.Future[Tape] = asyncio.get_running_loop().create_future()
 
-        def keep(stream: Stream) -> Tape:
-            tapes.append(Tape(stream))
-            return tapes[-1]
+        def accept(stream: Stream) -> Tape:
+            accepted.set_result(Tape(stream))
+            return accepted.result()
 
-        listener = await network.listen(("", 0), keep)
-        stream = await network.connect(("127.0.0.1", listener.address[1]), keep)
+        listener = await network.listen(("", 0), accept)
+        stream = await network.connect(("127.0.0.1", listener.address[1]), Tape)
         stream.send([b"hello"])
-        await tapes[0].until(lambda: len(tapes) == 2)
-        server = next(tape for tape in tapes if tape.stream is not stream)
+        server = await accepted
         await server.hears(b"hello")
         assert server.stream.peer[0] == "127.0.0.1"
         stream.close()

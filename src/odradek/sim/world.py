@@ -1,0 +1,74 @@
+"""One simulated world: a loop, its machines and wires, its history, and one seed for all chance.
+
+with World(seed=7) as world:
+server = world.machine("server")
+server.start(programme)
+world.run(seconds=60)
+print(world.history.digest())
+"""
+
+import gc
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from odradek.sim.chance import SeededRandom
+from odradek.sim.guard import Guard
+from odradek.sim.history import History
+from odradek.sim.loop import SECOND, SimulatedLoop
+from odradek.sim.machine import Machine
+from odradek.sim.wires import Wires
+
+
+class World:
+    """All that happens in it follows from the seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.loop = SimulatedLoop()
+        self.history = History(lambda: self.loop.now)
+        self.chance = SeededRandom(seed, "world")
+        self.wires = Wires(self.loop, self.chance.stream("network"), self.history)
+        self.machines: dict[str, Machine] = {}
+        self._guard = Guard()
+        self._collecting = False
+
+    def __enter__(self) -> Self:
+        self._collecting = gc.isenabled()
+        gc.disable()  # so that nothing is finalised at a moment that the seed did not choose
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for machine in self.machines.values():
+            machine.stop_existing()
+        self.loop.close()
+        if self._collecting:
+            gc.enable()
+
+    def machine(self, name: str) -> Machine:
+        """The machine of this name; new where there was none."""
+        if name not in self.machines:
+            number = len(self.machines)
+            self.machines[name] = Machine(self, name, number, self.chance.stream("machines"))
+        return self.machines[name]
+
+    def run(self, *, seconds: float = 0, millis: int = 0) -> None:
+        """Time passes, with all that happens meanwhile."""
+        moment = self.loop.now + round(seconds * SECOND) + millis * SECOND // 1_000
+        with self._guard:
+            self.loop.run_until(moment)
+
+    def ask(self, name: str, question: Coroutine[Any, Any, Any], *, seconds: float = 60) -> Any:
+        """Runs a coroutine on a machine until it has an answer, which must come in time."""
+        machine = self.machine(name)
+        task = machine.spawn(question)
+        alarm = self.loop.call_at_moment(self.loop.now + round(seconds * SECOND), task.cancel)
+        with self._guard:
+            answer = self.loop.run_until_complete(task)
+        alarm.cancel()
+        return answer
