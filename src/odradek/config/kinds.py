@@ -155,10 +155,10 @@ def duration(
 def unlimited(kind: Kind[N], *, below: int | None = None) -> Kind[N | None]:
     """As `kind`, or -1 for "no limit", which is None here; for some, any number `below` is."""
     allowed = f"{kind.allowed}; or -1 for no limit"
+    least, most = (-1, -1) if below is None else (-(1 << (_BITS[kind.type] - 1)), below - 1)
 
     def parse(text: str) -> N | None:
-        value = int(text) if _INTEGER.fullmatch(text) else None
-        if value is not None and (value == -1 or (below is not None and value < below)):
+        if _INTEGER.fullmatch(text) and least <= int(text) <= most:
             return None
         try:
             return kind.parse(text)

@@ -73,22 +73,21 @@ def _decode(data: bytes) -> str:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and blank ones, continuations joined, each with its first number."""
-    parts: list[str] = []
-    first = 0
+    joined, first = "", 0
     for number, natural in enumerate(_END_OF_LINE.split(text), start=1):
         line = natural.lstrip(_BLANK)
-        if not parts:
+        if not joined:  # what goes on after a lone backslash begins anew, as in Java
             if not line or line[0] in "#!":
                 continue
             first = number
         backslashes = _TRAILING_BACKSLASHES.search(line)
         if backslashes and len(backslashes[0]) % 2:
-            parts.append(line[:-1])
+            joined += line[:-1]
             continue
-        yield first, "".join((*parts, line))
-        parts = []
-    if any(parts):
-        yield first, "".join(parts)
+        yield first, joined + line
+        joined = ""
+    if joined:
+        yield first, joined
 
 
 def _split(line: str) -> tuple[str, str]:

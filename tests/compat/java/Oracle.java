@@ -47,6 +47,9 @@ final class Oracle {
             case "build" -> Batches.build(question, answer);
             case "marker" -> Batches.buildMarker(question, answer);
             case "read" -> Batches.read(question, answer);
+            case "settings" -> Settings.table(answer);
+            case "setting" -> Settings.read(question, answer);
+            case "properties" -> Settings.properties(question, answer);
             default -> throw new IllegalArgumentException("no question called " + what);
         }
     }

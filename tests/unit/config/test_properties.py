@@ -65,6 +65,7 @@ def test_a_line_goes_on_after_a_backslash() -> None:
     assert read("a=b\\\\\nc=d") == [("a", "b\\"), ("c", "d")]
     assert read("a=b\\\n\nc=d") == [("a", "b"), ("c", "d")]
     assert read("a=b\\") == [("a", "b")]
+    assert read("\\\n\n# a\n\\") == []
 
 
 def test_escapes_are_javas() -> None:
