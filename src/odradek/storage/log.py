@@ -249,9 +249,9 @@ class PartitionLog:
 
     def _room_for(self, header: BatchHeader, now: Timestamp) -> tuple[WriteJob, Piece]:
         """The turn's job, and where in it the batch goes: behind the others, or a new segment."""
-        if self.broken:
-            raise StorageError(f"{self.partition}: an earlier write failed")
         segment = self._next_segment or self.active_segment
+        if self._job is None:
+            self._make_ready(segment)
         if self._must_roll(segment, header, now):
             if header.size > self.config.segment_bytes:
                 raise BatchLargerThanSegment(
@@ -262,6 +262,19 @@ class PartitionLog:
             self._job = WriteJob(self, Piece(segment, self._next_position))
         return self._job, self._job.pieces[-1]
 
+    def _make_ready(self, segment: Segment) -> None:
+        """Before the first append of a turn: the directory serves, the indexes are at hand."""
+        self.failures.check(self.folder.disk.name)
+        if self.broken:
+            raise StorageError(f"{self.partition}: an earlier write failed")
+        try:
+            segment.warm()
+            if segment.first_timestamp is None and segment.size:
+                found = segment.find(segment.base_offset)
+                segment.first_timestamp = Timestamp(found[1].max_timestamp if found else -1)
+        except OSError as error:
+            raise self.failed(error) from error
+
     def _must_roll(self, segment: Segment, header: BatchHeader, now: Timestamp) -> bool:
         """Whether the active segment may not take this batch: size, index, offsets, or time."""
         position, config = self._next_position, self.config
@@ -271,9 +284,7 @@ class PartitionLog:
             return True
         if not position:
             return False
-        first = segment.first_timestamp
-        if first is None:
-            first = self._first_timestamp(segment)
+        first = self._first_timestamp(segment)
         began = first if first >= 0 else segment.created or now
         newest = header.max_timestamp if first >= 0 <= header.max_timestamp else now
         return (
@@ -284,15 +295,13 @@ class PartitionLog:
 
     def _first_timestamp(self, segment: Segment) -> Timestamp:
         """Of a segment's first batch, which may still be on its way to the disk."""
+        if segment.first_timestamp is not None:
+            return segment.first_timestamp
         if self._job is not None and self._job.pieces[-1].segment is segment:
             piece = self._job.pieces[-1]
             if not piece.position and piece.batches:
                 return Timestamp(piece.batches[0].max_timestamp)
-        if not segment.size:
-            return Timestamp(-1)
-        found = segment.find(segment.base_offset)
-        segment.first_timestamp = Timestamp(found[1].max_timestamp if found else -1)
-        return segment.first_timestamp
+        return Timestamp(-1)
 
     def _begin_segment(self, base_offset: Offset, now: Timestamp) -> tuple[WriteJob, Piece]:
         """What comes next in this turn's job goes into a new segment."""
@@ -316,13 +325,15 @@ class PartitionLog:
 
     def roll(self, now: Timestamp) -> None:
         """Begins a new segment in this turn's job, unless the active one is empty."""
-        if self._next_position and not self.broken:
+        if self._next_position:
+            self._make_ready(self._next_segment or self.active_segment)
             self._begin_segment(self._next_offset, now)
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """A leadership begins here: its epoch is noted before its first record (KIP-101)."""
         if leader_epoch != self._next_epochs.latest:
             segment = self._next_segment or self.active_segment
+            self._make_ready(segment)
             job = self._job = self._job or WriteJob(self, Piece(segment, self._next_position))
             self._begin_epoch(job, leader_epoch, self._next_offset)
 
@@ -414,6 +425,7 @@ class PartitionLog:
         or the end of the log, as the reader may see. They are at most `bytes_max`, but with
         `at_least_one` the first one comes whatever its size, so that a reader can go on.
         """
+        self.failures.check(self.folder.disk.name)
         self._check_readable(offset)
         if offset >= end_offset:
             return Slice(None, self.active_segment.base_offset)

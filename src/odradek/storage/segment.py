@@ -188,6 +188,11 @@ class Segment:
                 self.max_timestamp = TimestampedOffset(Timestamp(last.timestamp), offset)
         return self.max_timestamp
 
+    def warm(self) -> None:
+        """Reads what an append needs of the indexes, so that noting it meets no disk."""
+        if self._index is None or self._times is None or self._aborted is None:
+            _ = self.index, self.times.last(), self.newest, self.aborted
+
     def start_empty_indexes(self) -> None:
         """A segment that is not there yet has indexes without entries."""
         path = self.path

@@ -17,7 +17,7 @@ from odradek.records.batch import BatchHeader, Buffer
 from odradek.storage.checkpoints import encode_epochs
 from odradek.storage.epochs import EpochHistory
 from odradek.storage.errors import DiskFull, StorageError
-from odradek.storage.failures import FULL
+from odradek.storage.failures import FULL, Failures
 from odradek.storage.files import write_small
 from odradek.storage.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.producers import Update
@@ -31,6 +31,7 @@ class Owner(Protocol):
     partition: TopicPartition
     folder: Folder
     config: LogConfig
+    failures: Failures
     broken: bool  # a write failed, and what rests on it must fail too
     log_end_offset: Offset
 
@@ -95,6 +96,7 @@ class WriteJob:
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""
         log = self.log
+        log.failures.check(log.folder.disk.name)
         if log.broken:
             raise StorageError(
                 f"{log.partition}: an earlier write failed, and this one rests on it"

@@ -109,11 +109,14 @@ def test_an_io_error_takes_the_directory_offline_once() -> None:
     t = Partition()
     t.append("a")
     assert isinstance(t.disk, SimulatedDisk)
-    for _ in range(2):
-        t.decide("b")
-        t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.EIO)
-        with pytest.raises(LogDirOffline):
-            t.write()
+    t.decide("b")
+    t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.EIO)
+    with pytest.raises(LogDirOffline):
+        t.write()
+    with pytest.raises(LogDirOffline):
+        t.decide("c")
+    with pytest.raises(LogDirOffline):
+        t.read()
     assert [name for name, _ in t.failures.take()] == ["disk"]
     assert t.failures.take() == []
     assert t.failures.has_failed("disk")

@@ -1,0 +1,349 @@
+"""Several log dirs: where logs go, how one fails alone, and how a log moves between two."""
+
+import errno
+from contextlib import suppress
+
+import pytest
+
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.units import Bytes, Timestamp
+from odradek.records.batch import read_header
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.sim.disk import SimulatedDisk
+from odradek.sim.disk_faults import PowerLost
+from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
+from odradek.storage.failures import Failures
+from odradek.storage.flushing import FlushJob
+from odradek.storage.log import PartitionLog
+from odradek.storage.log_dir import DirLocked, InDir, LogDir, Opened
+from odradek.storage.log_dirs import LogDirs, WrongIdentity
+from odradek.storage.settings import LogConfig
+
+CONFIG = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100))
+TOPIC_ID = TopicId(bytes(range(16)))
+NOW = Timestamp(1_000)
+NEW = InDir(CONFIG, TOPIC_ID, is_new=True)
+KNOWN = InDir(CONFIG, TOPIC_ID)
+
+
+def part(number: int) -> TopicPartition:
+    """One of a topic's partitions."""
+    return TopicPartition("orders", number)
+
+
+class Counting:
+    """Chance that counts: directory names that can be told apart."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def below(self, bound: int) -> int:
+        """Not asked here."""
+        return 0
+
+    def bytes(self, count: int) -> bytes:
+        """The next number."""
+        self.calls += 1
+        return self.calls.to_bytes(count, "big")
+
+
+class Host:
+    """A broker's disks, over several lives of its process."""
+
+    def __init__(self, count: int) -> None:
+        self.disks = [SimulatedDisk(f"disk-{number}") for number in range(count)]
+        self.start()
+
+    def start(self) -> None:
+        """A process begins: takes its directories, and opens what is in them."""
+        self.failures = Failures()
+        dirs = [LogDir(disk, self.failures) for disk in self.disks]
+        self.dirs = LogDirs(dirs, self.failures, Counting())
+        self.opened: list[Opened] = []
+        for log_dir in dirs:
+            try:
+                log_dir.take()
+                self.opened.append(log_dir.open(lambda _: CONFIG, NOW))
+            except LogDirOffline:
+                continue
+        self.dirs.identify(BrokerId(1), "cluster")
+        self.dirs.settle()
+
+    def restart(self, *, clean: bool = False) -> None:
+        """The process ends, in good order or not, and another one begins."""
+        if clean:
+            for log_dir in self.dirs.online:
+                log_dir.close(NOW, BrokerEpoch(77))
+        self.disks = [disk.after_exit() for disk in self.disks]
+        self.start()
+
+
+def fill(log: PartitionLog, *values: str) -> None:
+    """Appends a batch for each value."""
+    for value in values:
+        batch = build_batch([Record(0, NOW, None, value.encode())])
+        log.append(batch, read_header(batch), LeaderEpoch(0), NOW)
+        job = log.take_job()
+        assert job is not None
+        job.run()
+        job.publish()
+
+
+def test_a_new_log_goes_where_the_fewest_are() -> None:
+    """Equal ones in the order of the setting; a wish comes first."""
+    h = Host(3)
+    h.dirs.preferred[part(3)] = "disk-1"
+    homes = []
+    for number in range(6):
+        h.dirs.get_or_create(part(number), NEW, NOW)
+        home = h.dirs.home_of(part(number))
+        assert home is not None
+        homes.append(home.name[-1])
+    assert "".join(homes) == "012102"
+    assert h.dirs.preferred == {}
+
+
+def test_a_log_is_found_again() -> None:
+    """With its records, its topic's id, and the marks that the checkpoints keep."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a", "b", "c")
+    log.on_high_watermark(Offset(2))
+    log.move_start(Offset(1))
+    for clean in (True, False):
+        if not clean:
+            for log_dir in h.dirs.online:
+                log_dir.checkpoint().run()
+        h.restart(clean=clean)
+        assert h.opened[0].clean is clean
+        assert h.opened[0].broker_epoch == (77 if clean else -1)
+        found = h.dirs.get(part(0))
+        assert found is not None
+        assert (found.log_start_offset, found.high_watermark, found.log_end_offset) == (1, 2, 3)
+        assert found.topic_id == TOPIC_ID
+        assert found.recovery_point == 3
+    assert h.dirs.get_or_create(part(0), KNOWN, NOW) is found
+
+
+def test_the_clean_marker_counts_once() -> None:
+    """A start that trusts it and then dies must not be trusted again."""
+    h = Host(1)
+    h.restart(clean=True)
+    assert h.opened[0].clean
+    h.restart()
+    assert not h.opened[0].clean
+
+
+def test_a_directory_fails_alone() -> None:
+    """Its logs are gone from service, the others go on, and its failure is told once."""
+    h = Host(2)
+    first = h.dirs.get_or_create(part(0), NEW, NOW)
+    second = h.dirs.get_or_create(part(1), NEW, NOW)
+    h.disks[0].faults.fail_call(h.disks[0].faults.calls + 1, errno.EIO)
+    with pytest.raises(LogDirOffline):
+        fill(first, "a")
+    (offline,) = h.dirs.handle_failures()
+    assert (offline.log_dir, offline.current) == ("disk-0", (part(0),))
+    assert h.dirs.handle_failures() == []
+    assert h.dirs.get(part(0)) is None
+    assert list(h.dirs) == [second]
+    fill(second, "b")
+    calls = h.disks[0].faults.calls
+    first.reset()
+    with pytest.raises(LogDirOffline):
+        fill(first, "c")
+    assert h.disks[0].faults.calls == calls
+    assert not h.dirs.all_failed
+
+
+def test_a_missing_log_may_be_on_the_lost_disk() -> None:
+    """Only one that is known to be new is made while a directory is offline."""
+    h = Host(2)
+    h.failures.report("disk-0", OSError(errno.EIO, "gone"))
+    h.dirs.handle_failures()
+    with pytest.raises(LogDirOffline):
+        h.dirs.get_or_create(part(0), KNOWN, NOW)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    home = h.dirs.home_of(part(0))
+    assert home is not None
+    assert home.name == "disk-1"
+    h.failures.report("disk-1", OSError(errno.EIO, "gone"))
+    assert h.dirs.all_failed
+
+
+def test_a_replaced_disk_is_filled_again() -> None:
+    """All directories serve, so a log that is missing is missing everywhere."""
+    h = Host(2)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.disks[0] = SimulatedDisk("disk-0")
+    h.restart()
+    assert h.dirs.get(part(0)) is None
+    assert h.dirs.get_or_create(part(0), KNOWN, NOW).log_end_offset == 0
+
+
+@pytest.mark.parametrize("call", range(1, 40))
+def test_a_directory_that_cannot_be_opened_is_offline_from_the_start(call: int) -> None:
+    """Whichever call fails, nothing but this directory is lost; and nothing in it is."""
+    h = Host(2)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a")
+    fill(h.dirs.get_or_create(part(1), NEW, NOW), "b")
+    h.disks = [disk.after_exit() for disk in h.disks]
+    h.disks[0].faults.fail_call(call, errno.EIO)
+    h.start()
+    failed = [went.log_dir for went in h.dirs.handle_failures()]
+    assert failed in (["disk-0"], [])
+    assert (h.dirs.get(part(0)) is None) is bool(failed)
+    assert h.dirs.get(part(1)) is not None
+    h.disks[0].faults.rows.clear()
+    h.restart()
+    log = h.dirs.get(part(0))
+    assert log is not None
+    assert log.log_end_offset == 1
+
+
+def test_directories_of_somebody_else_are_refused() -> None:
+    """Two brokers on one directory would destroy it, and so would two clusters."""
+    h = Host(2)
+    with pytest.raises(DirLocked):
+        LogDir(h.disks[0], Failures()).take()
+    for broker, cluster in ((2, "cluster"), (1, "another")):
+        with pytest.raises(WrongIdentity, match="disk-0 belongs to"):
+            h.dirs.identify(BrokerId(broker), cluster)
+
+
+def test_an_unknown_directory() -> None:
+    """A move to nowhere is the client's mistake; to a failed one the disk's."""
+    h = Host(2)
+    with pytest.raises(LogDirNotFound):
+        h.dirs.named("disk-9")
+    h.failures.report("disk-1", OSError(errno.EIO, "gone"))
+    with pytest.raises(LogDirOffline):
+        h.dirs.named("disk-1")
+
+
+def test_a_deleted_log_goes_in_two_steps() -> None:
+    """It is renamed at once, so a new one of the name may come; its files go later."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    (log_dir,) = h.dirs.dirs
+    log_dir.checkpoint().run()
+    h.dirs.delete(part(0))
+    assert h.dirs.get(part(0)) is None
+    fresh = h.dirs.get_or_create(part(0), NEW, NOW)
+    assert fresh.log_end_offset == 0
+    assert b"orders" not in h.disks[0].open("replication-offset-checkpoint").read(99, 0)
+    h.restart()
+    (log_dir,) = h.dirs.dirs
+    assert log_dir.to_delete == [f"orders-0.{1:032x}-delete"]
+    assert log_dir.delete_next()
+    assert not log_dir.delete_next()
+    assert [name for name in h.disks[0].names("") if "orders" in name] == ["orders-0"]
+
+
+def test_a_stray_log_is_set_aside() -> None:
+    """Kept, but not served; the next start names it."""
+    h = Host(1)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.dirs.set_stray(part(0))
+    assert h.dirs.get(part(0)) is None
+    h.restart()
+    assert h.opened[0].strays == [f"orders-0.{1:032x}-stray"]
+
+
+def moving(h: Host) -> PartitionLog:
+    """A log on the first disk, with a future log of the same records on the second."""
+    current = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(current, "a", "b", "c")
+    future = h.dirs.start_move(part(0), "disk-1", KNOWN, NOW)
+    assert future is not None
+    fill(future, "a", "b", "c")
+    return future
+
+
+def test_a_log_moves_to_another_directory() -> None:
+    """The future log takes the name; the old one waits to be deleted."""
+    h = Host(2)
+    future = moving(h)
+    assert h.dirs.finish_move(part(0), NOW) is future
+    assert h.dirs.get(part(0)) is future
+    assert h.dirs.future(part(0)) is None
+    fill(future, "d")
+    h.restart()
+    log = h.dirs.get(part(0))
+    assert log is not None
+    assert log.log_end_offset == 4
+    home = h.dirs.home_of(part(0))
+    assert home is not None
+    assert home.name == "disk-1"
+
+
+def test_a_move_may_be_given_up_or_go_elsewhere() -> None:
+    """There is one future log at most, and none in the directory of the current one."""
+    h = Host(3)
+    future = moving(h)
+    assert h.dirs.start_move(part(0), "disk-1", KNOWN, NOW) is future
+    assert h.dirs.start_move(part(0), "disk-2", KNOWN, NOW) is not future
+    assert h.dirs.dirs[1].futures == {}
+    assert h.dirs.start_move(part(0), "disk-0", KNOWN, NOW) is None
+    assert h.dirs.future(part(0)) is None
+    assert h.dirs.start_move(part(5), "disk-2", KNOWN, NOW) is None
+    assert h.dirs.preferred == {part(5): "disk-2"}
+
+
+def test_a_future_log_is_resumed() -> None:
+    """After a restart it is a future log still, checked from its start."""
+    h = Host(2)
+    moving(h)
+    h.restart()
+    future = h.dirs.future(part(0))
+    assert future is not None
+    assert future.log_end_offset == 3
+    assert h.dirs.finish_move(part(0), NOW) is future
+
+
+@pytest.mark.parametrize("disk", [0, 1])
+@pytest.mark.parametrize("change", range(1, 24))
+@pytest.mark.parametrize("after", ["exit", "crash"])
+def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: str) -> None:
+    """The next start finds one current log, whole; never two, never none."""
+    h = Host(2)
+    moving(h)
+    for log in h.dirs:
+        FlushJob(log, NOW).run()
+    faults = h.disks[disk].faults
+    faults.crash_at_change = faults.changes + change
+    with suppress(PowerLost):  # or the other disk's part is over before
+        h.dirs.finish_move(part(0), NOW)
+    chance = Counting()
+    h.disks = [d.after_crash(chance) if after == "crash" else d.after_exit() for d in h.disks]
+    h.start()
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.log_end_offset == 3
+    fill(found, "d")
+
+
+def test_two_logs_of_one_partition_are_for_a_person() -> None:
+    """A disk came back from elsewhere: no rule can tell which of them is true."""
+    h = Host(2)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.disks[1].make_directory("orders-0")
+    with pytest.raises(StorageError, match="more than one log: in disk-0, disk-1"):
+        h.restart()
+
+
+def test_many_cuts_cost_one_checkpoint() -> None:
+    """Ten thousand followers that truncate at once must not write ten thousand times."""
+    h = Host(1)
+    logs = [h.dirs.get_or_create(part(number), NEW, NOW) for number in range(5)]
+    for log in logs:
+        fill(log, "a", "b")
+        log.recovery_point = Offset(2)
+    (log_dir,) = h.dirs.dirs
+    log_dir.checkpoint().run()
+    log_dir.truncate({log.partition: Offset(1) for log in logs[:3]}, NOW)
+    assert [log.log_end_offset for log in logs] == [1, 1, 1, 2, 2]
+    data = h.disks[0].open("recovery-point-offset-checkpoint").read(999, 0)
+    assert [line.split()[-1] for line in data.splitlines()[2:]] == [b"1", b"1", b"1", b"2", b"2"]
