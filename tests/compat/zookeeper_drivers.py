@@ -104,6 +104,7 @@ class OurDriver:
         self.client = ZooKeeperClient(session, SystemNetwork(), SystemClock(), self._heard)
         self.events: list[WatchEvent] = []
         self.statuses: list[Status] = []
+        self.tell: Callable[[News], None] = lambda news: None  # whoever else wants to know
         self._news = asyncio.Event()
 
     async def until(self, wanted: Callable[[], bool]) -> None:
@@ -120,6 +121,7 @@ class OurDriver:
     def _heard(self, news: News) -> None:
         """Writes it down."""
         self._news.set()
+        self.tell(news)
         if isinstance(news, StatusChanged):
             self.statuses.append(news.status)
         else:
