@@ -35,7 +35,6 @@ from odradek.wire.prefixed import (
     write_value,
 )
 from odradek.wire.schema import Message
-from tests.samples.wire import sample
 
 LIMIT = 1 << 20
 MODULES = (codec, framing, headers, prefixed, primitives)
@@ -114,6 +113,8 @@ def attack(data: bytes) -> None:
 
 def seeds() -> list[bytes]:
     """Inputs that are what they pretend to be, for the fuzzer to spoil: each message once."""
+    from tests.samples.wire import sample
+
     random = Random(5)
     found = []
     for number, key in enumerate(KEYS):
@@ -158,4 +159,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))  # for the samples
     main()
