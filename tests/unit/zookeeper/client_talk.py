@@ -27,6 +27,8 @@ from odradek.zookeeper.jute_requests import (
     Auth,
     Connect,
     Create2,
+    CreateContainer,
+    CreateTtl,
     Exists,
     GetChildren2,
     GetData,
@@ -188,7 +190,7 @@ def fitting(request: Request) -> Reply:
             return StatReply(STAT)
         case GetChildren2():
             return Children2(["child"], STAT)
-        case Create2(path=path):
+        case Create2(path=path) | CreateContainer(path=path) | CreateTtl(path=path):
             return Created2(path, STAT)
         case AddWatch():
             return Number(0)
