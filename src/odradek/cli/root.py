@@ -8,7 +8,6 @@ one sentence on stderr and exit code 1; a command that was called wrongly has ex
 everywhere. What went wrong with us keeps its traceback.
 """
 
-import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -65,10 +64,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; the last flush must not complain of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except (BrokerError, OSError) as error:
         _end(sentence(error), 1)
     sys.exit(code if isinstance(code, int) else 0)

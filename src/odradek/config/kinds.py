@@ -26,7 +26,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _DECIMAL = re.compile(
     r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,4})?", re.ASCII
 )
-_COMMA = re.compile(r"\s*,\s*")
 
 
 class ConfigType(IntEnum):
@@ -243,7 +242,7 @@ def listing(
         allowed = f"a list of {', '.join(names)}, separated by commas"
 
     def parse(text: str) -> tuple[str, ...]:
-        items = tuple(_COMMA.split(text)) if text else ()
+        items = tuple(item.strip() for item in text.split(",")) if text else ()
         known = all(item in names for item in items) if names else True
         formed = all(matches.fullmatch(item) for item in items) if matches else True
         if not known or not formed:

@@ -23,7 +23,6 @@ FILE_BYTES_MAX: Final = MIB
 
 _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 _BLANK: Final = " \t\f"
-_TRAILING_BACKSLASHES = re.compile(r"\\+\Z")
 _NAME = re.compile(r"(?:[^\\=: \t\f]|\\.)*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(u([0-9a-fA-F]{4})|u|.)", re.DOTALL)
@@ -80,8 +79,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             if not line or line[0] in "#!":
                 continue
             first = number
-        backslashes = _TRAILING_BACKSLASHES.search(line)
-        if backslashes and len(backslashes[0]) % 2:
+        if (len(line) - len(line.rstrip("\\"))) % 2:
             joined += line[:-1]
             continue
         yield first, joined + line

@@ -51,6 +51,7 @@ WRONG += [
     ("decimal", kinds.decimal(0, 1), text)
     for text in ("", "x", "nan", "inf", "1.1", "-0.1", "1e999", "0x1p3", "1_0", "0.5f", "9" * 9_999)
 ]
+WRONG += [("any decimal", kinds.decimal(), text) for text in ("", "x", "nan", "-inf", "1e999")]
 WRONG += [("choice", kinds.choice("a", "b"), text) for text in ("", "c", "A", "a,b")]
 WRONG += [("listing", kinds.listing("a", "b"), text) for text in ("c", "a,c", "a,,b", "a,", "A")]
 WRONG += [("pattern", kinds.listing(pattern="[0-9]:[0-9]"), text) for text in ("1", "1:2;3:4")]

@@ -121,6 +121,14 @@ def test_a_huge_file_costs_nothing() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("filler", [" ", "\\", "\\ ", "=", "\\u0061", "a\\\n", "\\\n", "#"])
+def test_no_file_takes_long_to_read(filler: str) -> None:
+    """What is not linear in the length of a line would never end here."""
+    half = filler * (FILE_BYTES_MAX // len(filler) // 2)
+    parse(f"{half}a".encode(), "f")
+    parse(f"a={half}a".encode(), "f")
+
+
 def test_the_largest_file_is_read() -> None:
     """One line of a megabyte is a value like any other."""
     (entry,) = entries(b"a=" + b"x" * (FILE_BYTES_MAX - 2))

@@ -159,6 +159,14 @@ def test_every_default_is_a_value() -> None:
             assert row.kind.parse(row.default_text) == row.default, row.name
 
 
+@pytest.mark.parametrize("filler", [" ", ",", ":", "a", "0", "1:", "a,", "[", "-", ".", "/", "é"])
+def test_no_value_takes_long_to_refuse(filler: str) -> None:
+    """Values come from the network, too. What is not linear in its length would never end here."""
+    text = "a" + filler * (500_000 // len(filler)) + "\n"
+    for row in (*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()):
+        _accepts(row.kind, text)
+
+
 def test_a_constant_is_named_as_its_setting() -> None:
     """Whoever knows the setting knows the row: `log.segment.bytes` is LOG_SEGMENT_BYTES."""
     modules = [module for _, module in SUBJECTS]

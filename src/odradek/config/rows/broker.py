@@ -98,6 +98,14 @@ ADMIN_LISTENER: Final = BrokerSetting(
     doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP and without "
     "access control. Left empty it is not served; port 0 has a free one chosen.",
 )
+AUTHORIZER_CLASS_NAME: Final = BrokerSetting(
+    "authorizer.class.name",
+    string("()", "empty, for there is no access control here"),
+    default="",
+    importance=Importance.LOW,
+    doc="Who may do what. A broker that passed over it would be open to everybody, so anything but "
+    "nothing is refused.",
+)
 BACKGROUND_THREADS: Final = BrokerSetting(
     "background.threads",
     number(low=1),

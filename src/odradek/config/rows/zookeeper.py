@@ -9,7 +9,7 @@ from odradek.model.units import MIB, SECOND, Bytes, Millis
 
 ZOOKEEPER_CONNECT: Final = BrokerSetting(
     "zookeeper.connect",
-    optional(string(r"[^\s/,][^\s/]*(,[^\s/,]+)*(/\S*)?", "host:port,host:port/path")),
+    optional(string(r"[^\s/,]+( *, *[^\s/,]+)*(/\S*)?", "host:port,host:port/path")),
     default=None,
     importance=Importance.HIGH,
     doc="The servers of the ensemble, `host:port` separated by commas, and perhaps a path below "
