@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from odradek.storage.errors import DiskFull, LogDirOffline
+from odradek.storage.errors import DiskFull, LogDirOffline, StorageError
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -43,13 +43,30 @@ class Failures:
         taken, self._reported = self._reported, []
         return [(log_dir, self._failed[log_dir]) for log_dir in taken]
 
+    def met(self, log_dir: str, error: OSError) -> StorageError:
+        """What an error means: a full disk is not a broken one."""
+        if error.errno in FULL:
+            return DiskFull(f"{log_dir}: {error}")
+        return self.report(log_dir, error)
+
     @contextmanager
     def touching(self, log_dir: str) -> Iterator[None]:
-        """Around what may meet an I/O error of this directory. A full disk is not a broken one."""
+        """Around what may meet an I/O error of this directory."""
         self.check(log_dir)
         try:
             yield
         except OSError as error:
-            if error.errno in FULL:
-                raise DiskFull(f"{log_dir}: {error}") from error
+            raise self.met(log_dir, error) from error
+
+    @contextmanager
+    def syncing(self, log_dir: str) -> Iterator[None]:
+        """Around the sync of a log's files.
+
+        After one that fails, for whatever reason, nobody knows what is durable, and a second one
+        would not tell: the directory is given up.
+        """
+        self.check(log_dir)
+        try:
+            yield
+        except OSError as error:
             raise self.report(log_dir, error) from error

@@ -9,14 +9,13 @@ begins at the active one.
 A flush is a job as a write is: planned on the loop, run on the disk's thread, noted on the loop.
 """
 
-from contextlib import suppress
 from typing import Final
 
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.ports import Disk
 from odradek.storage.log import PartitionLog
-from odradek.storage.names import SNAPSHOT, TIME_INDEX
+from odradek.storage.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.segment import Save, Segment
 from odradek.storage.writing import WriteJob
 
@@ -56,10 +55,12 @@ class FlushJob:
         with log.failures.touching(disk.name):
             for save in self.saves:
                 save.write(disk)
-                sync_file(disk, save.path)
+        with log.failures.syncing(disk.name):
             for segment in self.segments:
                 segment.file.sync()
+                sync_if_there(disk, segment.path(INDEX))
                 sync_if_there(disk, segment.path(TIME_INDEX))
+                sync_if_there(disk, segment.path(TXN_INDEX))
                 sync_if_there(disk, segment.path(SNAPSHOT))
             disk.sync_directory(log.folder.name)
 
@@ -122,16 +123,13 @@ def sync_group(jobs: list[WriteJob]) -> None:
             synced |= segments
 
 
-def sync_file(disk: Disk, path: str) -> None:
-    """Makes a file durable, by its name."""
-    file = disk.open(path)
+def sync_if_there(disk: Disk, path: str) -> None:
+    """Makes a file durable that need not be there, by its name."""
+    try:
+        file = disk.open(path)
+    except FileNotFoundError:
+        return
     try:
         file.sync()
     finally:
         file.close()
-
-
-def sync_if_there(disk: Disk, path: str) -> None:
-    """Likewise, for a file that need not be there."""
-    with suppress(FileNotFoundError):
-        sync_file(disk, path)

@@ -17,7 +17,12 @@ from odradek.records.batch import BatchHeader
 from odradek.records.control import EndMarker, read_end_marker
 from odradek.records.record import read_records
 from odradek.storage import producer_snapshot
-from odradek.storage.checkpoints import decode_epochs, decode_partition_metadata, encode_epochs
+from odradek.storage.checkpoints import (
+    EpochStart,
+    decode_epochs,
+    decode_partition_metadata,
+    encode_epochs,
+)
 from odradek.storage.epochs import EpochHistory
 from odradek.storage.errors import CorruptFile
 from odradek.storage.failures import Failures
@@ -118,7 +123,8 @@ class _Loading:
         self.now = now
         self.end = Offset(0)
         self.indexed = True  # whether every segment has the indexes that it needs
-        self.checked_from: Offset | None = None  # below it, what was known of producers holds
+        self.checked_from: Offset | None = None  # below it, what was noted of the records holds
+        self.epochs_seen: list[EpochStart] = []  # in the batches from there on
         self.repair = Repair(f"{log.folder.disk.name}/{log.folder.name}")
 
     def load(self) -> None:
@@ -199,6 +205,9 @@ class _Loading:
         first = segments.index(self.log.segment_of(self.checkpointed.recovery_point))
         for number in range(first, len(segments)):
             segment = segments[number]
+            if number > first and self._is_hole(segments[number - 1], segment):
+                self._drop(number)
+                return
             file_size = segment.size
             error = self._recover(segment)
             if number + 1 < len(segments):
@@ -207,6 +216,26 @@ class _Loading:
             if error is not None:
                 self._cut(number, file_size, error)
                 return
+
+    def _is_hole(self, before: Segment, segment: Segment) -> bool:
+        """Whether batches are missing between two segments.
+
+        A segment begins where the log ended, so a gap is what a crash took of the one before; but
+        for a leap over more offsets than one segment can number.
+        """
+        return self.end < segment.base_offset and before.holds(segment.base_offset)
+
+    def _drop(self, number: int) -> None:
+        """Ends the log before this segment: what it would follow is not there."""
+        segments = self.log.segments
+        reason = f"the log ends at {self.end}, before this segment"
+        error = CorruptFile(segments[number].path(LOG), 0, reason)
+        self.repair.first_lost_offset, self.repair.reason = self.end, str(error)
+        for later in reversed(segments[number:]):
+            self._count_lost(later, later.size, None)
+            later.delete()
+        del segments[number:]
+        self.folder.disk.sync_directory(self.folder.name)
 
     def _cut(self, number: int, file_size: int, error: CorruptFile) -> None:
         """Ends the log where this segment stopped being whole, and counts what goes."""
@@ -241,12 +270,18 @@ class _Loading:
                     reason = f"offset {header.base_offset} does not follow {end}"
                     return CorruptFile(path, position, reason)
                 segment.note(header, position)
+                self._see_epoch(header)
                 end = header.next_offset
         except CorruptFile as error:
             return error
         finally:
             self.end = Offset(end)
         return None
+
+    def _see_epoch(self, header: BatchHeader) -> None:
+        seen, epoch = self.epochs_seen, header.leader_epoch
+        if epoch >= 0 and (not seen or epoch > seen[-1].leader_epoch):
+            seen.append(EpochStart(LeaderEpoch(epoch), Offset(header.base_offset)))
 
     def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
         """Where the walk begins, and the offset that must not be undercut there."""
@@ -279,28 +314,52 @@ class _Loading:
 
     def _load_epochs(self, names: list[str]) -> None:
         log, path = self.log, self.folder.path(EPOCH_CHECKPOINT)
-        entries = None
+        entries: list[EpochStart] = []
         if EPOCH_CHECKPOINT in names:
             try:
                 entries = decode_epochs(read_small(self.folder.disk, path), path)
             except CorruptFile as error:
                 self.repair.notes.append(f"history of epochs built anew: {error.reason}")
-        if entries is None:
-            history = self._epochs_of_batches()
-            changed = bool(history.entries)
-        else:
-            history = EpochHistory(entries)
-            changed = history.truncate_from_end(log.log_end_offset)
-            changed |= history.truncate_from_start(log.log_start_offset)
-        if changed:
-            write_small(self.folder.disk, path, encode_epochs(history.entries))
-        log.epochs = history
+        log.epochs = self._history(entries)
+        self._correct(log.epochs)
+        if log.epochs.entries != tuple(entries):
+            write_small(self.folder.disk, path, encode_epochs(log.epochs.entries))
 
-    def _epochs_of_batches(self) -> EpochHistory:
+    def _correct(self, history: EpochHistory) -> None:
+        """Brings a history into line with what was found in the log.
+
+        A truncation and what was appended behind it may have been lost, or survived, apart from
+        the file that speaks of them: from where the log was checked on, the batches are right.
+        """
+        if self.checked_from is not None:
+            history.truncate_from_end(self.checked_from)
+            for epoch, start in self.epochs_seen:
+                if epoch > history.latest:
+                    history.assign(epoch, start)
+        history.truncate_from_end(self.log.log_end_offset)
+        history.truncate_from_start(self.log.log_start_offset)
+
+    def _history(self, entries: list[EpochStart]) -> EpochHistory:
+        """The history of the file, completed at its start.
+
+        It is cut when the log's start moves; where the crash brought back what was deleted, the
+        epochs of that are in the batches.
+        """
+        if entries and entries[0].start_offset <= self.log.log_start_offset:
+            return EpochHistory(entries)
+        history = self._epochs_of_batches(entries[0].start_offset if entries else self.end)
+        for epoch, start in entries:
+            if epoch > history.latest:
+                history.assign(epoch, start)
+        return history
+
+    def _epochs_of_batches(self, upto: Offset) -> EpochHistory:
         history = EpochHistory()
         for segment in self.log.segments:
+            if segment.base_offset >= upto:
+                break
             for _, header in walk_headers(segment.file, segment.path(LOG), 0, segment.size):
-                if header.leader_epoch > history.latest:
+                if header.base_offset < upto and header.leader_epoch > history.latest:
                     history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
         return history
 

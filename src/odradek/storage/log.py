@@ -16,7 +16,6 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from odradek.model.errors import BrokerError
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
@@ -39,7 +38,7 @@ from odradek.storage.errors import (
     StorageError,
 )
 from odradek.storage.failures import Failures
-from odradek.storage.offset_index import ENTRY_BYTES
+from odradek.storage.offset_index import ENTRY_BYTES, RELATIVE_OFFSET_MAX
 from odradek.storage.producers import ProducerState, check_batch, check_marker, duplicate_of
 from odradek.storage.segment import Folder, Segment, TimestampedOffset
 from odradek.storage.settings import LogConfig
@@ -257,7 +256,10 @@ class PartitionLog:
                 raise BatchLargerThanSegment(
                     f"a batch of {header.size} bytes, segments have {self.config.segment_bytes}"
                 )
-            return self._begin_segment(Offset(header.base_offset), now)
+            leap = header.base_offset + header.last_offset_delta - self._next_offset
+            far = leap > RELATIVE_OFFSET_MAX
+            base = Offset(header.base_offset) if far else self._next_offset
+            return self._begin_segment(base, now)
         if self._job is None:
             self._job = WriteJob(self, Piece(segment, self._next_position))
         return self._job, self._job.pieces[-1]
@@ -395,9 +397,9 @@ class PartitionLog:
         self._next_epochs = self.epochs
         self._end_position = (-1, -1)
 
-    def failed(self, error: OSError) -> BrokerError:
+    def failed(self, error: OSError) -> StorageError:
         """Reports an I/O error of this log's directory; the exception to raise."""
-        return self.failures.report(self.folder.disk.name, error)
+        return self.failures.met(self.folder.disk.name, error)
 
     def move_start(self, log_start_offset: Offset) -> list[Segment]:
         """Nothing below this offset is read any more; the segments that the disk may delete.

@@ -7,17 +7,15 @@ see them. A job that fails leaves the log as it was, and takes with it the jobs 
 offsets rest on its own.
 """
 
-from contextlib import suppress
 from typing import Protocol
 
-from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import BatchHeader, Buffer
 from odradek.storage.checkpoints import encode_epochs
 from odradek.storage.epochs import EpochHistory
-from odradek.storage.errors import DiskFull, StorageError
-from odradek.storage.failures import FULL, Failures
+from odradek.storage.errors import StorageError
+from odradek.storage.failures import Failures
 from odradek.storage.files import write_small
 from odradek.storage.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.producers import Update
@@ -41,10 +39,6 @@ class Owner(Protocol):
 
     def unwritten(self) -> None:
         """A job is not."""
-        ...
-
-    def failed(self, error: OSError) -> BrokerError:
-        """Reports an I/O error of the log's directory; the exception to raise."""
         ...
 
 
@@ -113,22 +107,22 @@ class WriteJob:
                 save.write(log.folder.disk)
         except OSError as error:
             log.broken = True
+            refused = log.failures.met(log.folder.disk.name, error)
             self._undo()
-            if error.errno in FULL:
-                raise DiskFull(f"{log.folder.disk.name}: no room for {self.size} bytes") from error
-            raise log.failed(error) from error
+            raise refused from error
 
     def sync(self) -> None:
         """Makes what was written durable. On the disk's thread; failing, it ends the directory."""
         log = self.log
         try:
-            for piece in self.pieces:
-                piece.segment.file.sync()
-            if any(piece.is_new for piece in self.pieces):
-                log.folder.disk.sync_directory(log.folder.name)
-        except OSError as error:
+            with log.failures.syncing(log.folder.disk.name):
+                for piece in self.pieces:
+                    piece.segment.file.sync()
+                if any(piece.is_new for piece in self.pieces):
+                    log.folder.disk.sync_directory(log.folder.name)
+        except StorageError:
             log.broken = True
-            raise log.failed(error) from error
+            raise
 
     def publish(self) -> None:
         """Lets readers see it. On the loop."""
@@ -151,10 +145,17 @@ class WriteJob:
             file.close()
 
     def _undo(self) -> None:
-        """Takes back what a failed write left; on a broken disk recovery will do it."""
+        """Takes back what a failed write left.
+
+        The next one may be shorter, and what it does not cover would be taken for a batch. A disk
+        that does not even allow this is broken.
+        """
+        disk = self.log.folder.disk.name
         for piece in reversed(self.pieces):
-            with suppress(OSError):
+            try:
                 if piece.is_new:
                     piece.segment.delete()
                 else:
                     piece.segment.file.truncate(piece.position)
+            except OSError as error:
+                self.log.failures.report(disk, error)

@@ -69,7 +69,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(part: int) -> None:
     assert isinstance(t.disk, SimulatedDisk)
     t.decide("b", producer_id=7, producer_epoch=0, base_sequence=0)
     t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.ENOSPC, part=part)
-    with pytest.raises(DiskFull, match="no room"):
+    with pytest.raises(DiskFull, match="No space"):
         t.write()
     assert not t.failures.has_failed("disk")
     assert t.log.producers.get(7) is None
