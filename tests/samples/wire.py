@@ -70,7 +70,9 @@ class _Sampler:
             return None
         if self.tame and "error_code" in field.name:
             return self.random.choice([0, 1, 3, 5])
-        return self.value(field.type, version)
+        value = self.value(field.type, version)
+        silent = field.tag is not None and isinstance(value, Struct) and value == type(value)()
+        return None if silent else value  # a tagged struct that says nothing is not written
 
     def value(self, kind: Type, version: int) -> Any:
         random = self.random

@@ -16,7 +16,7 @@ SEGMENT_BYTES_MAX: Final = Bytes((1 << 31) - 1)  # a position in a segment is an
 INDEX_BYTES_MAX: Final = Bytes(10 * MIB)  # log.index.size.max.bytes
 INDEX_INTERVAL_BYTES: Final = Bytes(4 * KIB)  # log.index.interval.bytes
 STRING_BYTES_MAX: Final = Bytes((1 << 15) - 1)  # of one string in a message, in every version
-ELEMENTS_MAX: Final = 1 << 21  # array elements and tagged fields of one message, all together
+ELEMENTS_MAX: Final = 1 << 21  # array elements and tags of one message: 250,000 partitions' state
 RECORDS_PER_BATCH_MAX: Final = (1 << 31) - 1
 PRODUCER_BATCHES_KEPT: Final = 5  # a client has at most so many in flight when it counts them
 

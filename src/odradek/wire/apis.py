@@ -4,14 +4,17 @@ What is known here is what the codec can read and write; what a broker offers is
 the broker's affair. The classes are imported when somebody asks for them.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from odradek.wire.messages.index import API_ROWS, RECORD_ROWS
 from odradek.wire.schema import RecordKey, RecordValue, Request, Response
 
 
-class Api(NamedTuple):
+@dataclass(frozen=True)
+class Api:
     """One row of the table."""
 
     key: int
@@ -20,12 +23,12 @@ class Api(NamedTuple):
     flexible_from: int | None
     module: str
 
-    @property
+    @cached_property
     def request(self) -> type[Request]:
         """What a client sends."""
         return cast("type[Request]", _find(self.module, f"{self.name}Request"))
 
-    @property
+    @cached_property
     def response(self) -> type[Response]:
         """What it is answered."""
         return cast("type[Response]", _find(self.module, f"{self.name}Response"))
@@ -45,7 +48,8 @@ assert APIS[API_VERSIONS].name == "ApiVersions", "headers make an exception for 
 assert APIS[CONTROLLED_SHUTDOWN].name == "ControlledShutdown", "likewise"
 
 
-class RecordType(NamedTuple):
+@dataclass(frozen=True)
+class RecordType:
     """One type of record in an internal topic."""
 
     topic: str
@@ -53,12 +57,12 @@ class RecordType(NamedTuple):
     name: str
     module: str
 
-    @property
+    @cached_property
     def key(self) -> type[RecordKey]:
         """What it is about."""
         return cast("type[RecordKey]", _find(self.module, f"{self.name}Key"))
 
-    @property
+    @cached_property
     def value(self) -> type[RecordValue]:
         """What it says."""
         return cast("type[RecordValue]", _find(self.module, f"{self.name}Value"))

@@ -5,28 +5,38 @@ millisecond, and kept with the class.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from odradek.model.errors import UnsupportedVersion
+from odradek.model.limits import ELEMENTS_MAX
 from odradek.ports import Chunk
 from odradek.wire.compiler.decoder import compile_decoder
 from odradek.wire.compiler.encoder import compile_encoder
 from odradek.wire.schema import Buffer, Message
 
 M = TypeVar("M", bound=Message)
+M_co = TypeVar("M_co", bound=Message, covariant=True)
+
+
+class Decoder(Protocol[M_co]):
+    """A compiled function: `elements` bounds all array elements and tagged fields together."""
+
+    def __call__(
+        self, buffer: bytes | bytearray, position: int = 0, elements: int = ELEMENTS_MAX, /
+    ) -> tuple[M_co, int]:
+        """The message that begins at the position, and where it ends."""
 
 
 def decode(message: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """The message that begins at `position`, and where it ends.
 
-    Bytes and records come as views into the buffer. What lies behind the message is the caller's
-    affair. MalformedRequest says which field could not be read; UnsupportedVersion, that we do not
-    know this version.
+    Bytes and records come as views into the buffer (of a view, into a copy). What lies behind the
+    message is the caller's affair. MalformedRequest says which field could not be read;
+    UnsupportedVersion, that we do not know this version.
     """
     if isinstance(buffer, memoryview):
         buffer = bytes(buffer)
-    result: tuple[M, int] = decoder(message, version)(buffer, position)
-    return result
+    return decoder(message, version)(buffer, position)
 
 
 def encode(message: Message, version: int) -> list[Chunk]:
@@ -35,16 +45,15 @@ def encode(message: Message, version: int) -> list[Chunk]:
     UnsupportedVersion says that a field is set which this version has not, and which may not be
     dropped. A value that a field cannot hold is our own mistake, and an AssertionError.
     """
-    chunks: list[Chunk] = encoder(type(message), version)(message)
-    return chunks
+    return encoder(type(message), version)(message)
 
 
 def encoded(message: Message, version: int) -> bytes:
     """The message as one piece; for what is small, or on its way into a file."""
-    return b"".join(encode(message, version))  # type: ignore[arg-type]
+    return b"".join(encode(message, version))  # type: ignore[arg-type]  # none from a file
 
 
-def decoder(message: type[M], version: int) -> Callable[[bytes | bytearray, int], tuple[M, int]]:
+def decoder(message: type[M], version: int) -> Decoder[M]:
     """The compiled function behind `decode`, for those who call it often."""
     found = message.DECODERS.get(version)
     if found is None:

@@ -21,7 +21,8 @@ from typing import Final
 from odradek.model.errors import MalformedRequest
 from odradek.model.limits import FRAME_BYTES_MAX
 from odradek.model.units import KIB, MIB, Bytes
-from odradek.ports import Chunk, FileRange
+from odradek.ports import Chunk
+from odradek.wire.compiler.primitives import chunk_bytes
 
 SCRATCH_BYTES: Final = Bytes(64 * KIB)
 EAGER_BYTES_MAX: Final = Bytes(2 * MIB)  # a request with one full batch is received in one piece
@@ -156,13 +157,10 @@ class Framer:
 
 def framed(header: bytes, body: list[Chunk]) -> list[Chunk]:
     """Header and body with their length before them; small ones in one piece."""
-    size = len(header) + sum(
-        chunk.length if isinstance(chunk, FileRange) else len(chunk) for chunk in body
-    )
-    head = _LENGTH.pack(size) + header
-    if len(body) == 1 and isinstance(body[0], bytes) and size <= JOINED_BYTES_MAX:
-        return [head + body[0]]
-    return [head, *body]
+    first = body[0]
+    if len(body) == 1 and isinstance(first, bytes) and len(first) <= JOINED_BYTES_MAX:
+        return [_LENGTH.pack(len(header) + len(first)) + header + first]
+    return [_LENGTH.pack(len(header) + chunk_bytes(body)) + header, *body]
 
 
 def _fault(size: int, start: bytes, limit: int) -> InvalidFrame:

@@ -23,6 +23,7 @@ from odradek.wire.schema import Request, Response
 R = TypeVar("R", bound=Response)
 
 _START = struct.Struct(">hhi").unpack_from  # the same in all versions of a request header
+_RESPONSE_HEADERS = struct.Struct(">i").pack, struct.Struct(">ix").pack  # by version; no tags
 
 
 class UnsupportedRequest(UnsupportedVersion):
@@ -93,6 +94,5 @@ def read_response(
 
 def response_frame(response: Response, version: int, correlation_id: int) -> list[Chunk]:
     """A whole response as it goes over the wire, its length included."""
-    header_version = response_header_version(APIS[response.KEY], version)
-    header = encoded(ResponseHeader(correlation_id), header_version)
-    return framed(header, encode(response, version))
+    header = _RESPONSE_HEADERS[response_header_version(APIS[response.KEY], version)]
+    return framed(header(correlation_id), encode(response, version))

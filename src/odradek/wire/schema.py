@@ -43,15 +43,13 @@ BYTES: Final = Primitive("bytes", "", 0, b"")
 RECORDS: Final = Primitive("records", "", 0, None)
 
 
-Element: TypeAlias = "Primitive | type[Struct]"
-
-
 class Array(NamedTuple):
     """A count and so many elements."""
 
     of: "Element"  # Kafka has no arrays of arrays
 
 
+Element: TypeAlias = "Primitive | type[Struct]"
 Type: TypeAlias = "Primitive | Array | type[Struct]"
 DEFAULT: Final[Any] = object()  # the default that the type itself has
 
@@ -88,8 +86,8 @@ class Struct:
     def __init_subclass__(cls, *, blank: bool = False) -> None:
         """Gives every struct a twin without a constructor, which the decoder fills in place.
 
-        A Python constructor costs twice what the rest of decoding a struct does. The twin has the
-        same name, the same fields and the same base, so nobody but the decoder needs to know.
+        A constructor in Python costs twice what the rest of decoding a struct does. The twin is a
+        subclass of the same name with the same slots, so nobody but the decoder needs to know.
         """
         if blank:
             return
@@ -123,7 +121,7 @@ class Message(Struct):
 
     __slots__ = ()
     VERSIONS: ClassVar[range]
-    FLEXIBLE_FROM: ClassVar[int | None] = None
+    FLEXIBLE_FROM: ClassVar[int | None] = None  # compact lengths and tagged fields (KIP-482)
     DECODERS: ClassVar[dict[int, Callable[..., Any]]]  # by version, filled by `codec`
     ENCODERS: ClassVar[dict[int, Callable[..., Any]]]
 
@@ -135,7 +133,7 @@ class Message(Struct):
 
     @classmethod
     def flexible(cls, version: int) -> bool:
-        """Whether this version has compact lengths and tagged fields (KIP-482)."""
+        """Whether this version is written the newer way."""
         return cls.FLEXIBLE_FROM is not None and version >= cls.FLEXIBLE_FROM
 
 
@@ -170,7 +168,7 @@ class RecordValue(Message):
 
 
 def _plain(value: Any) -> Any:
-    """Lists and tuples of one content are one value, and so is a missing and an empty array's."""
+    """Lists and tuples of the same elements are the same array."""
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -1,6 +1,9 @@
 """Writes the function that reads one version of one message.
 
-    decode(frame, position) -> (message, position behind it)
+    decode(b, p, left) -> (message, position behind it)
+
+It is given the bytes, a position, and how many elements and tags the message may have. In its text
+`e` is the end of the bytes and `v` a view of them.
 
 Fields of fixed size that follow one another are read by one `unpack_from`, straight into the slots
 of a struct; an array of structs of fixed size is read in one sweep. What the frame claims is
@@ -54,11 +57,9 @@ class _Decoder(Source):
         head = ["e = len(b)"]
         if self.uses("v["):
             head.append("v = memoryview(b)")
-        if self.uses("left"):
-            head.append(f"left = {ELEMENTS_MAX}")
         return self.function(
             "decode",
-            "b, p=0",
+            f"b, p=0, left={ELEMENTS_MAX}",
             head=head,
             guard=[
                 "except _faults as f:",
@@ -162,13 +163,13 @@ class _Decoder(Source):
         if isinstance(kind, Primitive) and kind.code:
             self.read(kind.code, target)
         elif isinstance(kind, Primitive):
-            self.bytes(depth, kind, nullable, target)
+            self.bytes(depth, kind, target, nullable=nullable)
         elif isinstance(kind, Array):
-            self.array(depth, kind.of, nullable, target)
+            self.array(depth, kind.of, target, nullable=nullable)
         else:
-            self.child(depth, kind, nullable, target)
+            self.child(depth, kind, target, nullable=nullable)
 
-    def child(self, depth: int, kind: type[Struct], nullable: bool, target: str) -> None:  # noqa: FBT001
+    def child(self, depth: int, kind: type[Struct], target: str, *, nullable: bool) -> None:
         name = self.fresh("s")
         self.flush(depth)
         if nullable:  # a byte below zero says that there is none
@@ -205,7 +206,7 @@ class _Decoder(Source):
         self.emit(depth, "else:")
         return depth + 1
 
-    def bytes(self, depth: int, kind: Primitive, nullable: bool, target: str) -> None:  # noqa: FBT001
+    def bytes(self, depth: int, kind: Primitive, target: str, *, nullable: bool) -> None:
         length, surplus = self.length(depth, kind)
         if nullable:
             depth = self.null(depth, length, surplus, target)
@@ -223,7 +224,7 @@ class _Decoder(Source):
 
     # -- arrays -------------------------------------------------------------------------------
 
-    def array(self, depth: int, of: Element, nullable: bool, target: str) -> None:  # noqa: FBT001
+    def array(self, depth: int, of: Element, target: str, *, nullable: bool) -> None:
         count, surplus = self.length(depth, None)
         if nullable:
             depth = self.null(depth, count, surplus, target)

@@ -1,6 +1,9 @@
 """Writes the function that encodes one version of one message.
 
-    encode(message) -> chunks that lie behind one another
+    encode(o) -> chunks that lie behind one another
+
+In its text `small` are the pieces not yet joined, `w` adds one to them, and `out`, where there are
+records, is what goes out.
 
 Fields of fixed size that follow one another are written by one `pack`, arrays of numbers among
 them. The small pieces are joined into one; records are passed on as they came, unless they are so
@@ -9,7 +12,7 @@ small that copying them is cheaper than sending them apart.
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from odradek.model.limits import STRING_BYTES_MAX
 from odradek.wire.compiler import primitives
@@ -38,11 +41,13 @@ def compile_encoder(message: type[Message], version: int) -> Callable[..., Any]:
     return _Encoder(message, version).compile()
 
 
-class _Item:
-    """One item of a fused write."""
+class _Item(NamedTuple):
+    """One item of a fused write: an expression for a number, or the name of an array of them."""
 
-    def __init__(self, code: str, value: str, field: str, *, array: bool = False) -> None:
-        self.code, self.value, self.field, self.array = code, value, field, array
+    code: str
+    value: str
+    field: str
+    array: bool
 
 
 class _Encoder(Source):
@@ -79,8 +84,8 @@ class _Encoder(Source):
     # -- what is fused -----------------------------------------------------------------------
 
     def write(self, code: str, value: str, *, array: bool = False) -> None:
-        """Announces an item; an array of numbers comes with its count."""
-        self.run.append(_Item(code, value, ".".join(self.path), array=array))
+        """Announces an item; an array is written with its count."""
+        self.run.append(_Item(code, value, ".".join(self.path), array))
 
     def flush(self, depth: int) -> None:
         """Writes all that was announced."""
@@ -104,10 +109,6 @@ class _Encoder(Source):
         shapes = Shapes([Slot(i.code, i.array) for i in run], flexible=self.flexible)
         kept, shape, key = self.constant(shapes, "k"), self.fresh("f"), self.fresh("n")
         arrays = [item for item in run if item.array]
-        for item in arrays:
-            name = self.fresh("a")
-            self.emit(depth, f"{name} = {item.value}", (Part(item.field),))
-            item.value = name
         lengths = ", ".join(f"len({item.value})" for item in arrays)
         self.emit(depth, f"{key} = {lengths}", tuple(Part(item.field) for item in arrays))
         self.emit(depth, f"try: {shape} = {kept}[{key}]")
@@ -255,7 +256,9 @@ class _Encoder(Source):
 
     def array(self, depth: int, of: Element, value: str) -> None:
         if isinstance(of, Primitive) and of.code and of is not UUID:
-            self.write(of.code, value, array=True)
+            name = self.fresh("a")
+            self.emit(depth, f"{name} = {value}")
+            self.write(of.code, name, array=True)
             return
         items, item, length = self.fresh("a"), self.fresh("i"), self.fresh("n")
         self.emit(depth, f"{items} = {value}")

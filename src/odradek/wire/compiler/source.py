@@ -75,7 +75,6 @@ class Source:
         self.namespace["_listing"] = Listing(f"{self.message.__name__} v{self.version}", parts)
         exec(compile(text, title, "exec"), self.namespace)  # noqa: S102 - this is the compiler
         function: Callable[..., Any] = self.namespace[name]
-        function.__source__ = text  # type: ignore[attr-defined]
         return function
 
 
