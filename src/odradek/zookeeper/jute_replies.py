@@ -219,8 +219,7 @@ class Results(NamedTuple):
         parts: list[bytes] = []
         for result in self.results:
             error = result.code if isinstance(result, Failed) else 0
-            header = _MULTI_HEADER.pack(_RESULT_OPS[type(result)], False, error)  # noqa: FBT003 - a field of the wire
-            parts += (header, result.body())
+            parts += (multi_result(_RESULT_OPS[type(result)], error), result.body())
         parts.append(_MULTI_END)
         return b"".join(parts)
 
@@ -243,6 +242,16 @@ class ReplyHeader(NamedTuple):
     xid: int
     zxid: int
     error: int
+
+
+def multi_result(op: int, error: int = 0) -> bytes:
+    """The small header ahead of one result of a multi, for a server that packs results itself."""
+    return _MULTI_HEADER.pack(op, False, error)  # noqa: FBT003 - a field of the wire
+
+
+def multi_end() -> bytes:
+    """The last header of a multi's results."""
+    return _MULTI_END
 
 
 def framed_reply(header: ReplyHeader, body: bytes = b"") -> bytes:
@@ -401,7 +410,7 @@ _TAKERS: Final[Mapping[int, _Taker]] = {
     OpCode.EXISTS: _take_stat_reply,
     OpCode.SET_DATA: _take_stat_reply,
     OpCode.SET_ACL: _take_stat_reply,
-    OpCode.CHECK: _take_stat_reply,
+    OpCode.CHECK: _take_nothing(Done()),
     OpCode.GET_DATA: _take_data,
     OpCode.GET_CHILDREN: _take_children,
     OpCode.GET_CHILDREN2: _take_children2,

@@ -1,0 +1,254 @@
+"""The embedded ZooKeeper server on the loop: streams, the journal and the clock around its core.
+
+One task writes to the journal, whatever came together while the last commit was under way; one
+looks at the clock. Everything else happens in the callbacks of streams. When the journal fails,
+nothing is answered any more: `serve` closes every connection and raises `JournalFailed`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import structlog
+
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.units import KIB, MIB, MINUTE, Bytes, Millis
+from odradek.ports import Address, Clock, Entry, Journal, Listener, Network, Random, Stream
+from odradek.zookeeper import snapshot
+from odradek.zookeeper.codes import MalformedPacket
+from odradek.zookeeper.connection import Connection
+from odradek.zookeeper.database import Database
+from odradek.zookeeper.server import Moment, Server
+from odradek.zookeeper.server_settings import ServerSettings
+
+SCRATCH_BYTES: Final = Bytes(64 * KIB)  # one for all connections: what was read is taken at once
+SNAPSHOT_ENTRIES: Final = 100_000  # replaying so many takes about a second
+SNAPSHOT_BYTES: Final = Bytes(64 * MIB)
+IDLE: Final = MINUTE  # the longest sleep: the wall clock may have been set meanwhile
+
+log = structlog.get_logger()
+
+
+class JournalFailed(BrokerError):
+    """The embedded ZooKeeper cannot read its journal, or can write no more; it has stopped."""
+
+    code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+class Doors(NamedTuple):
+    """What the server needs of the world."""
+
+    clock: Clock
+    random: Random
+    network: Network
+    journal: Journal
+
+
+class ZookeeperServer:
+    """One server. `open` it, then `serve` until cancelled; `close` may be called at any time."""
+
+    def __init__(self, doors: Doors, settings: ServerSettings) -> None:
+        self.scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._doors = doors
+        self._settings = settings
+        self._core: Server | None = None
+        self._listener: Listener | None = None
+        self._links: dict[Connection, Link] = {}
+        self._entries: list[Entry] = []
+        self._written = asyncio.Event()  # there are entries
+        self._hurry = asyncio.Event()  # the next tick is earlier than was thought
+        self._awake_at = Millis(0)
+        self._since_snapshot = (0, 0)  # entries, and their bytes
+        self._snapshot: asyncio.Task[None] | None = None
+
+    @property
+    def core(self) -> Server:
+        """The server's mind, once it is open."""
+        assert self._core is not None, "it is not open"
+        return self._core
+
+    @property
+    def address(self) -> Address:
+        """Where it listens."""
+        assert self._listener is not None, "it is not open"
+        return self._listener.address
+
+    async def open(self, address: Address) -> None:
+        """Restores what the journal has, and listens; `JournalFailed` says why it cannot."""
+        try:
+            database = Database.restore(*self._doors.journal.load())
+        except (MalformedPacket, OSError) as error:
+            raise JournalFailed(f"the journal cannot be read: {error}") from error
+        self._core = Server(database, self._settings, self._doors.random, self.moment())
+        self._listener = await self._doors.network.listen(address, self._accept)
+        log.info(
+            "zookeeper.listens",
+            address=self.address,
+            nodes=len(database.tree.nodes),
+            sessions=len(database.sessions.open),
+            zxid=database.zxid,
+        )
+
+    async def serve(self) -> None:
+        """Runs until it is cancelled or its journal fails."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._write(tasks))
+                tasks.create_task(self._tick())
+        except* OSError as errors:
+            reason = errors.exceptions[0]
+            log.error("zookeeper.journal_failed", error=str(reason))  # noqa: TRY400 - no trace wanted
+            raise JournalFailed(
+                f"the embedded ZooKeeper stops, since its journal cannot be written: {reason}"
+            ) from reason
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stops listening and hangs up; sessions live on for who reconnects after a restart."""
+        if self._listener is not None:
+            self._listener.close()
+        for link in list(self._links.values()):
+            link.stream.abort()
+
+    def moment(self) -> Moment:
+        """What time it is."""
+        return Moment(self._doors.clock.monotonic(), self._doors.clock.wall())
+
+    def act(self) -> None:
+        """Carries out what the core wants, until it wants nothing more."""
+        core, links = self.core, self._links
+        while effects := core.take():
+            if effects.append:
+                self._entries += effects.append
+                self._written.set()
+            for connection, chunks in effects.send:
+                stream = links[connection].stream
+                stream.send(chunks if len(chunks) == 1 else (b"".join(chunks),))
+                core.sent(connection, stream.unsent())
+            for connection in effects.pause:
+                links[connection].stream.pause()
+            for connection in effects.resume:
+                links[connection].stream.resume()
+            for connection, reason, at_once in effects.end:
+                link = links.get(connection)
+                if link is not None:
+                    log.debug("zookeeper.hung_up", peer=connection.peer, reason=reason)
+                    (link.stream.abort if at_once else link.stream.close)()
+
+    def _accept(self, stream: Stream) -> "Link":
+        core = self.core
+        connection = core.connected(stream.peer, self.moment())
+        link = Link(self, stream, connection)
+        if connection is None:
+            asyncio.get_running_loop().call_soon(stream.abort)
+        else:
+            self._links[connection] = link
+            self._look_at_the_clock()
+        return link
+
+    def forget(self, connection: Connection) -> None:
+        """A stream is over."""
+        self.core.closed(connection)
+        del self._links[connection]
+        self.act()
+
+    async def _write(self, tasks: asyncio.TaskGroup) -> None:
+        """Group commit: what came while the last one was under way makes the next one."""
+        while True:
+            await self._written.wait()
+            self._written.clear()
+            entries, self._entries = self._entries, []
+            self._look_at_the_clock()
+            state = self._view(entries)
+            await self._doors.journal.append(entries)
+            self.core.durable(entries[-1].zxid, self.moment())
+            self.act()
+            if state is not None:
+                self._snapshot = tasks.create_task(self._keep(state))
+
+    def _view(self, entries: Sequence[Entry]) -> snapshot.State | None:
+        """What a snapshot is to hold, if it is time for one: all up to these entries."""
+        count, size = self._since_snapshot
+        count += len(entries)
+        size += sum(len(entry.data) for entry in entries)
+        self._since_snapshot = (count, size)
+        if count < SNAPSHOT_ENTRIES and size < SNAPSHOT_BYTES:
+            return None
+        if self._snapshot is not None and not self._snapshot.done():
+            return None
+        self._since_snapshot = (0, 0)
+        state = self.core.database.state()
+        assert state.zxid == entries[-1].zxid, "what was decided was taken"
+        return state
+
+    async def _keep(self, state: snapshot.State) -> None:
+        """A snapshot that fails costs nothing but room: the entries are all there still."""
+        try:
+            await self._doors.journal.snapshot(state.zxid, snapshot.encode(state))
+        except OSError as error:
+            log.warning("zookeeper.snapshot_failed", zxid=state.zxid, error=str(error))
+        else:
+            log.info("zookeeper.snapshot_taken", zxid=state.zxid, nodes=len(state.nodes))
+
+    async def _tick(self) -> None:
+        while True:
+            now = self.moment()
+            due = self.core.next_tick()
+            if due is not None and due <= now.monotonic:
+                self.core.tick(now)
+                self.act()
+                continue
+            self._awake_at = Millis(min(due or now.monotonic + IDLE, now.monotonic + IDLE))
+            self._hurry.clear()
+            await self._sleep()
+
+    async def _sleep(self) -> None:
+        """Until the next tick, or until there is an earlier one."""
+        async with asyncio.TaskGroup() as tasks:
+            sleeping = tasks.create_task(self._doors.clock.sleep_until(self._awake_at))
+            waking = tasks.create_task(self._hurry.wait())
+            sleeping.add_done_callback(lambda _: waking.cancel())
+            waking.add_done_callback(lambda _: sleeping.cancel())
+
+    def _look_at_the_clock(self) -> None:
+        """Something new may be due before the moment for which the ticker sleeps."""
+        due = self.core.next_tick()
+        if due is not None and due < self._awake_at:
+            self._hurry.set()
+
+
+class Link:
+    """The server's end of one stream. Without a connection it is one too many, and is ended."""
+
+    __slots__ = ("_connection", "_server", "stream")
+
+    def __init__(
+        self, server: ZookeeperServer, stream: Stream, connection: Connection | None
+    ) -> None:
+        self.stream = stream
+        self._server = server
+        self._connection = connection
+
+    def buffer(self) -> memoryview:
+        """The scratch that all share."""
+        return self._server.scratch
+
+    def received(self, count: int) -> None:
+        """Bytes of a client."""
+        connection, server = self._connection, self._server
+        if connection is not None:
+            server.core.received(connection, server.scratch[:count], server.moment())
+            server.act()
+
+    def drained(self) -> None:
+        """The client has read everything."""
+        if self._connection is not None:
+            self._server.core.sent(self._connection, 0)
+            self._server.act()
+
+    def closed(self, error: OSError | None) -> None:
+        """The client is gone; how does not matter."""
+        del error
+        if self._connection is not None:
+            self._server.forget(self._connection)

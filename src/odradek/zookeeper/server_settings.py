@@ -1,0 +1,46 @@
+"""What the embedded server may be told, and its bounds: ZooKeeper's names and defaults in mind."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from odradek.model.units import KIB, MIB, MINUTE, SECOND, Bytes, Millis
+from odradek.zookeeper.jute import PACKET_BYTES_MAX
+from odradek.zookeeper.writes import TreeLimits
+
+GREETING_BYTES_MAX: Final = Bytes(KIB)  # a connect request has 45 bytes, and a password
+
+assert GREETING_BYTES_MAX < PACKET_BYTES_MAX, "who says nothing yet is trusted with less"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How one server behaves."""
+
+    tick_time: Millis = Millis(2 * SECOND)  # tickTime: a session lasts 2 to 20 of them
+    session_timeout_min: Millis | None = None
+    session_timeout_max: Millis | None = None
+    packet_bytes_max: Bytes = Bytes(PACKET_BYTES_MAX)  # jute.maxbuffer
+    connections_max: int = 4_000  # maxCnxns
+    connections_per_host_max: int = 60  # maxClientCnxns; 0 is no bound
+    sessions_max: int = 100_000
+    watches_max: int = 5_000_000  # of all connections
+    identities_max: int = 64  # of one connection
+    requests_waiting_max: int = 1_000  # of one connection, before its requests are left unread
+    unsent_bytes_max: Bytes = Bytes(4 * MIB)  # likewise: what it has not read of its answers
+    unsent_bytes_fatal: Bytes = Bytes(64 * MIB)  # events that a client never reads end it here
+    greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes
+    container_interval: Millis = MINUTE  # how often empty containers are looked for
+    container_unused: Millis = Millis(5 * MINUTE)  # how long one may wait for its first child
+    four_letter_words: frozenset[str] = frozenset({"srvr"})  # 4lw.commands.whitelist; "*" is all
+    super_digest: str | None = None
+    tree: TreeLimits = field(default_factory=TreeLimits)
+
+    def negotiated(self, wanted: int) -> Millis:
+        """The time-out that a session gets."""
+        low = 2 * self.tick_time if self.session_timeout_min is None else self.session_timeout_min
+        high = 20 * self.tick_time if self.session_timeout_max is None else self.session_timeout_max
+        return Millis(min(max(wanted, low), high))
+
+    def __post_init__(self) -> None:
+        """Bounds know each other."""
+        assert self.packet_bytes_max < self.unsent_bytes_max < self.unsent_bytes_fatal, self
