@@ -59,7 +59,7 @@ class Repair:
 
     log: str
     first_lost_offset: Offset | None = None
-    lost_bytes: Bytes = Bytes(0)  # noqa: RUF009 - a name for an integer
+    lost_bytes: Bytes = Bytes(0)
     lost_messages: int = 0  # of those that can still be counted
     reason: str = ""
     notes: list[str] = field(default_factory=list)
