@@ -15,7 +15,7 @@ pytest.register_assert_rewrite(
 def kafka_in_java(
     kafka_classpath: str, javac: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Oracle]:
-    """Kafka's classes in one JVM; tests of `xdist_group("java")` all get the same one."""
+    """Kafka's classes in one JVM, for all the tests of a worker."""
     assert javac, "asked for, so that it is installed"
     with Oracle(kafka_classpath, tmp_path_factory.mktemp("java") / "log") as oracle:
         yield oracle

@@ -14,8 +14,6 @@ from odradek.records.legacy import read_message_set
 from odradek.records.record import Record, read_records
 from tests.external.oracle import JavaRefused, Oracle
 
-pytestmark = pytest.mark.xdist_group("java")
-
 OLD_CODECS: Final = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 RECORDS: Final = [
     Record(50, 1_000, b"key", b"value"),

@@ -31,8 +31,6 @@ from odradek.wire.schema import (
 from tests.external.oracle import JavaRefused, Oracle
 from tests.samples.wire import classes, sample
 
-pytestmark = pytest.mark.xdist_group("java")
-
 SAMPLES: Final = 3
 SEED: Final = 391
 
