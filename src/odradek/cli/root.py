@@ -22,6 +22,7 @@ INTERRUPTED: Final = 130  # what shells call the end by Ctrl-C
 
 NOUNS: Final[Mapping[str, str]] = {
     "check": "Say what is wrong with a properties file.",
+    "zookeeper": "The ZooKeeper server that comes with Odradek.",
 }
 """Every noun with its line of help; `-` in a noun is `_` in the name of its module."""
 

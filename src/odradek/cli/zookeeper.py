@@ -1,0 +1,69 @@
+"""`odradek zookeeper serve`: a ZooKeeper server without a JVM, for clusters on one machine."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from odradek.model.units import Millis
+from odradek.ports import Address
+from odradek.zookeeper.four_letters import WORDS
+from odradek.zookeeper.server_settings import ServerSettings
+
+_ALL = frozenset(word.decode() for word in WORDS)
+
+
+@click.group()
+def command() -> None:
+    """The ZooKeeper server that comes with Odradek."""
+
+
+@command.command()
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="The directory of its journal; made where it is missing.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=2181,
+    show_default=True,
+    help="0 has a free one chosen.",
+)
+@click.option(
+    "--tick-time",
+    type=click.IntRange(10, 60_000),
+    default=2_000,
+    show_default=True,
+    help="Milliseconds; a session lasts 2 to 20 of them.",
+)
+@click.option(
+    "--words",
+    default="srvr",
+    show_default=True,
+    help="Four-letter words that are answered, with commas between them; * is all.",
+)
+def serve(*, data: Path, host: str, port: int, tick_time: int, words: str) -> None:
+    """Serve until the process is asked to end.
+
+    Every answer is durable before it is given. The journal is one SQLite file in the directory,
+    held by one process at a time.
+    """
+    from odradek.runtime.logs import log_to_stderr
+    from odradek.runtime.zookeeper import run_zookeeper
+
+    chosen = frozenset(word.strip() for word in words.split(",") if word.strip())
+    unknown = sorted(chosen - _ALL - {"*"})
+    if unknown:
+        raise click.BadParameter(f"{', '.join(unknown)}: known are {', '.join(sorted(_ALL))}")
+    log_to_stderr()
+    settings = ServerSettings(tick_time=Millis(tick_time), four_letter_words=chosen)
+    run_zookeeper(data, (host, port), settings, _announce)
+
+
+def _announce(address: Address) -> None:
+    click.echo(f"ZooKeeper listens at {address[0]}:{address[1]}")
+    sys.stdout.flush()

@@ -1,0 +1,59 @@
+"""`odradek zookeeper serve`: the embedded ZooKeeper server in a process of its own."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from odradek.ensemble.server import Doors, ZookeeperServer
+from odradek.ports import Address
+from odradek.runtime.chance import SystemRandom
+from odradek.runtime.clock import SystemClock
+from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.network import SystemNetwork
+from odradek.zookeeper.server_settings import ServerSettings
+
+GC_THRESHOLDS: Final = (50_000, 20, 100)  # the tree is no garbage: looking it through costs pauses
+
+
+def run_zookeeper(
+    directory: Path,
+    address: Address,
+    settings: ServerSettings,
+    announce: Callable[[Address], None],
+) -> None:
+    """Serves until the process is asked to end; an error of the journal ends it with a reason."""
+    try:
+        import uvloop  # noqa: PLC0415 - it is not on every platform
+    except ImportError:
+        run = asyncio.run
+    else:
+        run = uvloop.run
+    with suppress(asyncio.CancelledError):
+        run(_serve(directory, address, settings, announce))
+
+
+async def _serve(
+    directory: Path,
+    address: Address,
+    settings: ServerSettings,
+    announce: Callable[[Address], None],
+) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    journal = SqliteJournal(directory)
+    try:
+        doors = Doors(SystemClock(), SystemRandom(), SystemNetwork(), journal)
+        server = ZookeeperServer(doors, settings)
+        await server.open(address)
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        announce(server.address)
+        await server.serve()
+    finally:
+        journal.close()
