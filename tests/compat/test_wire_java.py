@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from codegen.offered import KAFKA_3_9
 from odradek.model.ids import TopicId, topic_id_text
 from odradek.wire import encoded
 from odradek.wire.apis import APIS
@@ -123,6 +124,16 @@ def test_we_have_every_version_that_java_has(
         ours[java_class(message)] |= {java for _, java in pairs(message, versions)}
     for message, versions in java_versions.items():
         assert set(versions) == ours[java_class(message)], message.__name__
+
+
+def test_the_page_says_what_kafka_offers(kafka_in_java: Oracle) -> None:
+    """`docs/compatibility.md` is compared with Kafka by those who choose."""
+    offered = {
+        row["key"]: row["last_stable"]
+        for row in kafka_in_java.ask("apis")["apis"]
+        if row["with_zookeeper"]
+    }
+    assert offered == KAFKA_3_9
 
 
 def test_both_put_the_same_headers_before_a_message(kafka_in_java: Oracle) -> None:

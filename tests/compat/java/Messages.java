@@ -12,7 +12,7 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
 final class Messages {
     private Messages() {}
 
-    /** Every API with its versions, and for each version those of its two headers. */
+    /** Every API with its versions, those of its headers, and whether brokers offer it. */
     static void list(ObjectNode answer) {
         ArrayNode apis = answer.putArray("apis");
         for (ApiMessageType api : ApiMessageType.values()) {
@@ -20,6 +20,8 @@ final class Messages {
             row.put("key", api.apiKey()).put("name", api.name);
             row.put("first", api.lowestSupportedVersion());
             row.put("last", api.highestSupportedVersion(true));
+            row.put("last_stable", api.highestSupportedVersion(false));
+            row.put("with_zookeeper", api.listeners().contains(ApiMessageType.ListenerType.ZK_BROKER));
             ArrayNode requests = row.putArray("request_headers");
             ArrayNode responses = row.putArray("response_headers");
             for (short v = api.lowestSupportedVersion(); v <= api.highestSupportedVersion(true); v++) {
