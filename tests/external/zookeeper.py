@@ -18,15 +18,17 @@ PR_SET_PDEATHSIG = 1
 class RealZookeeper:
     """A server with its data in `directory`, which survives `stop` or `kill` and then `start`.
 
-    Its tick is 200 ms, so sessions may last from 400 ms to 60 s; it does not sync to disk; all the
-    four-letter commands and all kinds of nodes (TTL, container) are allowed.
+    Its tick is 200 ms, so sessions may last from 400 ms to 60 s; all the four-letter commands and
+    all kinds of nodes (TTL, container) are allowed. It starts fast, compiles little and does not
+    sync to disk, unless it is to run `as_in_production`.
     """
 
     host = "127.0.0.1"
 
-    def __init__(self, classpath: str, directory: Path) -> None:
+    def __init__(self, classpath: str, directory: Path, *, as_in_production: bool = False) -> None:
         self.port = 0
         self._classpath = classpath
+        self._as_in_production = as_in_production
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -75,7 +77,10 @@ class RealZookeeper:
             "admin.enableServer=false\n4lw.commands.whitelist=*\nextendedTypesEnabled=true\n"
         )
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        properties = ["-Dzookeeper.forceSync=no", f"-Dlog4j.configuration=file:{tools.LOG4J}"]
+        options.append("-Dzookeeper.forceSync=no")
+        if self._as_in_production:
+            options = ["-Xmx1g"]
+        properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
