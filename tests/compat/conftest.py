@@ -1,14 +1,28 @@
 """What the comparisons with other people's programs share."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
+from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.oracle import Oracle
 
 pytest.register_assert_rewrite(
     "tests.compat.zookeeper_contract", "tests.compat.zookeeper_own_contract"
 )
+
+
+@pytest.fixture(scope="session")
+def our_zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurZookeeper]:
+    """Our server, one for all tests of a worker: use a root of your own in it."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    server = OurZookeeper(tmp_path_factory.mktemp("zookeeper"))
+    server.start()
+    yield server
+    server.stop()
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from tests.compat.zookeeper_contract import (
     WatchContract,
 )
 from tests.compat.zookeeper_drivers import kazoos
+from tests.compat.zookeeper_ours import OurZookeeper
 from tests.compat.zookeeper_own_contract import (
     OrderContract,
     OtherNodesContract,
@@ -50,3 +51,21 @@ class TestKazooOnARealServer(BothContracts):
     def arena(self, real_zookeeper: RealZookeeper) -> Arena:
         """A root of its own for each test."""
         return Arena((real_zookeeper.host, real_zookeeper.port), kazoos)
+
+
+class TestOurClientOnOurServer(OurContracts):
+    """What a cluster without a real ensemble relies on."""
+
+    @pytest.fixture
+    def arena(self, our_zookeeper: OurZookeeper) -> Arena:
+        """A root of its own for each test."""
+        return Arena(our_zookeeper.address)
+
+
+class TestKazooOnOurServer(BothContracts):
+    """The server against another's client."""
+
+    @pytest.fixture
+    def arena(self, our_zookeeper: OurZookeeper) -> Arena:
+        """A root of its own for each test."""
+        return Arena(our_zookeeper.address, kazoos)

@@ -8,6 +8,7 @@ import pytest
 from odradek.zookeeper.jute import Stat
 from tests.compat.zookeeper_arena import SECONDS_MAX, Arena
 from tests.compat.zookeeper_histories import History, Read
+from tests.compat.zookeeper_ours import OurZookeeper
 from tests.compat.zookeeper_workload import Workload
 from tests.external.zookeeper import RealZookeeper
 
@@ -39,6 +40,15 @@ class TestHistoriesOfARealServer(Histories):
     def arena(self, real_zookeeper: RealZookeeper) -> Arena:
         """A root of its own for each run."""
         return Arena((real_zookeeper.host, real_zookeeper.port))
+
+
+class TestHistoriesOfOurServer(Histories):
+    """And so is our server."""
+
+    @pytest.fixture
+    def arena(self, our_zookeeper: OurZookeeper) -> Arena:
+        """A root of its own for each run."""
+        return Arena(our_zookeeper.address)
 
 
 # The rules themselves: each forged history breaks one.

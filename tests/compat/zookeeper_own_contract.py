@@ -410,7 +410,6 @@ class SessionContract:
             async with raw(arena.address) as wire:
                 taken = await wire.greet(Connect(0, 10_000, session_id, password))
                 assert taken.session_id == session_id
-            await a.exists("/")
 
     @on_a_loop
     async def test_a_session_moves_to_the_newest_connection(self, arena: Arena) -> None:
