@@ -5,6 +5,7 @@ What a producer sends is never rebuilt; it is stored as it came.
 
 from collections.abc import Iterable
 from copy import copy
+from typing import Final
 
 from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.records.batch import (
@@ -22,7 +23,8 @@ from odradek.records.compression import Codec, compress
 from odradek.records.record import Record
 from odradek.records.varint import wrapped, write_varint
 
-NULL = b"\x01"  # a length of -1 as a varint
+NULL: Final = b"\x01"  # a length of -1 as a varint
+INT32_MAX: Final = (1 << 31) - 1
 
 
 def plain_header(base_offset: int = 0, attributes: int = 0) -> BatchHeader:
@@ -61,7 +63,7 @@ class BatchBuilder:
         """The next record. Its offset lies above those before, and not below the batch's."""
         header = self.header
         delta = record.offset - header.base_offset
-        assert delta > self.last_delta, (record.offset, header.base_offset, self.last_delta)
+        assert self.last_delta < delta <= INT32_MAX, (record.offset, header.base_offset)
         self.last_delta = delta
         if not self.count:
             if not header.has_delete_horizon:

@@ -96,7 +96,7 @@ def _records(message: Message, limit: int) -> Iterator[Record]:
     base_offset = 0
     if message.magic and message.offset:
         base_offset = message.offset - _last_offset(inner_set)
-    append_time = message.magic and message.attributes & LOG_APPEND_TIME_BIT
+    append_time = message.attributes & LOG_APPEND_TIME_BIT
     for inner in _messages(inner_set):
         if inner.codec or inner.magic != message.magic:
             raise CorruptBatch(

@@ -51,8 +51,6 @@ def read_records(
         return
     start, end = position + BATCH_HEADER_BYTES, position + header.size
     data = decompress(header.codec, memoryview(buffer)[start:end], limit)
-    if header.record_count * RECORD_BYTES_MIN > len(data):
-        raise CorruptBatch(f"{header.record_count} records cannot be in {len(data)} bytes")
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
     at = delta_min = 0
     for _ in range(header.record_count):

@@ -113,7 +113,8 @@ WRECKS: dict[str, tuple[Codec, bytes]] = {
     "snappy, length that never ends": (Codec.SNAPPY, b"\xff" * 20),
     "snappy, 1 MiB from 5 bytes": (Codec.SNAPPY, b"\x80\x80\x40" + bytes(2)),
     "snappy, data behind the block": (Codec.SNAPPY, snap(TEXT) + b"x"),
-    "xerial, no block cut off": (Codec.SNAPPY, XERIAL + b"\x00\x00"),
+    "xerial, header cut off": (Codec.SNAPPY, XERIAL[:12]),
+    "xerial, length cut off": (Codec.SNAPPY, XERIAL + b"\x00\x00"),
     "xerial, negative length": (Codec.SNAPPY, XERIAL + struct.pack(">i", -1) + snap(TEXT)),
     "xerial, huge length": (Codec.SNAPPY, XERIAL + struct.pack(">i", (1 << 31) - 1) + snap(TEXT)),
     "xerial, length zero": (Codec.SNAPPY, XERIAL + struct.pack(">i", 0) + snap(TEXT)),
@@ -198,6 +199,27 @@ def test_a_bomb_is_refused_within_the_limit_of_memory(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2 * limit + MIB
+
+
+def test_a_size_that_lies_allocates_nothing() -> None:
+    """Twelve bytes say that they are fifty megabytes; the library would make room for them."""
+    frame = bytes.fromhex("28b52ffd a0 00002003 090000") + b"x"
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorruptBatch, match="cannot become 52428800"):
+            decompress(Codec.ZSTD, frame)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MIB
+
+
+@pytest.mark.parametrize("limit", [0, -1, -(1 << 40)])
+@pytest.mark.parametrize("codec", CODECS)
+def test_no_room_is_no_room(codec: Codec, limit: int) -> None:
+    """Some libraries take 0 or -1 for no limit; it never gets that far."""
+    with pytest.raises(BatchTooLarge):
+        decompress(codec, compress(codec, b"x"), limit)
 
 
 def test_no_caller_can_lift_the_absolute_limit() -> None:

@@ -101,6 +101,15 @@ def test_records_cut_at_any_byte_are_refused() -> None:
             list(read_records(batch, header))
 
 
+def test_a_record_that_ends_behind_the_data_is_not_given() -> None:
+    """Its last header's value is cut off, and its length says so: it never looks like a record."""
+    whole = entry(varints(0, 0, -1, -1, 1, 0, 9) + b"nine bytes"[:9])
+    for cut in range(1, 10):
+        batch, header = batch_of(whole[:-cut])
+        with pytest.raises(CorruptBatch):
+            next(read_records(batch, header))
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_compressed_records_cut_at_any_byte_are_refused(codec: Codec) -> None:
     """Whatever the codec's library makes of half its input, it does not become records."""
