@@ -150,8 +150,8 @@ class Framer:
     def _give(self, size: int, begun: bytes | memoryview) -> memoryview:
         """Gives the frame that has begun its own memory, or more of it."""
         self._frame = bytearray(size)
-        self._frame[: len(begun)] = begun
         self._view = memoryview(self._frame)
+        self._view[: len(begun)] = begun
         return self._view[self._filled :]
 
 

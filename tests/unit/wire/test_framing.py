@@ -52,11 +52,11 @@ def test_connections_share_a_scratch_buffer() -> None:
     """What one has begun to read is not in the way of another."""
     scratch = Scratch()
     one, other = Framer(scratch), Framer(scratch)
-    data = frame(b"hello world")
-    assert one.feed(data[:2]) == []
-    assert other.feed(data[:9]) == []
-    assert one.feed(data[2:]) == [b"hello world"]
-    assert other.feed(data[9:]) == [b"hello world"]
+    data, more = frame(b"hello world"), frame(bytes(500))
+    assert one.feed(data[:3]) == []
+    assert other.feed(more[:2]) == []
+    assert one.feed(data[3:]) == [b"hello world"]
+    assert other.feed(more[2:]) == [bytes(500)]
 
 
 def test_a_large_frame_is_received_in_place() -> None:
@@ -82,6 +82,9 @@ def test_memory_follows_what_has_come() -> None:
         assert framer.announced == 100 << 20
         assert len(framer.buffer()) == 2 << 20
         assert tracemalloc.get_traced_memory()[1] < 3 << 20
+        assert framer.received(2 << 20) == []
+        assert len(framer.buffer()) == 2 << 20, "as much again as has come"
+        assert tracemalloc.get_traced_memory()[1] < 7 << 20
     finally:
         tracemalloc.stop()
 

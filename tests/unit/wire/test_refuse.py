@@ -12,7 +12,7 @@ from odradek.model.limits import ELEMENTS_MAX
 from odradek.wire import decode, encoded
 from odradek.wire.compiler.primitives import varint
 from odradek.wire.messages.api_versions import ApiVersionsRequest
-from odradek.wire.messages.fetch import FetchRequest, FetchTopic
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -119,7 +119,8 @@ def test_millions_of_tags() -> None:
     flood = varint(ELEMENTS_MAX + 1) + bytes(2 * ELEMENTS_MAX + 2)
     refused(HeartbeatRequest, 4, b"\x01\0\0\0\0\x01\0" + flood, "tagged fields")
     start = encoded(FetchRequest(), 12)[:-1]
-    refused(FetchRequest, 12, start + flood, "tags")
+    flood = varint(ELEMENTS_MAX + 1) + b"\x63\0" * (ELEMENTS_MAX + 1)
+    refused(FetchRequest, 12, start + flood, "more elements than a message may have")
 
 
 @pytest.mark.parametrize("size", [*HUGE, 3])
@@ -144,6 +145,16 @@ def test_tags_in_any_order_and_twice_are_read_as_kafka_does() -> None:
     request, end = decode(FetchRequest, 12, data)
     assert request.cluster_id == "b"
     assert end == len(data)
+
+
+def test_tags_within_the_elements_of_an_array_are_passed_over() -> None:
+    """Elements of one size are read in a sweep, unless one of them has something to say."""
+    request = FetchRequest(topics=[FetchTopic("t", partitions=[FetchPartition(7)] * 3)])
+    data = bytearray(encoded(request, 12))
+    assert decode(FetchRequest, 12, data)[0] == request
+    last = data.rindex(bytes(4) + b"\0\0\x01\x01\0")  # the tag count of the third partition
+    data[last + 4 : last + 5] = b"\x01\x63\x02ab"
+    assert decode(FetchRequest, 12, data) == (request, len(data))
 
 
 # -- varints --------------------------------------------------------------------------------------
