@@ -15,6 +15,7 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
+from odradek.storage.compaction import Compaction, cleanable
 from odradek.storage.failures import Failures
 from odradek.storage.flushing import FlushJob
 from odradek.storage.log import PartitionLog
@@ -51,6 +52,7 @@ class Machine:
         self.written: dict[int, set[str]] = defaultdict(set)  # all that ever stood at an offset
         self.durable: dict[int, str] = {}  # what must be there, whatever happens
         self.volatile: dict[int, str] = {}  # written, and promised to nobody
+        self.keys: dict[str, tuple[int, str]] = {}  # the newest record of each
         self.epoch = LeaderEpoch(0)
         self.sequence = 0
         self.now = Timestamp(1_000)
@@ -134,6 +136,30 @@ class Machine:
                 del promised[gone]
         self.log.on_high_watermark(self.log.log_end_offset)
         DeleteJob(self.log, Offset(offset)).run()
+
+    def put(self, key: str, value: str) -> None:
+        """A record of a compacted topic; an empty value deletes."""
+        at = self.log.log_end_offset
+        record = Record(0, self.now, key.encode(), value.encode() or None)
+        batch = build_batch([record])
+        self.written[at].add(value)
+        self.log.append(batch, read_header(batch), self.epoch, self.now)
+        self._write({at: value})
+        self.keys[key] = (at, value)
+
+    def compact(self) -> None:
+        """What is superseded is promised no more; what is newest still is."""
+        newest = {at for at, _ in self.keys.values()}
+        self.log.on_high_watermark(self.log.log_end_offset)
+        found = cleanable(self.log, self.log_dir.cleaner_offsets.get(ORDERS, Offset(0)), self.now)
+        for promised in (self.durable, self.volatile):
+            for gone in [o for o in promised if o < found.end and o not in newest]:
+                del promised[gone]
+        work = Compaction(self.log_dir.checkpoint(), self.log, found, self.now)
+        for _ in work.steps():
+            pass
+        work.publish()
+        self.log_dir.note_cleaned(ORDERS, work.end)
 
     # What must be true afterwards
 

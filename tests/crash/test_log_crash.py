@@ -84,8 +84,24 @@ def closing(m: Machine) -> None:
         assert m.opened.clean
 
 
+def compacting(m: Machine) -> None:
+    """Keys are written again and again, deleted, and compacted twice."""
+    for number in range(8):
+        m.put(f"k{number % 3}", f"value-{number}")
+    m.flush()
+    m.checkpoint()
+    m.compact()
+    for number in range(5):
+        m.put(f"k{number % 2}", f"later-{number}")
+    m.put("k2", "")
+    m.put("k9", "last")
+    m.flush()
+    m.compact()
+    m.put("k0", "end")
+
+
 Day = Callable[[Machine], None]
-DAYS = [leading, following, retaining, closing]
+DAYS = [leading, following, retaining, closing, compacting]
 
 
 def changes_of(day: Day, config: LogConfig) -> int:

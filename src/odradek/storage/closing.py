@@ -14,6 +14,7 @@ def close(log: PartitionLog, now: Timestamp) -> None:
     On the disk's thread; nothing is on its way to the log, and nothing comes after.
     """
     assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
     folder = log.folder
     with log.failures.touching(folder.disk.name):
         log.active_segment.complete_times()

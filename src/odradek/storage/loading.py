@@ -51,6 +51,7 @@ class Checkpointed(NamedTuple):
     recovery_point: Offset = Offset(0)
     log_start_offset: Offset = Offset(0)
     high_watermark: Offset = Offset(0)
+    cleaned_upto: Offset = Offset(0)  # below it compaction may have left gaps
 
 
 @dataclass(slots=True)
@@ -122,6 +123,7 @@ class _Loading:
         self.clean = clean
         self.now = now
         self.end = Offset(0)
+        self.check_point = checkpointed.recovery_point  # from where on the log is checked
         self.indexed = True  # whether every segment has the indexes that it needs
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
@@ -201,8 +203,8 @@ class _Loading:
         if not segments:
             return
         if not self.indexed:
-            self.checkpointed = self.checkpointed._replace(recovery_point=Offset(0))
-        first = segments.index(self.log.segment_of(self.checkpointed.recovery_point))
+            self.check_point = Offset(0)
+        first = segments.index(self.log.segment_of(self.check_point))
         for number in range(first, len(segments)):
             segment = segments[number]
             if number > first and self._is_hole(segments[number - 1], segment):
@@ -220,10 +222,12 @@ class _Loading:
     def _is_hole(self, before: Segment, segment: Segment) -> bool:
         """Whether batches are missing between two segments.
 
-        A segment begins where the log ended, so a gap is what a crash took of the one before; but
-        for a leap over more offsets than one segment can number.
+        A segment begins where the log ended, so a gap is what a crash took of the one before:
+        unless that was durable, or compaction made the gap, or it is a leap over more offsets
+        than one segment can number.
         """
-        return self.end < segment.base_offset and before.holds(segment.base_offset)
+        sound = max(self.checkpointed.recovery_point, self.checkpointed.cleaned_upto)
+        return self.end < segment.base_offset > sound and before.holds(segment.base_offset)
 
     def _drop(self, number: int) -> None:
         """Ends the log before this segment: what it would follow is not there."""
@@ -285,7 +289,7 @@ class _Loading:
 
     def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
         """Where the walk begins, and the offset that must not be undercut there."""
-        relative = self.checkpointed.recovery_point - segment.base_offset
+        relative = self.check_point - segment.base_offset
         entry = segment.index.floor(relative) if relative > 0 else None
         if entry is None:
             segment.clear_indexes()

@@ -76,6 +76,7 @@ class PartitionLog:
         "_next_offset",
         "_next_position",
         "_next_segment",
+        "being_cleaned",
         "broken",
         "config",
         "epochs",
@@ -110,6 +111,7 @@ class PartitionLog:
         self.recovery_point = Offset(0)
         self.flushed_at = Timestamp(0)
         self.broken = False  # a write failed, and those behind it must fail too
+        self.being_cleaned = False  # its old segments are being replaced, and must stay
         self._in_flight = 0  # jobs that were taken and neither published nor failed
         self._job: WriteJob | None = None  # that of this turn
         self._next_segment: Segment | None = None  # where the next batch goes, once it is decided
@@ -406,6 +408,7 @@ class PartitionLog:
 
         The active segment stays, and so does one of which a part is above.
         """
+        assert not self.being_cleaned, self.partition
         assert log_start_offset <= self.high_watermark, (log_start_offset, self.high_watermark)
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
         last = max(bisect_right(self.segments, self.log_start_offset, key=BASE) - 1, 0)

@@ -164,6 +164,7 @@ class LogDir:
             self._recovery_points.get(partition, zero),
             self._log_starts.get(partition, zero),
             self._high_watermarks.get(partition, zero),
+            self.cleaner_offsets.get(partition, zero),
         )
         if name != str(partition):
             checkpointed = Checkpointed()  # the checkpoints speak of the current log

@@ -89,6 +89,10 @@ class OffsetIndex:
         at = bisect_right(page.positions, position) - 1 if page else -1
         return page.positions[at] if page and at >= 0 else 0
 
+    def open_with(self, open_file: Callable[[], File]) -> None:
+        """From now on the file is had in another way."""
+        self._open = open_file
+
     def unsaved(self) -> bytes:
         """The entries that are not in the file, as they belong there."""
         return _encode(self.relatives, self.positions)

@@ -85,6 +85,7 @@ class Segment:
         "_aborted",
         "_file",
         "_index",
+        "_pinned",
         "_times",
         "base_offset",
         "bytes_since_entry",
@@ -108,6 +109,7 @@ class Segment:
         self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
         self._file: File | None = None
+        self._pinned = False  # its names are gone: the open file is all there is
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
         self._aborted: TransactionIndex | None = None
@@ -128,6 +130,8 @@ class Segment:
 
     def forget_file(self) -> None:
         """Lets go of what can be had again from the disk."""
+        if self._pinned:
+            return
         self._file = None
         if self._index is not None:
             self._index.forget_page()
@@ -135,12 +139,25 @@ class Segment:
     def rest(self) -> None:
         """Gives back all memory and files that an idle segment does not need."""
         self.folder.files.forget(self)
+        if self._pinned:
+            return
         if self._index is not None and not self._index.relatives:
             self._index = None
         if self._times is not None and not self._times.tail:
             self._times = None
         if self._aborted is not None and self._aborted.count == self._aborted.saved:
             self._aborted = None
+
+    def pin(self) -> None:
+        """Holds on to its files: their names will mean others, while readers are still here."""
+        disk = self.folder.disk
+        index = disk.open(self.path(INDEX))
+        times = disk.open(self.path(TIME_INDEX))
+        self.index.open_with(lambda: index)
+        self.times.open_with(lambda: times)
+        _ = self.aborted
+        self._file = self.file
+        self._pinned = True
 
     # Its indexes
 

@@ -67,6 +67,10 @@ class TimeIndex:
             older = entry
         return older
 
+    def open_with(self, open_file: Callable[[], File]) -> None:
+        """From now on the file is had in another way."""
+        self._open = open_file
+
     def unsaved(self) -> bytes:
         """The entries that are not in the file, as they belong there."""
         return b"".join(_ENTRY.pack(*entry) for entry in self.tail)

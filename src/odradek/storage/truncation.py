@@ -26,6 +26,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
     Batches are whole: if the offset lies within one, the log ends where that began.
     """
     assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
     if offset < log.segments[0].base_offset:
         truncate_fully(log, offset, now)
         return
@@ -45,6 +46,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
 def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> None:
     """Drops everything; the log begins anew at this offset."""
     assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
     disk = log.folder.disk
     with log.failures.touching(disk.name):
         for segment in reversed(log.segments):
