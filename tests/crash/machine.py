@@ -6,6 +6,7 @@ up to where it was durable, and where it was cut on purpose.
 
 import random
 from collections import defaultdict
+from itertools import pairwise
 
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
@@ -194,6 +195,8 @@ class Machine:
         for offset, (value, epoch) in found.items():
             assert value in self.written[offset], (offset, value)
             assert log.epochs.epoch_at(Offset(offset)) == epoch, (offset, log.epochs.entries)
+        for segment, following in pairwise(log.segments):
+            assert segment.next_offset() <= following.base_offset, "segments overlap"
         assert log.log_start_offset <= log.high_watermark <= log.log_end_offset
         assert log.recovery_point <= log.log_end_offset
         lowest = min(self.durable, default=log.log_start_offset)

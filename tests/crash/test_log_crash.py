@@ -85,19 +85,21 @@ def closing(m: Machine) -> None:
 
 
 def compacting(m: Machine) -> None:
-    """Keys are written again and again, deleted, and compacted twice."""
+    """Keys are written again and again, some only once, and compacted into fewer segments."""
     for number in range(8):
-        m.put(f"k{number % 3}", f"value-{number}")
+        m.put(f"k{number % 3}" if number % 4 else f"once{number}", f"value-{number}")
     m.flush()
     m.checkpoint()
     m.compact()
-    for number in range(5):
+    for number in range(4):
         m.put(f"k{number % 2}", f"later-{number}")
     m.put("k2", "")
-    m.put("k9", "last")
+    m.put("once9", "last")
     m.flush()
     m.compact()
     m.put("k0", "end")
+    m.flush()
+    m.compact()
 
 
 Day = Callable[[Machine], None]
