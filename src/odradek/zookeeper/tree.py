@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from sys import intern
 from typing import Final, NamedTuple
 
-from odradek.zookeeper.codes import EventType
-from odradek.zookeeper.jute import OPEN_ACL, STAT, Acl, Identity, Stat
+from odradek.zookeeper.codes import EventType, Permission
+from odradek.zookeeper.jute import ANYONE, OPEN_ACL, STAT, Acl, Stat
 from odradek.zookeeper.paths import parent_of
 from odradek.zookeeper.quotas import QUOTA, STATS, innermost, limits_of, quota_path, stats_text
 from odradek.zookeeper.transactions import AclSet, DataSet, NodeCreated, NodeDeleted
@@ -23,7 +23,13 @@ from odradek.zookeeper.transactions import AclSet, DataSet, NodeCreated, NodeDel
 ROOT: Final = "/"
 SYSTEM: Final = "/zookeeper"
 CONFIG: Final = "/zookeeper/config"
-SYSTEM_PATHS: Final = frozenset({ROOT, SYSTEM, CONFIG, QUOTA})  # they cannot be deleted
+_SYSTEM_NODES: Final = {
+    ROOT: ("zookeeper",),
+    SYSTEM: ("config", "quota"),
+    CONFIG: (),
+    QUOTA: (),
+}
+SYSTEM_PATHS: Final = frozenset(_SYSTEM_NODES)  # they cannot be deleted
 
 CONTAINER: Final = -(1 << 63)  # the owner of a container, as ZooKeeper marks it
 _TTL: Final = -(1 << 56)  # 0xff in the first byte, the milliseconds in the last five
@@ -143,28 +149,22 @@ class Tree:
         self.quotas: dict[str, None] = {}  # the paths that have one
         self.bytes = 0  # of paths and data
         self._undo: list[tuple[str, Node | None, Node | None]] | None = None
-        for path in (ROOT, SYSTEM, QUOTA, CONFIG):
-            acl = (Acl(1, Identity("world", "anyone")),) if path == CONFIG else OPEN_ACL
-            aversion = -1 if path == CONFIG else 0
-            self.insert(path, Node(b"", acl, 0, 0, 0, 0, 0, 0, aversion, 0, 0))
+        for path, names in _SYSTEM_NODES.items():
+            config = path == CONFIG
+            acl = (Acl(Permission.READ, ANYONE),) if config else OPEN_ACL
+            aversion = -1 if config else 0
+            self.load(path, Node(b"", acl, 0, 0, 0, 0, 0, 0, aversion, 0, 0, names))
 
-    def insert(self, path: str, node: Node) -> bool:
-        """Puts a node in as it is, as from a snapshot; False where it has no parent."""
-        known = self.nodes.get(path)
-        if known is not None:
-            self._count(path, known, -1)
-            node = node._replace(children=known.children)
-        elif path != ROOT:
-            above = parent_of(path)
-            parent = self.nodes.get(above)
-            if parent is None:
-                return False
-            names = _with(parent.children, name_of(path))
-            if names is not parent.children:
-                self.nodes[above] = parent._replace(children=names)
+    def clear(self) -> None:
+        """Forgets everything, so that a snapshot can be put in its place."""
+        for path, node in self.nodes.items():
+            self._count(path, node, -1)
+        self.nodes.clear()
+
+    def load(self, path: str, node: Node) -> None:
+        """Puts a node in as it is, names of children and all, as from a snapshot."""
         self.nodes[path] = node
         self._count(path, node, 1)
-        return True
 
     def apply(self, change: NodeChange, zxid: int, time: int) -> Touched:
         """Carries a change out. It was decided on this very tree, so it cannot fail."""
