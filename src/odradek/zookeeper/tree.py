@@ -79,7 +79,7 @@ class Node(NamedTuple):
             version,
             ((creations * 2 - count + 0x80000000) & 0xFFFFFFFF) - 0x80000000,
             aversion,
-            max(owner, 0),
+            owner if owner > 0 else 0,  # noqa: FURB136 - this runs for every answer
             len(data) if data else 0,
             count,
             pzxid,
@@ -102,8 +102,10 @@ def wrapped(number: int) -> int:
 
 def next_version(version: int) -> int:
     """The one after; -1 is left out, since it stands for any."""
-    following = wrapped(version + 1)
-    return 0 if following == -1 else following
+    following = version + 1
+    if 0 < following < 0x80000000:
+        return following
+    return 0 if following == -1 else wrapped(following)
 
 
 def ttl_owner(ttl: int) -> int:
