@@ -14,7 +14,7 @@ from odradek.zookeeper.client_errors import (
     SystemFault,
 )
 from odradek.zookeeper.client_pipeline import XID_MAX, PipelineLimits
-from odradek.zookeeper.client_session import SessionSettings
+from odradek.zookeeper.client_session import BACKOFF_MAX, SessionSettings
 from odradek.zookeeper.codes import KeeperCode
 from odradek.zookeeper.jute_replies import (
     Checked,
@@ -104,9 +104,23 @@ def test_the_queue_is_bounded() -> None:
     assert error_types(too_much) == [QueueFull, QueueFull]
     t.answer_all()
     assert not first.unanswered
-    t.ask(*reads(10))
+    again = t.ask(*reads(10))
     t.answer_all()
-    assert t.session.in_flight == 0
+    assert [type(answer) for answer in again.answers] == [Data] * 10
+
+
+def test_the_impatient_leave_the_queue() -> None:
+    """The room that they had is free for others."""
+    t = limited(in_flight_max=1, queued_max=10)
+    t.ask(*reads(1))
+    for _ in range(2):
+        impatient = t.ask(*reads(9), waits=False)
+        t.after(BACKOFF_MAX)  # the connection has held: the next one is asked for at once
+        t.cut()
+        assert set(error_types(impatient)) == {NeverSent}
+        t.connect()
+        t.welcome()
+        t.ask(*reads(1))
 
 
 def test_a_request_that_no_server_would_take_is_not_sent() -> None:

@@ -16,9 +16,9 @@ from odradek.zookeeper.client_errors import (
 from odradek.zookeeper.client_pipeline import PipelineLimits, Submission
 from odradek.zookeeper.client_session import BACKOFF_MAX, SessionSettings
 from odradek.zookeeper.client_states import PREDECESSORS, Closed, State, Status
-from odradek.zookeeper.codes import EventType, KeeperCode
+from odradek.zookeeper.codes import AUTH_XID, EventType, KeeperCode
 from odradek.zookeeper.jute import Identity
-from odradek.zookeeper.jute_replies import Data, Done, Identities
+from odradek.zookeeper.jute_replies import Data, Done, Identities, ReplyHeader, framed_reply
 from odradek.zookeeper.jute_requests import (
     Auth,
     CloseSession,
@@ -289,8 +289,11 @@ def test_credentials_are_accepted_when_some_connection_has_them() -> None:
     t.welcome()
     t.answer()
     assert waiting.answers == [Done()]
-    t.ask(WhoAmI())
+    who = t.ask(WhoAmI())
     t.answer(Identities([Identity("digest", "anna")]))
+    assert not who.unanswered
+    t.say(framed_reply(ReplyHeader(AUTH_XID, 0, 0)))  # of the lost connection, or a lie
+    assert t.hung_up == 1
 
 
 def test_closing_lets_what_was_sent_be_answered() -> None:
