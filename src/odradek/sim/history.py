@@ -4,12 +4,13 @@ Two runs are the same when their digests are. Invariants watch here, and a faili
 here what each machine did last.
 """
 
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Collection
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 LAST_EVENTS_MAX: Final = 12  # of each machine, for the report of a failure
+HASHED_AT_ONCE: Final = 256
 
 
 class Event(NamedTuple):
@@ -25,34 +26,59 @@ class Event(NamedTuple):
         return f"{self.moment / 1e6:11.6f}  {self.who:<12} {self.what} {words}".rstrip()
 
 
+Watcher = Callable[[Event], None]
+
+
 class History:
     """Takes notes as the world goes on."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
         self._hash = blake2b(digest_size=16)
-        self._watchers: list[Callable[[Event], None]] = []
-        self.count = 0
+        self._unhashed: list[str] = []
+        self._watchers: list[tuple[Watcher, frozenset[str]]] = []
+        self._by_kind: dict[str, tuple[Watcher, ...]] = {}
+        self.counts: Counter[str] = Counter()  # events of each kind
         self.last: dict[str, deque[Event]] = {}
         self.timeline: list[Event] | None = None  # kept whole only when somebody wants to read it
+
+    @property
+    def count(self) -> int:
+        """All events."""
+        return self.counts.total()
 
     def note(self, who: str, what: str, *details: Any) -> None:
         """Something happened, now."""
         event = Event(self._now(), who, what, details)
-        self.count += 1
-        self._hash.update(repr(tuple(event)).encode())
-        if who not in self.last:
-            self.last[who] = deque(maxlen=LAST_EVENTS_MAX)
-        self.last[who].append(event)
+        self._unhashed.append(f"{event.moment} {who} {what} {details!r}\n")
+        if len(self._unhashed) == HASHED_AT_ONCE:
+            self._hash_rest()
+        self.counts[what] += 1
+        last = self.last.get(who)
+        if last is None:
+            last = self.last[who] = deque(maxlen=LAST_EVENTS_MAX)
+        last.append(event)
         if self.timeline is not None:
             self.timeline.append(event)
-        for watcher in self._watchers:
+        watchers = self._by_kind.get(what)
+        if watchers is None:
+            watchers = self._by_kind[what] = self._watching(what)
+        for watcher in watchers:
             watcher(event)
 
-    def watch(self, watcher: Callable[[Event], None]) -> None:
-        """It is told each event, after it is written down."""
-        self._watchers.append(watcher)
+    def watch(self, watcher: Watcher, kinds: Collection[str] = ()) -> None:
+        """It is told each event of these kinds, or each event, after it is written down."""
+        self._watchers.append((watcher, frozenset(kinds)))
+        self._by_kind.clear()
 
     def digest(self) -> str:
         """Equal for equal histories."""
+        self._hash_rest()
         return self._hash.hexdigest()
+
+    def _hash_rest(self) -> None:
+        self._hash.update("".join(self._unhashed).encode())
+        self._unhashed.clear()
+
+    def _watching(self, what: str) -> tuple[Watcher, ...]:
+        return tuple(watcher for watcher, kinds in self._watchers if not kinds or what in kinds)

@@ -104,7 +104,8 @@ class MachineClock:
 class MachineLife:
     """What the loop knows of a machine, from one start to one end."""
 
-    def __init__(self, loop: SimulatedLoop, clock: MachineClock) -> None:
+    def __init__(self, name: str, loop: SimulatedLoop, clock: MachineClock) -> None:
+        self.name = name
         self.awake = True
         self.over = False
         self.paused = False
@@ -207,12 +208,17 @@ class Machine:
         world = self._world
         self.lives += 1
         self._note("starts", self.lives)
-        self._life = life = MachineLife(world.loop, self.clock)
+        self._life = life = MachineLife(self.name, world.loop, self.clock)
         self._network = SimulatedNetwork(world.wires, self.host, life.context)
         if not self.host.up:
             self.host.up = True
             world.wires.try_again()
         self.spawn(self._main(self)).add_done_callback(self._ended, context=life.context)
+
+    def start_if_down(self) -> None:
+        """Unless somebody else has started it."""
+        if self._life is None:
+            self.start()
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> SimulatedTask:
         """A task of this life."""

@@ -85,14 +85,22 @@ class Host:
         return self.ports_given
 
 
+USUAL_DELAY: Final = (100, 1_000)  # microseconds, low and high
+
+
 @dataclass(slots=True)
 class Link:
     """From one host to another, one direction."""
 
-    delay: tuple[int, int] = (100, 1_000)  # microseconds, low and high
+    delay: tuple[int, int] = USUAL_DELAY
     bytes_per_second: int | None = None
     cut: bool = False
     busy_until: int = 0
+
+    def quicken(self) -> None:
+        """Back to the usual."""
+        self.delay, self.bytes_per_second = USUAL_DELAY, None
+        self.busy_until = 0
 
     def queue(self, now: int, size: int) -> int:
         """How long so many bytes take to get on the link, behind those that were there first."""
@@ -209,6 +217,10 @@ class Wires:
     def link(self, source: Host, target: Host) -> Link:
         """The link of one direction."""
         return self._links.setdefault((source.name, target.name), Link())
+
+    def both_ways(self, one: Host, other: Host) -> tuple[Link, Link]:
+        """The links of both directions."""
+        return self.link(one, other), self.link(other, one)
 
     def delay(self, source: Host, target: Host) -> int:
         """How long the next piece takes, in microseconds."""

@@ -8,7 +8,7 @@ print(world.history.digest())
 """
 
 import gc
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from odradek.sim.guard import Guard
 from odradek.sim.history import History
 from odradek.sim.loop import SECOND, SimulatedLoop
 from odradek.sim.machine import Machine
+from odradek.sim.tasks import NOBODY
 from odradek.sim.wires import Wires
 
 
@@ -56,6 +57,10 @@ class World:
             number = len(self.machines)
             self.machines[name] = Machine(self, name, number, self.chance.stream("machines"))
         return self.machines[name]
+
+    def after(self, micros: int, callback: Callable[[], object]) -> None:
+        """Calls back after so long, as nobody's."""
+        self.loop.call_at_moment(self.loop.now + micros, callback, context=NOBODY)
 
     def run(self, *, seconds: float = 0, millis: int = 0) -> None:
         """Time passes, with all that happens meanwhile."""

@@ -83,6 +83,17 @@ def test_a_full_disk_takes_what_fits() -> None:
     assert disk.free_bytes() == 10
 
 
+def test_forgetting_the_last_handle_gives_the_space_back() -> None:
+    """A file without a name lives as long as somebody holds it, closed or not."""
+    disk = SimulatedDisk(faults=DiskFaults(capacity=10))
+    file = disk.open("log", create=True)
+    file.write([b"01234567"], 0)
+    disk.unlink("log")
+    assert disk.free_bytes() == 2
+    del file
+    assert disk.free_bytes() == 10
+
+
 def test_reserved_space_is_taken() -> None:
     """What was allocated nobody else gets, until a truncation gives it back."""
     disk = SimulatedDisk(faults=DiskFaults(capacity=10))

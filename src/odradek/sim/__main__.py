@@ -1,0 +1,147 @@
+"""`python -m odradek.sim`: runs worlds by their seeds, and says what came of them.
+
+Exit codes: 0 all is well, 2 the command is wrong, 3 a run was vacuous, 101 a promise was broken.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from odradek.sim import report
+from odradek.sim.batch import run_all
+from odradek.sim.plan import Plan, smaller
+from odradek.sim.simulation import Outcome, Simulation, run
+from odradek.sim.worlds import KINDS
+
+PASSED: Final = 0
+VACUOUS: Final = 3
+VIOLATED: Final = 101
+SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its exit code."""
+    options = _parser().parse_args(arguments)
+    kinds = [KINDS[options.scenario]] if options.scenario else list(KINDS.values())
+    if options.control and any(options.control not in kind.controls for kind in kinds):
+        print(f"no such control: {options.control}", file=sys.stderr)
+        return 2
+    if options.seed is not None:
+        return max(_one(kind, options) for kind in kinds)
+    return _many(kinds, options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("odradek.sim", description="Simulates worlds by their seeds.")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--seeds", type=int, metavar="N", help="run so many")
+    which.add_argument("--seed", type=int, metavar="N", help="run this one, and print its digest")
+    parser.add_argument(
+        "--from",
+        dest="first",
+        default="1",
+        metavar="S",
+        help="the first of many; 'today' takes seeds that no other day has",
+    )
+    parser.add_argument("--scenario", choices=sorted(KINDS), help="one kind of world; else all")
+    parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
+    parser.add_argument("--shrink", action="store_true", help="leave out faults while it fails")
+    parser.add_argument("--trace", type=Path, metavar="DIR", help="write the timeline there")
+    return parser
+
+
+def _one(kind: type[Simulation], options: argparse.Namespace) -> int:
+    outcome = run(kind, options.seed, control=options.control, timeline=options.trace is not None)
+    if options.shrink and not outcome.passed:
+        outcome = _shrunk(kind, outcome, timeline=options.trace is not None)
+    if options.trace is not None:
+        for path in report.write_timeline(outcome, options.trace):
+            print(f"timeline {path}")
+    if not outcome.passed:
+        print(report.failure(outcome))
+    print(f"digest {outcome.digest} {kind.name} {outcome.seed}")
+    return _code([outcome])
+
+
+def _shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool) -> Outcome:
+    """The same failure with as few strikes as can be found."""
+
+    def still_fails(plan: Plan) -> bool:
+        again = run(kind, outcome.seed, plan=plan, control=outcome.control)
+        print(f"\r{len(plan)} strikes: {'fails' if not again.passed else 'passes'}  ", end="")
+        return _name(again) == _name(outcome)
+
+    plan = smaller(outcome.plan, still_fails)
+    print(f"\r{len(outcome.plan)} strikes are now {len(plan)}:")
+    for strike in plan:
+        print(f"  {strike.moment / 1e6:.6f} {strike.fault} #{strike.number}")
+    return run(kind, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)
+
+
+def _name(outcome: Outcome) -> str:
+    if outcome.violation is not None:
+        return outcome.violation.invariant
+    return "vacuous" if outcome.missing else ""
+
+
+def _many(kinds: Sequence[type[Simulation]], options: argparse.Namespace) -> int:
+    today = int(time.time() // 86_400) * SEEDS_PER_DAY
+    first = today if options.first == "today" else int(options.first)
+    seeds = range(first, first + options.seeds)
+    began = time.monotonic()
+    outcomes = list(
+        _with_bar(run_all(kinds, seeds, control=options.control), len(kinds) * len(seeds))
+    )
+    seconds = time.monotonic() - began
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    for outcome in sorted(failed, key=lambda outcome: (outcome.kind, outcome.seed)):
+        print(report.failure(outcome), end="\n\n")
+    for kind in kinds:
+        print(report.coverage([outcome for outcome in outcomes if outcome.kind == kind.name]))
+    print(
+        f"{len(outcomes)} runs from seed {first}, {len(failed)} failed; "
+        f"{len(outcomes) / seconds:.1f} runs/s, "
+        f"{sum(outcome.events for outcome in outcomes) / seconds:,.0f} events/s"
+    )
+    return _code(outcomes)
+
+
+def _with_bar(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
+    """Shows how far it is, and how fast, where somebody looks."""
+    from rich.progress import (  # noqa: PLC0415 - a single seed needs none of it
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]:.1f} runs/s, {task.fields[failed]} failed"),
+        TimeRemainingColumn(),
+    )
+    began, failed = time.monotonic(), 0
+    with Progress(*columns, disable=not sys.stdout.isatty()) as progress:
+        bar = progress.add_task("", total=total, speed=0.0, failed=0)
+        for number, outcome in enumerate(outcomes, start=1):
+            failed += not outcome.passed
+            speed = number / (time.monotonic() - began)
+            progress.update(bar, completed=number, speed=speed, failed=failed)
+            yield outcome
+
+
+def _code(outcomes: Iterable[Outcome]) -> int:
+    codes = [
+        VIOLATED if outcome.violation is not None else VACUOUS if outcome.missing else PASSED
+        for outcome in outcomes
+    ]
+    return max(codes, default=PASSED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

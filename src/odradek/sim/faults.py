@@ -1,0 +1,232 @@
+"""What can go wrong in any world, each as a class: it strikes, and in the end it heals.
+
+A fault draws what it needs from the chance that it is given, and says what it did, or None where
+there was nothing to harm: only effective strikes count. Most faults end by themselves after a
+while; `heal` ends those that have not.
+"""
+
+import errno
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from odradek.model.units import Millis
+from odradek.sim.chance import SeededRandom
+from odradek.sim.disk_faults import Fault as DiskFault
+from odradek.sim.loop import SECOND
+from odradek.sim.machine import Machine
+from odradek.sim.wires import Link
+from odradek.sim.world import World
+
+MILLI: Final = SECOND // 1_000
+OUTAGE_MILLIS: Final = (1, 30_000)  # how long things stay broken; short ones are likelier
+HOUR_MICROS: Final = 3_600 * SECOND
+
+
+class Fault:
+    """One way in which the world misbehaves, on the machines that it is given."""
+
+    name: ClassVar[str] = ""
+
+    def __init__(self, world: World, machines: Sequence[str]) -> None:
+        self.world = world
+        self.machines = [world.machine(name) for name in machines]
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """Does its harm; says to whom, or None if there was none to do."""
+        raise NotImplementedError
+
+    def heal(self) -> None:
+        """Undoes what has not ended by itself."""
+
+    def running(self, chance: SeededRandom) -> Machine | None:
+        """One of its machines that is up."""
+        candidates = [machine for machine in self.machines if machine.running]
+        return candidates[chance.below(len(candidates))] if candidates else None
+
+    def later(self, chance: SeededRandom) -> int:
+        """A moment after which things work again, drawn so that each magnitude is as likely."""
+        low, high = OUTAGE_MILLIS
+        bits = chance.below(high.bit_length())
+        return min(high, low << bits) * MILLI * (1 + chance.below(100)) // 50
+
+
+class PowerCut(Fault):
+    """A machine loses power, with all that was not synced, and comes back later."""
+
+    name = "power-cut"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine."""
+        machine = self.running(chance)
+        if machine is None:
+            return None
+        machine.cut_power()
+        self.world.after(self.later(chance), machine.start_if_down)
+        return machine.name
+
+    def heal(self) -> None:
+        """Whoever is down starts."""
+        for machine in self.machines:
+            machine.start_if_down()
+
+
+class Kill(Fault):
+    """A process is killed, and is started again later."""
+
+    name = "kill"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine."""
+        machine = self.running(chance)
+        if machine is None:
+            return None
+        machine.kill()
+        self.world.after(self.later(chance), machine.start_if_down)
+        return machine.name
+
+    def heal(self) -> None:
+        """Whoever is down starts."""
+        for machine in self.machines:
+            machine.start_if_down()
+
+
+class Pause(Fault):
+    """A process stands still, and then is late for everything."""
+
+    name = "pause"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine that is not paused already."""
+        machine = self.running(chance)
+        if machine is None or machine.paused:
+            return None
+        machine.pause()
+        self.world.after(self.later(chance), machine.resume)
+        return machine.name
+
+    def heal(self) -> None:
+        """Everybody goes on."""
+        for machine in self.machines:
+            machine.resume()
+
+
+class Cut(Fault):
+    """Some directions between some machines do not work for a while; any shape is possible."""
+
+    name = "cut"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine from all others, or each direction with a chance of its own."""
+        names = [machine.name for machine in self.machines]
+        pairs = [(a, b) for a in names for b in names if a != b]
+        lonely = names[chance.below(len(names))]
+        shape = chance.below(4)
+        if shape == 0:
+            cut = [(a, b) for a, b in pairs if lonely in {a, b}]
+        elif shape == 1:
+            cut = [(a, b) for a, b in pairs if a == lonely]
+        elif shape == 2:
+            cut = [(a, b) for a, b in pairs if b == lonely]
+        else:
+            cut = [pair for pair in pairs if chance.below(2)]
+        for source, target in cut:
+            self.world.wires.cut(source, target)
+        self.world.after(self.later(chance), lambda: self._mend(cut))
+        return ",".join(f"{a}>{b}" for a, b in cut) or None
+
+    def _mend(self, pairs: Sequence[tuple[str, str]]) -> None:
+        for source, target in pairs:
+            self.world.wires.mend(source, target)
+
+    def heal(self) -> None:
+        """All of them work."""
+        self.world.wires.heal()
+
+
+class BrokenConnections(Fault):
+    """Every connection of a machine is reset, with what is on its way."""
+
+    name = "broken-connections"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine that has any."""
+        machine = self.running(chance)
+        if machine is None or not self.world.wires.break_connections(machine.host):
+            return None
+        return machine.name
+
+
+class SlowLinks(Fault):
+    """The links of a machine delay or narrow what passes."""
+
+    name = "slow-links"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine, to and from each other one."""
+        machine = self.machines[chance.below(len(self.machines))]
+        delay = 1 << chance.below(21)
+        width = None if chance.below(2) else 1_000 << chance.below(12)
+        for link in self._links(machine):
+            link.delay, link.bytes_per_second = (delay // 2, delay), width
+        self.world.after(self.later(chance), lambda: self._quicken(machine))
+        return f"{machine.name} {delay}us {width}B/s"
+
+    def _links(self, machine: Machine) -> list[Link]:
+        wires, host = self.world.wires, machine.host
+        others = [other.host for other in self.machines if other is not machine]
+        return [link for other in others for link in wires.both_ways(host, other)]
+
+    def _quicken(self, machine: Machine) -> None:
+        for link in self._links(machine):
+            link.quicken()
+
+    def heal(self) -> None:
+        """As fast as ever."""
+        for machine in self.machines:
+            self._quicken(machine)
+
+
+class ClockJump(Fault):
+    """A wall clock jumps, to and fro."""
+
+    name = "clock-jump"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """Up to an hour, in one direction or the other; sometimes back to the truth."""
+        machine = self.machines[chance.below(len(self.machines))]
+        size = HOUR_MICROS >> chance.below(20)
+        skew = (0, size, -size)[chance.below(3)]
+        machine.clock.skew = skew
+        return f"{machine.name} {skew}us"
+
+    def heal(self) -> None:
+        """All show the truth."""
+        for machine in self.machines:
+            machine.clock.skew = 0
+
+
+class DiskErrors(Fault):
+    """Calls on a disk fail for a while: errors, a full or read-only disk, or slowness."""
+
+    name = "disk-errors"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One disk of one machine, in one way."""
+        disks = [disk for machine in self.machines for disk in machine.disks.values()]
+        if not disks:
+            return None
+        faults = disks[chance.below(len(disks))].faults
+        calls = (frozenset({"write"}), frozenset({"sync"}), frozenset({"read"}))[chance.below(3)]
+        error, delay = ((errno.EIO, 0), (errno.ENOSPC, 0), (0, 200))[chance.below(3)]
+        row = DiskFault(error, calls, skip=chance.below(10), times=1 + chance.below(5))
+        row.delay = Millis(delay)
+        row.part = chance.below(5_000)
+        faults.rows.append(row)
+        return f"{min(calls)} {error} {delay}ms"
+
+    def heal(self) -> None:
+        """No call fails any more."""
+        for machine in self.machines:
+            for disk in machine.disks.values():
+                disk.faults.rows.clear()
+                disk.faults.read_only = False

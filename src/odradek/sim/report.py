@@ -1,0 +1,105 @@
+"""What is said of runs: one that failed, many that were had, and the timeline of one."""
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from odradek.sim.history import Event
+from odradek.sim.simulation import Outcome
+
+STYLE: Final = (
+    "body{font:13px/1.4 monospace;margin:1em}td{padding:0 1em 0 0;white-space:pre-wrap;"
+    "vertical-align:top}tr:hover{background:#eee}input{font:inherit;width:40em;margin-bottom:1em}"
+)
+FILTER: Final = (
+    "document.querySelector('input').oninput=e=>{let words=e.target.value.split(' ');"
+    "for(let row of document.querySelectorAll('tr'))"
+    "row.hidden=!words.every(word=>row.innerText.includes(word))}"
+)
+
+
+def failure(outcome: Outcome) -> str:
+    """Everything that is needed to see it again, and what happened last."""
+    lines = [f"seed {outcome.seed} of {outcome.kind} failed at commit {commit()}"]
+    if outcome.violation is not None:
+        lines.append(str(outcome.violation))
+    if outcome.missing:
+        lines.append("vacuous: it proved nothing, for there was too little of " + _few(outcome))
+    lines.append(f"{len(outcome.plan)} strikes: " + _counts(s.fault for s in outcome.plan))
+    for who, events in sorted(outcome.last.items()):
+        lines.append(f"-- the last of {who}")
+        lines.extend(events)
+    lines.append(
+        f"again: python -m odradek.sim --scenario {outcome.kind} --seed {outcome.seed}"
+        + (f" --control {outcome.control}" if outcome.control else "")
+    )
+    return "\n".join(lines)
+
+
+def coverage(outcomes: Sequence[Outcome]) -> str:
+    """Which faults struck in which states, and how much work was done, over many runs."""
+    strikes: Counter[tuple[str, str]] = Counter()
+    work: Counter[str] = Counter()
+    for outcome in outcomes:
+        strikes.update(outcome.strikes)
+        work.update(outcome.work)
+    states = sorted({state for _, state in strikes})
+    faults = sorted({fault for fault, _ in strikes})
+    width = max(map(len, faults), default=0) + 2
+    lines = ["faults that struck".ljust(width) + "  ".join(state.rjust(14) for state in states)]
+    for fault in faults:
+        cells = "  ".join(str(strikes[fault, state]).rjust(14) for state in states)
+        lines.append(fault.ljust(width) + cells)
+    lines.append("events: " + ", ".join(f"{what} {n}" for what, n in work.most_common()))
+    return "\n".join(lines)
+
+
+def write_timeline(outcome: Outcome, directory: Path) -> list[Path]:
+    """The whole history of one run, for reading and for a browser."""
+    events = outcome.timeline or []
+    stem = directory / f"{outcome.kind}-{outcome.seed}"
+    text, page = stem.with_suffix(".txt"), stem.with_suffix(".html")
+    directory.mkdir(parents=True, exist_ok=True)
+    text.write_text("".join(f"{event}\n" for event in events))
+    page.write_text(_page(outcome, events))
+    return [text, page]
+
+
+def commit() -> str:
+    """Of the source that ran; a seed means nothing without it."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def _page(outcome: Outcome, events: Iterable[Event]) -> str:
+    names = sorted(outcome.last)
+    hues = {name: 360 * index // max(len(names), 1) for index, name in enumerate(names)}
+    rows = "".join(
+        f"<tr style='color:hsl({hues.get(event.who, 0)} 70% 30%)'>"
+        f"<td>{event.moment / 1e6:.6f}</td><td>{escape(event.who)}</td>"
+        f"<td>{escape(event.what)}</td><td>{escape(' '.join(map(str, event.details)))}</td></tr>"
+        for event in events
+    )
+    title = f"{outcome.kind}, seed {outcome.seed}"
+    return (
+        f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
+        f"<h1>{title}</h1><input placeholder='words that a line must have'>"
+        f"<table>{rows}</table><script>{FILTER}</script>"
+    )
+
+
+def _few(outcome: Outcome) -> str:
+    return ", ".join(
+        f"{what} ({outcome.work[what]} of {floor})" for what, floor in outcome.missing.items()
+    )
+
+
+def _counts(words: Iterable[str]) -> str:
+    return ", ".join(f"{word} {count}" for word, count in Counter(words).most_common()) or "none"

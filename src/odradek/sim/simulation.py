@@ -1,0 +1,209 @@
+"""One kind of run: a world that is built, harmed, healed and judged.
+
+    begin       machines and workload start
+    faults      strike as the plan has it, while the workload goes on
+    heal        everything works again, everybody is up
+    recover     the workload must get somewhere: liveness
+    judge       invariants look a last time; the work that was done is counted
+
+A run that did not do enough work proves nothing, and fails as vacuous.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
+from typing import ClassVar, NamedTuple
+
+from odradek.sim.faults import Fault
+from odradek.sim.history import Event
+from odradek.sim.invariants import Invariant, Violation
+from odradek.sim.logs import logs_in
+from odradek.sim.loop import Deadlock, Livelock
+from odradek.sim.plan import Plan, draw_plan
+from odradek.sim.world import World
+
+
+class Knob(NamedTuple):
+    """A constant of a module, and its value for one run."""
+
+    module: ModuleType
+    name: str
+    value: object
+
+
+class Simulation:
+    """What the kinds have in common. A kind is made for one run."""
+
+    name: ClassVar[str] = ""
+    fault_seconds: ClassVar[int] = 40
+    healing_seconds: ClassVar[int] = 20
+    floors: ClassVar[Mapping[str, int]] = {}
+    """How much work, by the kind of event, a run must have done."""
+    controls: ClassVar[tuple[str, ...]] = ()
+    """Known mistakes that can be switched on; each must be found."""
+
+    def __init__(self, world: World, control: str = "") -> None:
+        assert not control or control in self.controls, control
+        self.world = world
+        self.control = control
+
+    def begin(self) -> None:
+        """Starts the machines and their workload."""
+        raise NotImplementedError
+
+    def faults(self) -> Sequence[Fault]:
+        """What may go wrong."""
+        raise NotImplementedError
+
+    def invariants(self) -> Sequence[Invariant]:
+        """What must never go wrong."""
+        raise NotImplementedError
+
+    def recover(self) -> None:
+        """Asserts that everything works again."""
+
+    def knobs(self) -> Sequence[Knob]:
+        """Bounds of the product that a run this short would never reach, lowered for it."""
+        return ()
+
+    def state(self) -> str:
+        """Where the world stands, in a few words: what a fault strikes in."""
+        return ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one run."""
+
+    kind: str
+    seed: int
+    plan: Plan
+    control: str = ""
+    digest: str = ""
+    events: int = 0
+    work: Counter[str] = field(default_factory=Counter)
+    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)  # fault, state
+    violation: Violation | None = None
+    missing: dict[str, int] = field(default_factory=dict)  # work that was not done
+    last: dict[str, list[str]] = field(default_factory=dict)  # of each machine
+    timeline: list[Event] | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it proved something, and that was good."""
+        return self.violation is None and not self.missing
+
+
+class _Liveness(Invariant):
+    """Once the faults are gone, everything works again."""
+
+
+class _NoSurprise(Invariant):
+    """Nothing fails that nobody expected to fail."""
+
+
+def run(
+    kind: type[Simulation],
+    seed: int,
+    *,
+    plan: Plan | None = None,
+    control: str = "",
+    timeline: bool = False,
+) -> Outcome:
+    """One run; with a plan of one's own it is the same run with other faults."""
+    with World(seed) as world, ExitStack() as turned:
+        turned.enter_context(logs_in(world.history, world.loop))
+        simulation = kind(world, control)
+        turned.enter_context(_turned(simulation.knobs()))
+        faults = {fault.name: fault for fault in simulation.faults()}
+        if plan is None:
+            plan = draw_plan(world.chance.stream("plan"), list(faults), kind.fault_seconds)
+        outcome = Outcome(kind.name, seed, plan, control)
+        if timeline:
+            outcome.timeline = world.history.timeline = []
+        invariants = simulation.invariants()
+        for invariant in invariants:
+            world.history.watch(partial(_look, world, invariant), invariant.watches)
+        _schedule(world, simulation, faults, outcome)
+        try:
+            _play(world, simulation, list(faults.values()))
+            ends = (invariant.guard_end() for invariant in invariants)
+            outcome.violation = next(filter(None, ends), None)
+        except Violation as violation:
+            outcome.violation = violation
+        except (Deadlock, Livelock) as error:
+            outcome.violation = _Liveness().violated(error)
+        outcome.digest, outcome.work = world.history.digest(), world.history.counts
+        outcome.events = world.loop.events
+        outcome.last = {who: list(map(str, last)) for who, last in world.history.last.items()}
+    floors = kind.floors.items()
+    outcome.missing = {what: floor for what, floor in floors if outcome.work[what] < floor}
+    return outcome
+
+
+def _play(world: World, simulation: Simulation, faults: Sequence[Fault]) -> None:
+    try:
+        simulation.begin()
+        world.run(seconds=simulation.fault_seconds)
+        world.history.note("world", "heals")
+        for fault in faults:
+            fault.heal()
+        world.run(seconds=simulation.healing_seconds)
+    except (Violation, Deadlock, Livelock):
+        raise
+    except Exception as error:
+        raise _NoSurprise().violated(_described(error)) from error
+    try:
+        simulation.recover()
+    except AssertionError as error:
+        raise _Liveness().violated(error) from error
+
+
+@contextmanager
+def _turned(knobs: Sequence[Knob]) -> Iterator[None]:
+    before = [Knob(knob.module, knob.name, getattr(knob.module, knob.name)) for knob in knobs]
+    try:
+        for knob in knobs:
+            setattr(*knob)
+        yield
+    finally:
+        for knob in before:
+            setattr(*knob)
+
+
+def _look(world: World, invariant: Invariant, event: Event) -> None:
+    """Ends the run at the event that breaks a promise, whatever code is running."""
+    violation = invariant.guard(event)
+    if violation is not None:
+        world.loop.fail(violation)
+
+
+def _schedule(
+    world: World, simulation: Simulation, faults: Mapping[str, Fault], outcome: Outcome
+) -> None:
+    chance = world.chance.stream("strikes")
+
+    def strike(name: str, number: int) -> None:
+        state = simulation.state()
+        harm = faults[name].strike(chance.stream(str(number)))
+        if harm is not None:
+            outcome.strikes[name, state] += 1
+            world.history.note("world", "strikes", name, harm)
+
+    for moment, name, number in outcome.plan:
+        world.after(moment, partial(strike, name, number))
+
+
+def _described(error: BaseException) -> str:
+    """The error, and the line of ours at which it was raised."""
+    trace = error.__traceback__
+    line = "?"
+    while trace is not None:
+        line = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    if isinstance(error, BaseExceptionGroup):
+        return f"{type(error).__name__}: " + "; ".join(map(_described, error.exceptions))
+    return f"{type(error).__name__}: {error} at {line}"

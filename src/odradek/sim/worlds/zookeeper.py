@@ -1,0 +1,168 @@
+"""One embedded ZooKeeper server and several clients of ours, under faults.
+
+Known mistakes can be switched on, to see that they are found; each lies behind a door, so that the
+product needs no line for it.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import ClassVar, Final
+
+from odradek.ensemble import server as server_module
+from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
+from odradek.model.units import SECOND as SECOND_MILLIS
+from odradek.model.units import Millis
+from odradek.ports import Address
+from odradek.sim.chance import SeededRandom
+from odradek.sim.faults import (
+    BrokenConnections,
+    ClockJump,
+    Cut,
+    Fault,
+    Kill,
+    Pause,
+    PowerCut,
+    SlowLinks,
+)
+from odradek.sim.invariants import Invariant
+from odradek.sim.journal import Ledger, SimulatedJournal
+from odradek.sim.machine import Machine
+from odradek.sim.simulation import Knob, Simulation
+from odradek.sim.world import World
+from odradek.sim.worlds.zookeeper_mistakes import MISTAKES
+from odradek.sim.worlds.zookeeper_promises import (
+    AcknowledgedWritesSurvive,
+    Agreement,
+    BatchesKeepTheirOrder,
+    DurableBeforeAnswered,
+    EphemeralsLiveWithTheirSession,
+    OneOrder,
+    PairsChangeTogether,
+    WatchesBeforeReplies,
+)
+from odradek.sim.worlds.zookeeper_visitors import Visitor
+from odradek.zookeeper.server_settings import ServerSettings
+
+SERVER: Final = "zookeeper"
+CLIENTS: Final = tuple(f"client-{number}" for number in range(3))
+ADDRESS: Final[Address] = (SERVER, 2181)
+SNAPSHOT_ENTRIES: Final = 150
+RESTART_MICROS: Final = 1_000_000
+SETTINGS: Final = ServerSettings(tick_time=SECOND_MILLIS)
+
+
+class JournalErrors(Fault):
+    """Commits fail, with or without their bytes, or take long."""
+
+    name = "journal-errors"
+
+    def __init__(self, world: World, ledger: Ledger) -> None:
+        super().__init__(world, ())
+        self._ledger = ledger
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """The next one, or all for a while."""
+        if chance.below(2):
+            self._ledger.fail_next(written=not chance.below(2))
+            return "error"
+        self._ledger.slowness = Millis(1 << chance.below(12))
+        self.world.after(self.later(chance), self.heal)
+        return f"slow {self._ledger.slowness}"
+
+    def heal(self) -> None:
+        """They succeed, and fast."""
+        self._ledger.slowness = Millis(0)
+        self._ledger.failures.clear()
+
+
+class ZooKeeperSimulation(Simulation):
+    """The kind."""
+
+    name: ClassVar = "zookeeper"
+    floors: ClassVar = {"journal.entry": 50, "zk.answered": 200, "zk.event": 10}
+    controls: ClassVar = tuple(MISTAKES)
+
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
+        self.ledger = Ledger()
+        self.server = world.machine(SERVER)
+        self.server.on_exit = self._server_exited
+        self.clients = [world.machine(name) for name in CLIENTS]
+        self._numbers = count(1)
+        self._mistake = MISTAKES.get(control)
+
+    def begin(self) -> None:
+        """The server first; clients would wait for it anyway."""
+        self.server.start(self._serve)
+        for client in self.clients:
+            client.start(self._visit)
+
+    def faults(self) -> Sequence[Fault]:
+        """Everything that one server and its clients can meet."""
+        world, everybody = self.world, (SERVER, *CLIENTS)
+        return (
+            PowerCut(world, everybody),
+            Kill(world, everybody),
+            Pause(world, everybody),
+            Cut(world, everybody),
+            BrokenConnections(world, everybody),
+            SlowLinks(world, everybody),
+            ClockJump(world, everybody),
+            JournalErrors(world, self.ledger),
+        )
+
+    def knobs(self) -> Sequence[Knob]:
+        """Snapshots are taken often enough to be crashed into."""
+        return (Knob(server_module, "SNAPSHOT_ENTRIES", SNAPSHOT_ENTRIES),)
+
+    def invariants(self) -> Sequence[Invariant]:
+        """See `zookeeper_promises`."""
+        return (
+            DurableBeforeAnswered(self.ledger),
+            OneOrder(),
+            Agreement(),
+            AcknowledgedWritesSurvive(),
+            WatchesBeforeReplies(),
+            EphemeralsLiveWithTheirSession(),
+            PairsChangeTogether(),
+            BatchesKeepTheirOrder(),
+        )
+
+    def recover(self) -> None:
+        """Everybody is served again."""
+        answered: dict[str, int] = {}
+        self.world.history.watch(
+            lambda event: answered.update({event.who: event.moment}), {"zk.answered"}
+        )
+        self.world.run(seconds=10)
+        missing = set(CLIENTS) - set(answered)
+        assert not missing, f"{sorted(missing)} got no answer in ten seconds"
+
+    def state(self) -> str:
+        """Whether the server serves, and whether transactions wait for their commit."""
+        if not self.server.running:
+            return "server down"
+        return "server paused" if self.server.paused else "server up"
+
+    async def _serve(self, machine: Machine) -> None:
+        note = self.world.history.note
+        journal = SimulatedJournal(
+            self.ledger, machine.clock, machine.random, lambda *what: note(machine.name, *what)
+        )
+        doors = Doors(machine.clock, machine.random, machine.network, journal)
+        if self._mistake is not None:
+            doors = self._mistake(doors, machine)
+        server = ZookeeperServer(doors, SETTINGS)
+        await server.open(("", ADDRESS[1]))
+        note(machine.name, "zk.serves")
+        await server.serve()
+
+    def _server_exited(self, error: BaseException | None) -> None:
+        """A failing journal stops the server, as it must; somebody starts it again."""
+        if isinstance(error, JournalFailed):
+            self.world.after(RESTART_MICROS, self.server.start_if_down)
+        else:
+            self.world.loop.fail(error or RuntimeError("the server stopped by itself"))
+
+    async def _visit(self, machine: Machine) -> None:
+        await Visitor(self.world, machine, ADDRESS, self._numbers).run()

@@ -1,0 +1,52 @@
+"""Worlds run by their seeds: those of today, those that were kept, and those with a mistake."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from odradek.sim import report
+from odradek.sim.__main__ import SEEDS_PER_DAY
+from odradek.sim.batch import run_all
+from odradek.sim.simulation import Outcome, run
+from odradek.sim.worlds import KINDS
+
+FRESH_SEEDS = 20  # of each kind
+CONTROL_SEEDS = 5  # within so many each mistake must be found
+KEPT = Path(__file__).with_name("kept_seeds.txt")
+
+
+def judge(outcomes: list[Outcome]) -> None:
+    """All must have passed; the report of each that did not is the test's message."""
+    failed = [report.failure(outcome) for outcome in outcomes if not outcome.passed]
+    assert not failed, "\n\n".join(failed)
+
+
+def kept_seeds() -> list[tuple[str, int]]:
+    """Kind and seed of each line."""
+    lines = (line.split() for line in KEPT.read_text().splitlines())
+    return [(words[0], int(words[1])) for words in lines if words and words[0] != "#"]
+
+
+def test_fresh_seeds_keep_every_promise() -> None:
+    """Each day has seeds of its own; over the days many are tried."""
+    first = int(time.time() // 86_400) * SEEDS_PER_DAY
+    judge(list(run_all(KINDS.values(), range(first, first + FRESH_SEEDS))))
+
+
+@pytest.mark.parametrize(("kind", "seed"), kept_seeds())
+def test_kept_seeds_keep_every_promise(kind: str, seed: int) -> None:
+    """What went wrong once is tried for ever."""
+    judge([run(KINDS[kind], seed)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "control"), [(kind, control) for kind in KINDS for control in KINDS[kind].controls]
+)
+def test_known_mistakes_are_found(kind: str, control: str) -> None:
+    """A simulator that finds nothing wrong proves nothing: each mistake breaks a promise soon."""
+    found = (
+        outcome.violation is not None
+        for outcome in (run(KINDS[kind], seed, control=control) for seed in range(CONTROL_SEEDS))
+    )
+    assert any(found), f"{control} was not found in {CONTROL_SEEDS} seeds"

@@ -1,0 +1,34 @@
+"""What the product logs is part of the history of a simulated world."""
+
+import structlog
+
+from odradek.sim.logs import logs_in
+from odradek.sim.machine import Machine
+from odradek.sim.world import World
+
+log = structlog.get_logger()
+
+
+def test_a_line_is_an_event_of_the_machine_that_logs_it() -> None:
+    """Nothing is printed; only what prints alike in every run is kept."""
+
+    async def work(machine: Machine) -> None:
+        log.info("zookeeper.listens", port=2181, thing=object())
+
+    with World(seed=1) as world, logs_in(world.history, world.loop):
+        world.machine("server").start(work)
+        world.run(seconds=1)
+        log.warning("outside")
+
+        assert [str(event).split()[1:] for event in world.history.last["server"]][1] == [
+            "server", "log", "info", "zookeeper.listens", "port=2181",
+        ]  # fmt: skip
+        assert world.history.last["world"][-1].details == ("warning", "outside")
+
+
+def test_afterwards_logging_is_as_before() -> None:
+    """Whatever was configured is configured again."""
+    before = structlog.get_config()
+    with World(seed=1) as world, logs_in(world.history, world.loop):
+        assert structlog.get_config() != before
+    assert structlog.get_config() == before

@@ -1,0 +1,226 @@
+"""How a run is judged: broken promises, surprises, too little work, no recovery."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from odradek.sim import __main__ as command
+from odradek.sim import report
+from odradek.sim.batch import run_all
+from odradek.sim.chance import SeededRandom
+from odradek.sim.faults import Fault, Pause, PowerCut
+from odradek.sim.history import Event
+from odradek.sim.invariants import Invariant
+from odradek.sim.machine import Machine
+from odradek.sim.plan import Strike, draw_plan, smaller
+from odradek.sim.simulation import Outcome, Simulation, run
+
+
+class Ticks(Simulation):
+    """A machine that ticks once a second, and forgets its count when it loses power."""
+
+    name: ClassVar = "ticks"
+    fault_seconds: ClassVar = 20
+    healing_seconds: ClassVar = 5
+    floors: ClassVar = {"tick": 5}
+    controls: ClassVar = ("idle", "forgets", "fails", "sleeps", "waits")
+
+    def begin(self) -> None:
+        """One machine."""
+        self.world.machine("clock").start(self._tick)
+
+    def faults(self) -> Sequence[Fault]:
+        """Two."""
+        return PowerCut(self.world, ["clock"]), Pause(self.world, ["clock"])
+
+    def invariants(self) -> Sequence[Invariant]:
+        """One."""
+        return (NeverBack(),)
+
+    def recover(self) -> None:
+        """It ticks again."""
+        before = self.world.history.counts["tick"]
+        self.world.run(seconds=3)
+        if self.control != "idle" and self.world.history.counts["tick"] == before:
+            raise AssertionError("it stands")
+
+    def state(self) -> str:
+        """Up or down."""
+        return "up" if self.world.machine("clock").running else "down"
+
+    async def _tick(self, machine: Machine) -> None:
+        disk = machine.disk()
+        file = disk.open("count", create=True)
+        disk.sync_directory("")
+        while self.control != "idle":
+            await asyncio.sleep(1)
+            file.write([b"x"], file.size())
+            if self.control != "forgets":
+                file.sync()
+            self.world.history.note("clock", "tick", file.size())
+            if self.control == "fails" and file.size() == 7:
+                raise KeyError("seven")
+            if self.control == "sleeps" and file.size() > 15:
+                await asyncio.sleep(1_000)
+        await asyncio.sleep(1_000)
+
+
+class NeverBack(Invariant):
+    """The count never goes back."""
+
+    watches: ClassVar = frozenset({"tick"})
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def on(self, event: Event) -> None:
+        """Compares with the last."""
+        assert event.details[0] > self._last, f"{event.details[0]} after {self._last}"
+        self._last = event.details[0]
+
+
+def test_a_good_run_passes_and_says_what_it_did() -> None:
+    """Work and effective faults are counted; the digest is that of the seed."""
+    outcomes = [run(Ticks, seed) for seed in range(30)]
+    assert all(outcome.passed for outcome in outcomes)
+    assert outcomes[8].digest == run(Ticks, 8).digest
+    assert len({outcome.digest for outcome in outcomes if outcome.strikes}) > 10
+    table = report.coverage(outcomes)
+    assert "power-cut" in table
+    assert "up" in table
+    assert "tick" in table
+
+
+def test_a_broken_promise_ends_the_run_at_its_event() -> None:
+    """The invariant, its sentence, the event; and the same failure from the plan alone."""
+    failed = next(o for o in (run(Ticks, s, control="forgets") for s in range(20)) if o.violation)
+    assert failed.violation is not None
+    assert failed.violation.invariant == "NeverBack"
+    assert "The count never goes back." in str(failed.violation)
+    assert "tick" in failed.last["clock"][-1]
+    text = report.failure(failed)
+    assert f"--seed {failed.seed} --control forgets" in text
+
+    again = run(Ticks, failed.seed, plan=failed.plan, control="forgets")
+    assert again.digest == failed.digest
+
+
+def test_a_failing_run_is_made_smaller() -> None:
+    """One strike of the many is enough to fail, and it does the same harm alone."""
+    failed = next(o for o in (run(Ticks, s, control="forgets") for s in range(20)) if o.violation)
+    plan = smaller(
+        failed.plan,
+        lambda plan: run(Ticks, failed.seed, plan=plan, control="forgets").violation is not None,
+    )
+    assert [strike.fault for strike in plan] == ["power-cut"]
+
+
+def test_a_run_that_did_nothing_is_vacuous() -> None:
+    """No promise was broken, for nothing was done: that is no proof."""
+    outcome = run(Ticks, 1, control="idle")
+    assert outcome.violation is None
+    assert outcome.missing == {"tick": 5}
+    assert "vacuous" in report.failure(outcome)
+
+
+def test_an_error_that_nobody_expected_is_a_finding() -> None:
+    """With the line at which it was raised."""
+    outcome = run(Ticks, 1, control="fails", plan=())
+    assert outcome.violation is not None
+    assert "seven" in outcome.violation.reason
+    assert "test_simulation.py" in outcome.violation.reason
+
+
+def test_a_world_that_does_not_recover_is_a_finding() -> None:
+    """After the faults are gone something must happen."""
+    outcome = run(Ticks, 1, control="sleeps", plan=())
+    assert outcome.violation is not None
+    assert outcome.violation.reason == "it stands"
+
+
+def test_plans_differ_and_some_are_empty() -> None:
+    """A swarm: some faults, at some intensity, sometimes none; always the same for a seed."""
+    plans = [draw_plan(SeededRandom(seed, "plan"), ["a", "b", "c"], 60) for seed in range(100)]
+    assert plans[7] == draw_plan(SeededRandom(7, "plan"), ["a", "b", "c"], 60)
+    assert {frozenset(strike.fault for strike in plan) for plan in plans} == {
+        frozenset(faults) for faults in ("", "a", "b", "c", "ab", "ac", "bc", "abc")
+    }
+    assert all(plan == tuple(sorted(plan)) for plan in plans)
+
+
+def test_smaller_finds_the_two_that_matter() -> None:
+    """Whatever else is in the plan goes."""
+    plan = tuple(Strike(moment, "fault", moment) for moment in range(40))
+    needed = {plan[3], plan[31]}
+    assert smaller(plan, lambda candidate: needed <= set(candidate)) == (plan[3], plan[31])
+    assert smaller((), lambda _: True) == ()
+
+
+def test_a_timeline_can_be_read_and_browsed(tmp_path: Path) -> None:
+    """Every event is in both, escaped in the one for a browser."""
+    outcome = run(Ticks, 1, timeline=True)
+    text, page = report.write_timeline(outcome, tmp_path)
+    assert text.read_text().count("\n") == len(outcome.timeline or ())
+    assert page.read_text().count("<tr ") == len(outcome.timeline or ())
+
+
+def test_many_runs_on_every_core() -> None:
+    """The outcomes of other processes are those of this one."""
+    outcomes = run_all([Ticks], [3], control="forgets")
+    assert [(o.seed, o.digest) for o in outcomes] == [(3, run(Ticks, 3, control="forgets").digest)]
+
+
+@pytest.fixture
+def ticks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command knows one kind of world."""
+    monkeypatch.setattr(command, "KINDS", {"ticks": Ticks})
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_says_how_it_went(capsys: pytest.CaptureFixture[str]) -> None:
+    """0 for good, 2 for a wrong command, 3 for vacuous, 101 for a broken promise."""
+    assert command.main(["--seed", "1"]) == 0
+    assert f"digest {run(Ticks, 1).digest}" in capsys.readouterr().out
+    assert command.main(["--seed", "1", "--control", "idle"]) == 3
+    assert command.main(["--seed", "1", "--control", "fails"]) == 101
+    assert command.main(["--seed", "1", "--control", "nonsense"]) == 2
+    assert "no such control" in capsys.readouterr().err
+    for wrong in ([], ["--seed", "1", "--seeds", "2"], ["--seed", "1", "--scenario", "x"]):
+        with pytest.raises(SystemExit) as caught:
+            command.main(wrong)
+        assert caught.value.code == 2
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_shrinks_and_traces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is left of the plan is printed; the timeline is that of the smaller run."""
+
+    def fails(seed: int) -> bool:
+        return run(Ticks, seed, control="forgets").violation is not None
+
+    seed = next(filter(fails, range(20)))
+    arguments = ["--seed", str(seed), "--control", "forgets", "--shrink", "--trace", str(tmp_path)]
+    assert command.main(arguments) == 101
+    printed = capsys.readouterr().out
+    assert "strikes are now 1" in printed
+    assert "power-cut" in (tmp_path / f"ticks-{seed}.txt").read_text()
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_runs_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a table of what was met, and a report for each that failed."""
+
+    def here(kinds: Sequence[type[Simulation]], seeds: range, *, control: str) -> list[Outcome]:
+        return [run(kind, seed, control=control) for kind in kinds for seed in seeds]
+
+    monkeypatch.setattr(command, "run_all", here)
+    assert command.main(["--seeds", "4", "--from", "10"]) == 0
+    assert "4 runs from seed 10, 0 failed" in capsys.readouterr().out
+    assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
+    assert "NeverBack" in capsys.readouterr().out
+    assert command.main(["--seeds", "1", "--from", "today"]) == 0
