@@ -135,7 +135,7 @@ def load(folder: Path = MESSAGES) -> list[Module]:
 
 
 class _Parser:
-    """Reads one file; `open` are the structs whose fields may follow, by their indentation."""
+    """Reads one file. `open` are the structs whose fields may follow, by their indentation."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -156,7 +156,7 @@ class _Parser:
                     self.field(text, depth)
                 else:
                     self.head(*text.split(" ", 1))
-            except (ValueError, AttributeError, AssertionError) as error:
+            except (ValueError, AssertionError) as error:
                 raise Malformed(f"{self.path.name}:{number}: {line!r}: {error}") from error
         return self.result
 
@@ -198,11 +198,6 @@ class _Parser:
         self.result.messages.append(message)
         self.open = [message]
 
-    def add(self, struct: Struct) -> Struct:
-        assert struct.name not in self.result.structs, "a second struct of this name"
-        self.result.structs[struct.name] = struct
-        return struct
-
     def field(self, text: str, depth: int) -> None:
         found = _FIELD.fullmatch(text)
         assert found, "not a field"
@@ -211,7 +206,9 @@ class _Parser:
         del self.open[depth:]
         owner = self.open[-1]
         if not owner.fields and not isinstance(owner, Message):
-            self.add(owner)
+            assert owner.name not in self.result.structs, "a second struct of this name"
+            self.result.structs[owner.name] = owner
+        assert found["name"] not in {other.name for other in owner.fields}, "a second field"
         owner.fields.append(
             Field(
                 name=found["name"],
