@@ -41,7 +41,7 @@ def render(module: Module) -> str:
         line for struct in module.inner_first() for line in _class(struct, module, users)
     )
     words = set(re.findall(r"\w+", body))
-    names = {"Array", "Buffer", "Field", "NO_UUID", "Records", "Struct", *BASES.values()}
+    names = {"Array", "Buffer", "DEFAULT", "Field", "NO_UUID", "Records", "Struct", *BASES.values()}
     names |= {name.upper() for name in PRIMITIVES}
     lines = [
         f'"""{_title(module)}',
@@ -137,15 +137,14 @@ def _is_struct(field: Field) -> bool:
 def _may_be_none(field: Field) -> bool:
     """Tagged structs too: `None` is their absence, which is cheaper than a struct of defaults."""
     absent = _is_struct(field) and field.tag is not None
-    return field.null is not None or field.default == "null" or absent
+    return field.null is not None or field.type == "records" or absent
 
 
 def _annotation(field: Field) -> str:
     name = PYTHON_TYPES.get(field.type, "int" if field.type in PRIMITIVES else field.type)
     if field.array:
         name = f"Sequence[{name}]"
-    sentinel = _is_struct(field) or (field.type == "records" and not field.array)
-    return f"{name} | None" if _may_be_none(field) or sentinel else name
+    return f"{name} | None" if _may_be_none(field) else name
 
 
 def _parameter(field: Field) -> str:
@@ -155,12 +154,12 @@ def _parameter(field: Field) -> str:
         return "()"
     if field.type in PRIMITIVES:
         return PYTHON_DEFAULTS.get(field.type, "0")
-    return "None"
+    return "None" if field.tag is not None and field.null is None else "DEFAULT"
 
 
 def _assigned(field: Field) -> str:
-    if _is_struct(field) and not _may_be_none(field):
-        return f"{field.type}() if {field.name} is None else {field.name}"
+    if _parameter(field) == "DEFAULT":
+        return f"{field.type}() if {field.name} is DEFAULT else {field.name}"
     return field.name
 
 

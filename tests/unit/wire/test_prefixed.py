@@ -5,6 +5,11 @@ import pytest
 from odradek.model.errors import InvalidRecord, MalformedRequest
 from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.wire.apis import RECORD_TYPES
+from odradek.wire.messages.consumer_group_records import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
 from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -56,6 +61,24 @@ def test_the_bytes_are_kafkas() -> None:
     assert write_value(value, 3) == (
         b"\0\x03\0\0\0\0\0\0\0\x05\xff\xff\xff\xff\0\0\0\0\0\0\0\0\x01\0"
     )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "tags"),
+    [
+        (ClassicMemberMetadata(), b"\0"),
+        (None, b"\x01\0\x01\0"),
+        (ClassicMemberMetadata(7), b"\x01\0\x07\x01\0\0\0\x07\x01\0"),
+    ],
+)
+def test_a_struct_in_a_tagged_field_that_may_be_null(
+    metadata: ClassicMemberMetadata | None, tags: bytes
+) -> None:
+    """As Kafka 3.9 writes it: 0 is null there, and not -1 as elsewhere; a default is left out."""
+    value = ConsumerGroupMemberMetadataValue(classic_member_metadata=metadata)
+    data = write_value(value, 0)
+    assert data == b"\0\0\x01\x01\x01\x01\x01\x01\xff\xff\xff\xff\x01" + tags
+    assert read_value(ConsumerGroupMemberMetadataKey("g", "m"), data) == value
 
 
 def test_a_record_that_is_newer_than_we_are_is_told_apart() -> None:

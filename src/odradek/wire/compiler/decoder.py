@@ -167,14 +167,16 @@ class _Decoder(Source):
         elif isinstance(kind, Array):
             self.array(depth, kind.of, target, nullable=nullable)
         else:
-            self.child(depth, kind, target, nullable=nullable)
+            absent = "not b[p - 1]" if field.tag is not None else "b[p - 1] > 127"
+            self.child(depth, kind, target, absent=absent if nullable else "")
 
-    def child(self, depth: int, kind: type[Struct], target: str, *, nullable: bool) -> None:
+    def child(self, depth: int, kind: type[Struct], target: str, *, absent: str) -> None:
+        """A struct within: where it may be null a byte says so, below 0, or 0 in a tagged field."""
         name = self.fresh("s")
         self.flush(depth)
-        if nullable:  # a byte below zero says that there is none
+        if absent:
             self.emit(depth, "p += 1")
-            self.emit(depth, f"if b[p - 1] > 127: {target} = None")
+            self.emit(depth, f"if {absent}: {target} = None")
             self.emit(depth, "else:")
             depth += 1
         self.struct(depth, kind, name)

@@ -20,6 +20,7 @@ from odradek.wire.compiler.shapes import Shapes, Slot
 from odradek.wire.compiler.source import Part, Source, default_text, fields_of
 from odradek.wire.schema import (
     BYTES,
+    DEFAULT,
     RECORDS,
     SHORT_STRING,
     STRING,
@@ -30,7 +31,6 @@ from odradek.wire.schema import (
     Message,
     Primitive,
     Struct,
-    Type,
 )
 
 RECORDS_COPIED_MAX = 1024  # below, an entry of their own in the vector costs more than the copy
@@ -144,9 +144,9 @@ class _Encoder(Source):
     def differs(self, field: Field, value: str) -> str:
         """Whether a field has another value than its default, as an expression."""
         text = default_text(self, field)
-        if text == "None" and isinstance(field.type, type) and field.null is None:
-            silent = self.constant(field.type(), "D")
-            return f"{value} is not None and {value} != {silent}"
+        if isinstance(field.type, type) and field.default is DEFAULT:
+            silent = f"{value} != {self.constant(field.type(), 'D')}"
+            return f"{value} is not None and {silent}" if text == "None" else silent
         if text == "None":
             return f"{value} is not None"
         if isinstance(field.type, Array) or field.type is BYTES:
@@ -187,7 +187,7 @@ class _Encoder(Source):
             name = self.fresh("v")
             self.flush(depth)
             self.emit(depth, f"{name} = {value}")
-            self.emit(depth, f"if {name} is None: {self.sink}({self.null(kind)!r})")
+            self.emit(depth, f"if {name} is None: {self.sink}({self.null(field)!r})")
             self.emit(depth, "else:")
             value, depth = name, depth + 1
         if isinstance(kind, Primitive):
@@ -204,9 +204,10 @@ class _Encoder(Source):
         if nullable:
             self.flush(depth)
 
-    def null(self, kind: Type) -> bytes:
+    def null(self, field: Field) -> bytes:
+        kind = field.type
         if isinstance(kind, type):
-            return b"\xff"
+            return b"\xff" if field.tag is None else b"\0"
         if self.flexible and kind is not SHORT_STRING:
             return b"\0"
         return b"\xff\xff" if kind in {STRING, SHORT_STRING} else b"\xff\xff\xff\xff"

@@ -46,15 +46,16 @@ def longer(frame: bytes | bytearray, position: int, first: int) -> tuple[int, in
 
 def varint(value: int) -> bytes:
     """An unsigned varint."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    if value < 1 << 7:
+        return bytes((value,))
+    if value < 1 << 14:
+        return bytes((value & 127 | 128, value >> 7))
+    if value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
+    return bytes((value & 127 | 128,)) + varint(value >> 7)
 
 
-VARINTS: Final = [varint(value) for value in range(1 << 14)]
+VARINTS: Final = [varint(value) for value in range(1 << 12)]  # at hand for most lengths
 
 
 # -- arrays of numbers ----------------------------------------------------------------------------

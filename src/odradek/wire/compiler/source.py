@@ -87,13 +87,13 @@ def fields_of(kind: type[Struct], version: int) -> tuple[list[Field], list[Field
 
 
 def default_text(source: Source, field: Field) -> str:
-    """The default of a field, as an expression; a tagged struct has None, see `schema`."""
+    """The default of a field, as an expression; a tagged struct is None where it is absent."""
     if field.default is not DEFAULT:
         return repr(field.default)
     if isinstance(field.type, Array):
         return "()"
     if isinstance(field.type, Primitive):
         return repr(field.type.default)
-    if field.tag is not None or field.null is not None:
+    if field.tag is not None and field.null is None:
         return "None"
     return f"{source.constant(field.type, 'S')}()"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BOOL,
+    DEFAULT,
     INT8,
     INT16,
     INT32,
@@ -121,8 +122,8 @@ class Member(Struct):
         client_host: str = "",
         subscribed_topic_names: Sequence[str] = (),
         subscribed_topic_regex: str | None = None,
-        assignment: Assignment | None = None,
-        target_assignment: Assignment | None = None,
+        assignment: Assignment = DEFAULT,
+        target_assignment: Assignment = DEFAULT,
         member_type: int = -1,
     ) -> None:
         self.member_id = member_id
@@ -133,8 +134,8 @@ class Member(Struct):
         self.client_host = client_host
         self.subscribed_topic_names = subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
-        self.assignment = Assignment() if assignment is None else assignment
-        self.target_assignment = Assignment() if target_assignment is None else target_assignment
+        self.assignment = Assignment() if assignment is DEFAULT else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT else target_assignment
         self.member_type = member_type
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BYTES,
+    DEFAULT,
     INT8,
     INT32,
     INT64,
@@ -235,9 +236,7 @@ class ConsumerGroupMemberMetadataValue(RecordValue):
         Field("subscribed_topic_regex", STRING, null=(0, 32767)),
         Field("rebalance_timeout_ms", INT32, default=-1),
         Field("server_assignor", STRING, null=(0, 32767)),
-        Field(
-            "classic_member_metadata", ClassicMemberMetadata, default=None, null=(0, 32767), tag=0
-        ),
+        Field("classic_member_metadata", ClassicMemberMetadata, null=(0, 32767), tag=0),
     )
 
     def __init__(
@@ -250,7 +249,7 @@ class ConsumerGroupMemberMetadataValue(RecordValue):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = None,
+        classic_member_metadata: ClassicMemberMetadata | None = DEFAULT,
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -260,7 +259,11 @@ class ConsumerGroupMemberMetadataValue(RecordValue):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata = (
+            ClassicMemberMetadata()
+            if classic_member_metadata is DEFAULT
+            else classic_member_metadata
+        )
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(RecordKey):
@@ -397,14 +400,14 @@ class TopicPartitions(Struct):
     FIELDS = (
         Field("topic_id", UUID),
         Field("partitions", Array(INT32)),
-        Field("assignment_epochs", Array(INT32), default=None, null=(0, 32767), tag=0),
+        Field("assignment_epochs", Array(INT32), null=(0, 32767), tag=0),
     )
 
     def __init__(
         self,
         topic_id: bytes = NO_UUID,
         partitions: Sequence[int] = (),
-        assignment_epochs: Sequence[int] | None = None,
+        assignment_epochs: Sequence[int] | None = (),
     ) -> None:
         self.topic_id = topic_id
         self.partitions = partitions

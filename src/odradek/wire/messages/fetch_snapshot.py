@@ -6,6 +6,7 @@ Generated from `codegen/messages/fetch_snapshot.txt` by `python -m codegen`.
 from collections.abc import Sequence
 
 from odradek.wire.schema import (
+    DEFAULT,
     INT16,
     INT32,
     INT64,
@@ -65,13 +66,13 @@ class RequestPartitionSnapshot(Struct):
         self,
         partition: int = 0,
         current_leader_epoch: int = 0,
-        snapshot_id: SnapshotId | None = None,
+        snapshot_id: SnapshotId = DEFAULT,
         position: int = 0,
         replica_directory_id: bytes = NO_UUID,
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
-        self.snapshot_id = SnapshotId() if snapshot_id is None else snapshot_id
+        self.snapshot_id = SnapshotId() if snapshot_id is DEFAULT else snapshot_id
         self.position = position
         self.replica_directory_id = replica_directory_id
 
@@ -170,7 +171,7 @@ class ResponsePartitionSnapshot(Struct):
         self,
         index: int = 0,
         error_code: int = 0,
-        snapshot_id: SnapshotId | None = None,
+        snapshot_id: SnapshotId = DEFAULT,
         current_leader: LeaderIdAndEpoch | None = None,
         size: int = 0,
         position: int = 0,
@@ -178,7 +179,7 @@ class ResponsePartitionSnapshot(Struct):
     ) -> None:
         self.index = index
         self.error_code = error_code
-        self.snapshot_id = SnapshotId() if snapshot_id is None else snapshot_id
+        self.snapshot_id = SnapshotId() if snapshot_id is DEFAULT else snapshot_id
         self.current_leader = current_leader
         self.size = size
         self.position = position

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BOOL,
+    DEFAULT,
     INT8,
     INT16,
     INT32,
@@ -245,7 +246,7 @@ class PartitionData(Struct):
         error_message: str | None = None,
         acknowledge_error_code: int = 0,
         acknowledge_error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch | None = None,
+        current_leader: LeaderIdAndEpoch = DEFAULT,
         records: Records | None = None,
         acquired_records: Sequence[AcquiredRecords] = (),
     ) -> None:
@@ -254,7 +255,7 @@ class PartitionData(Struct):
         self.error_message = error_message
         self.acknowledge_error_code = acknowledge_error_code
         self.acknowledge_error_message = acknowledge_error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is DEFAULT else current_leader
         self.records = records
         self.acquired_records = acquired_records
 

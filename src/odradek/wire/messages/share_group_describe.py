@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BOOL,
+    DEFAULT,
     INT16,
     INT32,
     NO_UUID,
@@ -110,7 +111,7 @@ class Member(Struct):
         client_id: str = "",
         client_host: str = "",
         subscribed_topic_names: Sequence[str] = (),
-        assignment: Assignment | None = None,
+        assignment: Assignment = DEFAULT,
     ) -> None:
         self.member_id = member_id
         self.rack_id = rack_id
@@ -118,7 +119,7 @@ class Member(Struct):
         self.client_id = client_id
         self.client_host = client_host
         self.subscribed_topic_names = subscribed_topic_names
-        self.assignment = Assignment() if assignment is None else assignment
+        self.assignment = Assignment() if assignment is DEFAULT else assignment
 
 
 class DescribedGroup(Struct):

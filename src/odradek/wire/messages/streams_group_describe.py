@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BOOL,
+    DEFAULT,
     INT16,
     INT32,
     INT64,
@@ -275,8 +276,8 @@ class Member(Struct):
         client_tags: Sequence[KeyValue] = (),
         task_offsets: Sequence[TaskOffset] = (),
         task_end_offsets: Sequence[TaskOffset] = (),
-        assignment: Assignment | None = None,
-        target_assignment: Assignment | None = None,
+        assignment: Assignment = DEFAULT,
+        target_assignment: Assignment = DEFAULT,
         is_classic: bool = False,
     ) -> None:
         self.member_id = member_id
@@ -291,8 +292,8 @@ class Member(Struct):
         self.client_tags = client_tags
         self.task_offsets = task_offsets
         self.task_end_offsets = task_end_offsets
-        self.assignment = Assignment() if assignment is None else assignment
-        self.target_assignment = Assignment() if target_assignment is None else target_assignment
+        self.assignment = Assignment() if assignment is DEFAULT else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT else target_assignment
         self.is_classic = is_classic
 
 

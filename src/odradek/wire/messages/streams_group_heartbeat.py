@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from odradek.wire.schema import (
     BOOL,
+    DEFAULT,
     INT8,
     INT16,
     INT32,
@@ -345,11 +346,11 @@ class EndpointToPartitions(Struct):
 
     def __init__(
         self,
-        user_endpoint: Endpoint | None = None,
+        user_endpoint: Endpoint = DEFAULT,
         active_partitions: Sequence[TopicPartition] = (),
         standby_partitions: Sequence[TopicPartition] = (),
     ) -> None:
-        self.user_endpoint = Endpoint() if user_endpoint is None else user_endpoint
+        self.user_endpoint = Endpoint() if user_endpoint is DEFAULT else user_endpoint
         self.active_partitions = active_partitions
         self.standby_partitions = standby_partitions
 

@@ -71,13 +71,7 @@ class StreamsGroupMetadataValue(RecordValue):
         Field("epoch", INT32),
         Field("metadata_hash", INT64),
         Field("validated_topology_epoch", INT32, default=-1, tag=0),
-        Field(
-            "last_assignment_configs",
-            Array(LastAssignmentConfig),
-            default=None,
-            null=(0, 32767),
-            tag=1,
-        ),
+        Field("last_assignment_configs", Array(LastAssignmentConfig), null=(0, 32767), tag=1),
     )
 
     def __init__(
@@ -85,7 +79,7 @@ class StreamsGroupMetadataValue(RecordValue):
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: Sequence[LastAssignmentConfig] | None = None,
+        last_assignment_configs: Sequence[LastAssignmentConfig] | None = (),
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
@@ -351,14 +345,14 @@ class CurrentTaskIds(Struct):
     FIELDS = (
         Field("subtopology_id", STRING),
         Field("partitions", Array(INT32)),
-        Field("assignment_epochs", Array(INT32), default=None, null=(0, 32767), tag=0),
+        Field("assignment_epochs", Array(INT32), null=(0, 32767), tag=0),
     )
 
     def __init__(
         self,
         subtopology_id: str = "",
         partitions: Sequence[int] = (),
-        assignment_epochs: Sequence[int] | None = None,
+        assignment_epochs: Sequence[int] | None = (),
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = partitions

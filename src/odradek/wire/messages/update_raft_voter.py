@@ -6,6 +6,7 @@ Generated from `codegen/messages/update_raft_voter.txt` by `python -m codegen`.
 from collections.abc import Sequence
 
 from odradek.wire.schema import (
+    DEFAULT,
     INT16,
     INT32,
     NO_UUID,
@@ -93,7 +94,7 @@ class UpdateRaftVoterRequest(Request):
         voter_id: int = 0,
         voter_directory_id: bytes = NO_UUID,
         listeners: Sequence[Listener] = (),
-        kraft_version_feature: KRaftVersionFeature | None = None,
+        kraft_version_feature: KRaftVersionFeature = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
@@ -101,7 +102,7 @@ class UpdateRaftVoterRequest(Request):
         self.voter_directory_id = voter_directory_id
         self.listeners = listeners
         self.kraft_version_feature = (
-            KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
+            KRaftVersionFeature() if kraft_version_feature is DEFAULT else kraft_version_feature
         )
 
 
