@@ -63,7 +63,7 @@ getEphemerals /java
 getAllChildrenNumber /java
 deleteall /java
 ls /java
-ls /
+ls /other
 quit
 """
 
