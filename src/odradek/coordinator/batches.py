@@ -1,0 +1,80 @@
+"""Between records as bytes in batches, and entries: for the shell's appends, and for loading."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from odradek.coordinator.decision import Entry
+from odradek.coordinator.shard import Shard
+from odradek.model.errors import CorruptBatch, InvalidRecord
+from odradek.model.ids import ProducerId
+from odradek.model.positions import Offset
+from odradek.model.units import Bytes, Timestamp
+from odradek.records.batch import BatchHeader, Buffer, check_crc, headers
+from odradek.records.build import BatchBuilder, plain_header
+from odradek.records.compression import Codec
+from odradek.records.control import read_end_marker
+from odradek.records.record import Record, read_records
+
+Encoder: TypeAlias = Callable[[Entry], tuple[bytes, bytes | None]]
+Decoder: TypeAlias = Callable[[bytes | None, bytes | None, ProducerId | None], Entry | None]
+
+RECORD_OVERHEAD_BYTES = 32  # what a record has beside its key and value, at most
+
+
+def to_batches(
+    entries: Sequence[Entry],
+    encode: Encoder,
+    now: Timestamp,
+    *,
+    codec: Codec = Codec.NONE,
+    bytes_max: Bytes,
+) -> Iterator[bytearray]:
+    """Batches whose offsets count from 0, each no larger than a log accepts.
+
+    A record that is too large by itself is a batch of its own: the log refuses it, and all the
+    records that go with it.
+    """
+    builder = BatchBuilder(plain_header(attributes=codec))
+    for offset, entry in enumerate(entries):
+        key, value = encode(entry)
+        size = len(key) + len(value or b"") + RECORD_OVERHEAD_BYTES
+        if builder.count and builder.size + size > bytes_max:
+            yield builder.finish()
+            builder = BatchBuilder(plain_header(offset, codec))
+        builder.append(Record(offset, now, key, value))
+    if builder.count:
+        yield builder.finish()
+
+
+def load_batches(shard: Shard, buffer: Buffer, decode: Decoder) -> list[str]:
+    """Replays a run of batches as they lie in the log; tells of records that could not be read.
+
+    CorruptBatch where a batch is not what it says. A record that makes no sense is passed over:
+    the group that it was about is as it was before, and all others are whole.
+    """
+    complaints: list[str] = []
+    for position, header in headers(buffer):
+        check_crc(buffer, header, position)
+        records = read_records(buffer, header, position)
+        if header.is_control:
+            _load_markers(shard, header, records)
+            continue
+        producer = ProducerId(header.producer_id) if header.is_transactional else None
+        for record in records:
+            try:
+                entry = decode(record.key, record.value, producer)
+            except InvalidRecord as error:
+                complaints.append(f"offset {record.offset}: {error}")
+                continue
+            if entry is not None:
+                shard.load(Offset(record.offset), entry)
+    return complaints
+
+
+def _load_markers(shard: Shard, header: BatchHeader, records: Iterable[Record]) -> None:
+    for record in records:
+        marker = read_end_marker(record)
+        if marker is not None:
+            if not header.has_producer:
+                raise CorruptBatch("the end of a transaction without a producer")
+            shard.load_end(ProducerId(header.producer_id), committed=marker.committed)

@@ -1,0 +1,136 @@
+"""The coordinator of one broker: a shard for each partition of the internal topic that it leads.
+
+It finds the shard of a group or a transactional id, keeps what the shell has to do apart by
+partition, and tells when it wants to be woken. A leadership is known by its leader epoch: news of
+an append or a high watermark that belong to an earlier one are no news any more.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from odradek.coordinator.decision import NO_EFFECTS, Answer, Call, Decision, Effects, Moment
+from odradek.coordinator.errors import NotCoordinator
+from odradek.coordinator.placement import partition_of
+from odradek.coordinator.shard import Machine, Shard
+from odradek.model.errors import ErrorCode
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Millis
+from odradek.wire.schema import Struct
+
+M = TypeVar("M", bound=Machine)
+
+
+class Place(NamedTuple):
+    """Which leadership of which partition is meant."""
+
+    partition: int
+    leader_epoch: LeaderEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Shards(Generic[M]):
+    """What a coordinator is made of: given once, at its start."""
+
+    partitions: int
+    new_machine: Callable[[], M]
+    refuse: Callable[[Call, ErrorCode], Struct]
+    write_timeout: Millis
+
+
+class Coordinator(Generic[M]):
+    """The shards that this broker leads, under their partitions."""
+
+    def __init__(self, made_of: Shards[M]) -> None:
+        self._made_of = made_of
+        self._shards: dict[int, tuple[LeaderEpoch, Shard, M]] = {}
+
+    # -- leadership -------------------------------------------------------------------------------
+
+    def elected(self, place: Place) -> tuple[Shard, Effects]:
+        """This broker leads the partition now: the shard is to be loaded from its log.
+
+        What an earlier leadership left unanswered is answered. The shell loads into the shard it
+        is given, calls its `loaded`, and then tells the high watermark as ever.
+        """
+        effects = self.resigned(place.partition)
+        machine = self._made_of.new_machine()
+        shard = Shard(machine, self._made_of.write_timeout)
+        self._shards[place.partition] = (place.leader_epoch, shard, machine)
+        return shard, effects
+
+    def resigned(self, partition: int) -> Effects:
+        """This broker leads the partition no longer."""
+        found = self._shards.pop(partition, None)
+        return NO_EFFECTS if found is None else found[1].resign()
+
+    # -- what happens -----------------------------------------------------------------------------
+
+    def partition_of(self, subject: str) -> int:
+        """Where a group or transactional id belongs."""
+        return partition_of(subject, self._made_of.partitions)
+
+    def on_call(self, subject: str, call: Call, now: Moment) -> tuple[Place | None, Effects]:
+        """A request about this group or transactional id. No place: another broker leads it."""
+        partition = self.partition_of(subject)
+        found = self._shards.get(partition)
+        if found is None:
+            refused = self._made_of.refuse(call, NotCoordinator.code)
+            return None, Effects(answer=(Answer(call.ticket, refused),))
+        leader_epoch, shard, _ = found
+        return Place(partition, leader_epoch), shard.on_call(call, now)
+
+    def appended(self, place: Place, number: int, base_offset: Offset) -> None:
+        """These records are in the log."""
+        shard = self._shard(place)
+        if shard is not None:
+            shard.appended(number, base_offset)
+
+    def append_failed(
+        self, place: Place, number: int, failure: tuple[ErrorCode, Moment]
+    ) -> Effects:
+        """These records are not in the log, and will not be."""
+        shard = self._shard(place)
+        return NO_EFFECTS if shard is None else shard.append_failed(number, *failure)
+
+    def committed(self, place: Place, high_watermark: Offset, now: Moment) -> Effects:
+        """All below is on every replica that could lead."""
+        shard = self._shard(place)
+        return NO_EFFECTS if shard is None else shard.committed(high_watermark, now)
+
+    def carry_out(
+        self, decide: Callable[[M], Iterable[Decision]], now: Moment
+    ) -> Iterator[tuple[Place, Effects]]:
+        """Something that concerns every partition, such as the end of a topic."""
+        for partition, (leader_epoch, shard, machine) in tuple(self._shards.items()):
+            if shard.active:
+                yield Place(partition, leader_epoch), shard.carry_out(decide(machine), now)
+
+    # -- time -------------------------------------------------------------------------------------
+
+    def next_deadline(self) -> Millis | None:
+        """`tick` has nothing to do before this."""
+        deadlines = [shard.next_deadline() for _, shard, _ in self._shards.values()]
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def tick(self, now: Moment) -> Iterator[tuple[Place, Effects]]:
+        """What time alone has brought about, partition by partition."""
+        for partition, (leader_epoch, shard, _) in tuple(self._shards.items()):
+            deadline = shard.next_deadline()
+            if deadline is not None and deadline <= now.monotonic:
+                yield Place(partition, leader_epoch), shard.tick(now)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def machines(self) -> Iterator[M]:
+        """Those whose log has been read, for questions about all of them."""
+        return (machine for _, shard, machine in self._shards.values() if shard.active)
+
+    @property
+    def loading(self) -> bool:
+        """Whether a part of the answer is still missing."""
+        return any(not shard.active for _, shard, _ in self._shards.values())
+
+    def _shard(self, place: Place) -> Shard | None:
+        found = self._shards.get(place.partition)
+        return found[1] if found is not None and found[0] == place.leader_epoch else None
