@@ -7,7 +7,7 @@ import pytest
 
 from odradek.zookeeper.jute import Stat
 from tests.compat.zookeeper_arena import SECONDS_MAX, Arena
-from tests.compat.zookeeper_histories import History, Read
+from tests.compat.zookeeper_histories import Heard, History, Read
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.compat.zookeeper_workload import Workload
 from tests.external.zookeeper import RealZookeeper
@@ -29,8 +29,8 @@ class Histories:
 
         asyncio.run(bounded())
         workload.history.explain()
-        heard = len(workload.history.log) - len(workload.history.reads)
-        assert min(workload.faults, workload.unknown, heard) > 5, "a run that did nothing"
+        heard = sum(isinstance(item, Heard) for item in workload.history.log)
+        assert min(workload.faults, workload.unknown, heard) > 0, "a run that did nothing"
 
 
 class TestHistoriesOfARealServer(Histories):

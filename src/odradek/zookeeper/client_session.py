@@ -10,6 +10,9 @@ was sent when a connection broke has an unknown outcome; what was not sent waits
 or fails, as its caller chose. When the session is over every caller is told before the owner is,
 and a new session begins only when the owner asks.
 
+A regret: a client that took a read-only server stays with it until that connection breaks. It
+would be better to look for a server that writes meanwhile.
+
 The owner of the connection carries out each `Effects` from top to bottom, calls back with what
 happened, and calls `tick` when `deadline` has come. Facts about a connection that was hung up
 must not be told any more.
@@ -351,7 +354,7 @@ class Session:
             self._pipeline.fail(waiter, error)
         self._watches.forget()
         self._identity = _NOBODY
-        self._last_zxid = 0
+        self._last_zxid = 0  # as ZooKeeper's own clients do: the ensemble may be another by now
         self._tries = 0
         self.timeout = self._settings.timeout
         self._become(state, reason)
