@@ -1,7 +1,7 @@
 """Messages to bytes and back, at any version: the one door to the compiler.
 
-A function for a pair of message and version is compiled when it is first asked for, in under a
-millisecond, and kept with the class.
+A function for a pair of message and version is compiled when it is first asked for, which takes
+about a millisecond, and kept with the class.
 """
 
 from collections.abc import Callable
