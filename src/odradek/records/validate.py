@@ -62,10 +62,9 @@ def check_produced(
         raise InvalidRecord("more than one batch for a partition")
     if header.attributes & ~CODEC_MASK or header.codec > Codec.LZ4:
         _check_attributes(header, version)
-    if header.last_offset_delta + 1 != header.record_count or header.base_offset:
+    if header.last_offset_delta + 1 != header.record_count:
         raise InvalidRecord(
-            f"{header.record_count} records from offset {header.base_offset} to "
-            f"{header.last_offset}, where they are to be counted from 0"
+            f"{header.record_count} records, where the last is number {header.last_offset_delta}"
         )
     if (
         not header.codec

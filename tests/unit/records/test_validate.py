@@ -55,8 +55,9 @@ def test_a_producers_batch_passes_at_both_depths(codec: Codec) -> None:
 
 
 def test_what_clients_leave_in_unused_fields_does_not_matter() -> None:
-    """KafkaJS sends epoch and sequence 0 without a producer id; leader epochs are anything."""
-    check_produced(produced(producer_epoch=0, base_sequence=0, leader_epoch=-5), version=3)
+    """KafkaJS sends epoch and sequence 0 without a producer id; places are the leader's to give."""
+    batch = produced(producer_epoch=0, base_sequence=0, leader_epoch=-5, base_offset=7)
+    check_records(batch, check_produced(batch, version=3))
 
 
 REFUSALS: dict[str, tuple[bytearray, type[BrokerError]]] = {
@@ -86,7 +87,6 @@ REFUSALS: dict[str, tuple[bytearray, type[BrokerError]]] = {
         produced(record_count=(1 << 31) - 1, last_offset_delta=(1 << 31) - 2),
         InvalidRecord,
     ),
-    "an offset": (produced(base_offset=1), InvalidRecord),
     "a control batch": (produced(attributes=CONTROL_BIT), InvalidRecord),
     "a transactional control batch": (
         produced(attributes=CONTROL_BIT | TRANSACTIONAL_BIT, producer_id=1, producer_epoch=0),
