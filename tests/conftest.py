@@ -33,7 +33,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     wanted = {name for item in session.items for name in wanted_by(item)}
     for name in sorted(wanted):
         with suppress(tools.Missing):
-            tools.TOOLS[name]()
+            tools.provide(name)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -54,7 +54,7 @@ def wanted_by(item: pytest.Item) -> list[str]:
 def found(name: str) -> str:
     """Where the tool is; without it the test ends here: skipped, or failed where CI wants all."""
     try:
-        return tools.TOOLS[name]()
+        return tools.provide(name)
     except tools.Missing as missing:
         reason = str(missing)
     if os.environ.get("CI") == "true":

@@ -278,7 +278,7 @@ class Journal(Protocol):
     """The embedded ZooKeeper's durable store: a snapshot, and the transactions behind it."""
 
     def load(self) -> tuple[Iterable[bytes], Iterable[Entry]]:
-        """The newest snapshot's rows, and the entries that came after it, in order."""
+        """The newest snapshot's rows, and the entries after it, in order; perhaps some before."""
         ...
 
     async def append(self, entries: Sequence[Entry]) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 POM = ROOT / "tests" / "external" / "pom.xml"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
-INSTALL_SECONDS_MAX = 600
+INSTALL_SECONDS_MAX = 300
 
 
 class Missing(Exception):
@@ -44,8 +44,9 @@ def kcat() -> str:
 def kafka_classpath() -> str:
     """The jars of `pom.xml`, as Java wants them named: Kafka's, and ZooKeeper's with them."""
     java()
-    # The pom is part of the name, so an old answer is never taken for the new versions.
-    found = CACHE / f"classpath-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    # The name says for which versions and which tree it is the answer.
+    digest = hashlib.sha256(POM.read_bytes() + bytes(ROOT)).hexdigest()
+    found = CACHE / f"classpath-{digest[:16]}"
     with one_at_a_time():
         if not found.exists():
             _fetch_jars(found)
@@ -131,3 +132,16 @@ TOOLS: dict[str, Callable[[], str]] = {
     "kcat": kcat,
 }
 """By the name of the fixture that a test asks with."""
+
+_missing: dict[str, Missing] = {}
+
+
+def provide(name: str) -> str:
+    """Where the tool of this name is. What could not be had is not tried again by this process."""
+    if name in _missing:
+        raise _missing[name]
+    try:
+        return TOOLS[name]()
+    except Missing as missing:
+        _missing[name] = missing
+        raise

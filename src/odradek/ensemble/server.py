@@ -22,8 +22,8 @@ from odradek.zookeeper.server import Moment, Server
 from odradek.zookeeper.server_settings import ServerSettings
 
 SCRATCH_BYTES: Final = Bytes(64 * KIB)  # one for all connections: what was read is taken at once
-SNAPSHOT_ENTRIES: Final = 100_000  # replaying so many takes about a second
-SNAPSHOT_BYTES: Final = Bytes(64 * MIB)
+SNAPSHOT_ENTRIES: Final = 50_000  # replaying so many takes half a second
+SNAPSHOT_BYTES: Final = Bytes(16 * MIB)
 IDLE: Final = MINUTE  # the longest sleep: the wall clock may have been set meanwhile
 
 log = structlog.get_logger()

@@ -29,9 +29,12 @@ Buffer = bytes | bytearray | memoryview
 
 MAGIC: Final = 2
 LENGTH_END: Final = 12  # the length counts the bytes behind itself
+LENGTH_MIN: Final = BATCH_HEADER_BYTES - LENGTH_END
 MAGIC_AT: Final = 16
 CRC_AT: Final = 17
 CHECKED_FROM: Final = 21  # the checksum covers everything from here on
+
+BASE_OFFSET_END: Final = INT64_END - (1 << 31)  # so that no offset of a batch overflows
 
 CODEC_MASK: Final = 0x07
 LOG_APPEND_TIME_BIT: Final = 0x08
@@ -152,37 +155,41 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     header = BatchHeader()
     try:
         (
-            header.base_offset,
-            header.size,
+            base_offset,
+            length,
             header.leader_epoch,
-            header.magic,
+            magic,
             header.crc,
             header.attributes,
-            header.last_offset_delta,
+            last_offset_delta,
             header.base_timestamp,
             header.max_timestamp,
             header.producer_id,
             header.producer_epoch,
             header.base_sequence,
-            header.record_count,
+            record_count,
         ) = _unpack_header(buffer, position)
     except struct.error:
         left = len(buffer) - position
         raise CorruptBatch(
             f"a batch header has {BATCH_HEADER_BYTES} bytes, only {left} are left"
         ) from None
-    header.size += LENGTH_END
     if (
-        header.magic != MAGIC
-        or header.size < BATCH_HEADER_BYTES
-        or header.base_offset | header.last_offset_delta | header.record_count < 0  # any of them
-        or header.base_offset + header.last_offset_delta + 1 >= INT64_END
+        magic != MAGIC
+        or length < LENGTH_MIN
+        or base_offset | last_offset_delta | record_count < 0  # any of them
+        or base_offset >= BASE_OFFSET_END
     ):
         raise CorruptBatch(
-            f"no batch of magic {MAGIC}: magic {header.magic}, {header.size} bytes, "
-            f"base offset {header.base_offset}, last offset delta {header.last_offset_delta}, "
-            f"{header.record_count} records"
+            f"no batch of magic {MAGIC}: magic {magic}, length {length}, "
+            f"base offset {base_offset}, last offset delta {last_offset_delta}, "
+            f"{record_count} records"
         )
+    header.base_offset = base_offset
+    header.size = length + LENGTH_END
+    header.magic = magic
+    header.last_offset_delta = last_offset_delta
+    header.record_count = record_count
     return header
 
 
@@ -191,7 +198,8 @@ def check_crc(buffer: Buffer, header: BatchHeader, position: int = 0) -> None:
     end = position + header.size
     if end > len(buffer):
         raise CorruptBatch(_cut(header, len(buffer) - position))
-    crc = crc32c(memoryview(buffer)[position + CHECKED_FROM : end])
+    view = buffer if type(buffer) is memoryview else memoryview(buffer)
+    crc = crc32c(view[position + CHECKED_FROM : end])
     if crc != header.crc:
         raise CorruptBatch(f"the checksum is {crc:#010x}, the batch says {header.crc:#010x}")
 

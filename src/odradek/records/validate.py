@@ -22,7 +22,7 @@ from odradek.model.errors import (
     UnsupportedCompression,
 )
 from odradek.model.ids import NO_PRODUCER
-from odradek.model.limits import BATCH_BYTES_MAX, BATCH_HEADER_BYTES
+from odradek.model.limits import BATCH_BYTES_MAX
 from odradek.records.batch import (
     CODEC_MASK,
     CONTROL_BIT,
@@ -42,6 +42,7 @@ from odradek.records.varint import INT64_END
 NO_TIMESTAMP: Final = -1
 ANY_TIME: Final = (-INT64_END, INT64_END - 1)
 ZSTD_SINCE: Final = 7  # the version of Produce from which on clients may send zstd (KIP-110)
+PLAIN_ATTRIBUTES: Final = 0x03  # nothing but a codec that every version knows
 PRODUCED_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_BIT
 
 
@@ -52,24 +53,24 @@ def check_produced(
 
     The buffer holds exactly one batch. The records in it were not looked at.
     """
-    if len(buffer) > MAGIC_AT and buffer[MAGIC_AT] != MAGIC:
-        raise InvalidRecord(f"a batch of magic {buffer[MAGIC_AT]}, where only {MAGIC} is taken")
-    header = read_header(buffer)
+    try:
+        header = read_header(buffer)
+    except CorruptBatch:
+        if len(buffer) > MAGIC_AT and buffer[MAGIC_AT] != MAGIC:
+            raise InvalidRecord(f"magic {buffer[MAGIC_AT]}, where only {MAGIC} is taken") from None
+        raise
     if header.size > bytes_max:
         raise BatchTooLarge(f"a batch of {header.size} bytes, where {bytes_max} are allowed")
     check_crc(buffer, header)
     if header.size != len(buffer):
         raise InvalidRecord("more than one batch for a partition")
-    if header.attributes & ~CODEC_MASK or header.codec > Codec.LZ4:
+    if header.attributes & ~PLAIN_ATTRIBUTES:
         _check_attributes(header, version)
     if header.last_offset_delta + 1 != header.record_count:
         raise InvalidRecord(
             f"{header.record_count} records, where the last is number {header.last_offset_delta}"
         )
-    if (
-        not header.codec
-        and header.record_count * RECORD_BYTES_MIN > len(buffer) - BATCH_HEADER_BYTES
-    ):
+    if header.record_count * RECORD_BYTES_MIN > len(buffer) and not header.codec:
         raise InvalidRecord(f"{header.record_count} records cannot be in {len(buffer)} bytes")
     if (
         header.producer_id != NO_PRODUCER

@@ -1,9 +1,12 @@
 """The Journal door on SQLite: one file, one thread, one synced commit for each batch.
 
-WAL with full sync: a commit costs one `fsync` and is there after a loss of power. Every row has a
-CRC-32C over its number and its bytes. A snapshot is written in pieces, each its own commit, so
-that a batch never waits for more than one piece; the last commit makes it the one that counts, and
-only then what it replaces is deleted, in pieces too.
+WAL with full sync: a commit costs one `fsync` and is there after a loss of power. A batch is one
+row, written by one statement: beside a busy loop each further statement could wait 5 ms for the
+interpreter's lock. Every row has a CRC-32C over its number and its bytes.
+
+A snapshot is written in pieces, each its own commit, so that a batch never waits for more than one
+piece; the last commit makes it the one that counts, and only then what it replaces is deleted, in
+pieces too.
 
 A journal is made under another name and renamed once it is whole, and a mark beside it says that it
 was made. So one that is missing, cut, or not ours is told from one that is yet to be made, and is
@@ -14,6 +17,7 @@ import asyncio
 import errno
 import os
 import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,7 +37,7 @@ ROWS_PER_PIECE: Final = 8  # of a snapshot: about a megabyte
 DELETED_PER_PIECE: Final = 2_000
 
 _SCHEMA: Final = (
-    "CREATE TABLE entries (zxid INTEGER PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE batches (last INTEGER PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE rows (id INTEGER PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL)",
     "INSERT INTO snapshot VALUES (1, 0)",
@@ -41,10 +45,11 @@ _SCHEMA: Final = (
 _DELETE_ROWS: Final = (
     "DELETE FROM rows WHERE id IN (SELECT id FROM rows WHERE id >= ? AND id < ? LIMIT ?)"
 )
-_DELETE_ENTRIES: Final = (
-    "DELETE FROM entries WHERE zxid IN "
-    "(SELECT zxid FROM entries WHERE zxid >= ? AND zxid < ? LIMIT ?)"
+_DELETE_BATCHES: Final = (
+    "DELETE FROM batches WHERE last IN "
+    "(SELECT last FROM batches WHERE last >= ? AND last < ? LIMIT ?)"
 )
+_ENTRY: Final = struct.Struct(">qi")  # its number and its length, ahead of its bytes
 _ERRNOS: Final = {
     "SQLITE_FULL": errno.ENOSPC,
     "SQLITE_BUSY": errno.EAGAIN,
@@ -98,7 +103,7 @@ class SqliteJournal:
             pass
         await self._in_thread(lambda: self._switch(generation))
         await self._delete(_DELETE_ROWS, 0, first)
-        await self._delete(_DELETE_ENTRIES, 0, zxid + 1)
+        await self._delete(_DELETE_BATCHES, 0, zxid + 1)
 
     def close(self) -> None:
         """Lets go of the store, once what is under way is done."""
@@ -134,8 +139,8 @@ class SqliteJournal:
             yield self._checked(number, crc, data)
 
     def _entries(self) -> Iterator[Entry]:
-        for zxid, crc, data in self._select("SELECT zxid, crc, data FROM entries ORDER BY zxid"):
-            yield Entry(zxid, self._checked(zxid, crc, data))
+        for last, crc, data in self._select("SELECT last, crc, data FROM batches ORDER BY last"):
+            yield from _unpacked(self._checked(last, crc, data))
 
     def _select(self, query: str, *parameters: int) -> Iterator[tuple[int, int, object]]:
         with self._errors():
@@ -149,9 +154,11 @@ class SqliteJournal:
         return data
 
     def _append(self, entries: Sequence[Entry]) -> None:
-        rows = [(zxid, _crc(zxid, data), data) for zxid, data in entries]
-        with self._transaction():
-            self._database.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+        last, data = entries[-1].zxid, _packed(entries)
+        with self._errors():  # a statement by itself is a transaction by itself
+            self._database.execute(
+                "INSERT INTO batches VALUES (?, ?, ?)", (last, _crc(last, data), data)
+            )
 
     def _put(self, numbered: Iterator[tuple[int, bytes]]) -> bool:
         piece = [
@@ -235,6 +242,20 @@ def _make_mark(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _packed(entries: Sequence[Entry]) -> bytes:
+    parts = [part for zxid, data in entries for part in (_ENTRY.pack(zxid, len(data)), data)]
+    return b"".join(parts)
+
+
+def _unpacked(data: bytes) -> Iterator[Entry]:
+    """What was packed: the checksum says that it is the same, so the lengths are true."""
+    at = 0
+    while at < len(data):
+        zxid, length = _ENTRY.unpack_from(data, at)
+        at += _ENTRY.size + length
+        yield Entry(zxid, data[at - length : at])
 
 
 def _number(header: bytes, at: int) -> int:

@@ -254,8 +254,8 @@ def multi_end() -> bytes:
     return _MULTI_END
 
 
-def framed_reply(header: ReplyHeader, body: bytes = b"") -> bytes:
-    """A reply as it goes out."""
+def framed_reply(header: ReplyHeader | tuple[int, int, int], body: bytes = b"") -> bytes:
+    """A reply as it goes out. A plain tuple will do for its header, and is quicker made."""
     return _FRAMED_HEADER.pack(len(body) + 16, *header) + body
 
 

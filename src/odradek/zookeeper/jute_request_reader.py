@@ -6,6 +6,7 @@ Bytes behind the end of a body are ignored, as ZooKeeper ignores them.
 
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from odradek.zookeeper.codes import MalformedPacket, OpCode
@@ -56,6 +57,11 @@ from odradek.zookeeper.jute_requests import (
 
 _HEADER: Final = struct.Struct(">ii")
 _MULTI_HEADER: Final = struct.Struct(">i?i")
+
+_fields_to_set_data: Final[Callable[[tuple[object, ...]], SetData]] = partial(
+    tuple.__new__, SetData
+)
+"""As `SetData(...)`, in half the time: a controller sends ten thousand at once."""
 
 
 def request_header(packet: bytes) -> tuple[int, int]:
@@ -138,7 +144,7 @@ def _take_create_ttl(data: bytes, at: int) -> Decoded[Request]:
 def _take_set_data(data: bytes, at: int) -> Decoded[Request]:
     path, at = take_text(data, at)
     content, at = take_buffer(data, at)
-    return SetData(path, content, INT.unpack_from(data, at)[0]), at + 4
+    return _fields_to_set_data((path, content, INT.unpack_from(data, at)[0])), at + 4
 
 
 def _take_set_acl(data: bytes, at: int) -> Decoded[Request]:

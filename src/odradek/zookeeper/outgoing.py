@@ -55,7 +55,6 @@ class Outgoing:
         if floor <= self.durable_zxid and not connection.waiting:
             connection.outbox.append(data)
             self._ready[connection] = None
-            self._stats.took(0)
         else:
             connection.waiting.append(Waiting(floor, data, now))
             self._waiting[connection] = None

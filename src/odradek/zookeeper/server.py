@@ -34,7 +34,7 @@ from odradek.zookeeper.connection import Connection, Phase
 from odradek.zookeeper.database import Database
 from odradek.zookeeper.four_letters import WORDS, four_letter_answer
 from odradek.zookeeper.jute import framed
-from odradek.zookeeper.jute_replies import Connected, Event, ReplyHeader, framed_reply
+from odradek.zookeeper.jute_replies import Connected, Event, framed_reply
 from odradek.zookeeper.jute_request_reader import request_body, request_header
 from odradek.zookeeper.jute_requests import (
     Auth,
@@ -46,7 +46,7 @@ from odradek.zookeeper.jute_requests import (
 )
 from odradek.zookeeper.outgoing import Effects, Ending, Outgoing
 from odradek.zookeeper.reaper import Reaper
-from odradek.zookeeper.server_reads import READERS, read
+from odradek.zookeeper.server_reads import READERS
 from odradek.zookeeper.server_settings import GREETING_BYTES_MAX, ServerSettings
 from odradek.zookeeper.server_stats import ServerStats
 from odradek.zookeeper.server_writes import WRITES, write
@@ -221,7 +221,7 @@ class Server:
 
     def tell(self, connection: Connection, kind: int, path: str) -> None:
         """Queues an event."""
-        header = ReplyHeader(NOTIFICATION_XID, self.database.zxid, 0)
+        header = (NOTIFICATION_XID, self.database.zxid, 0)
         self._queue(connection, framed_reply(header, Event(kind, path).body()))
         if connection.queued + connection.unsent > self.settings.unsent_bytes_fatal:
             self.end(connection, "does not read its events", at_once=True)
@@ -322,8 +322,9 @@ class Server:
         try:
             request = request_body(op, packet)
             kind = type(request)
-            if kind in READERS:
-                body = read(self, connection, request)
+            reader = READERS.get(kind)
+            if reader is not None:
+                body = reader(self, connection, request)
             elif kind in WRITES:
                 body = write(self, self._writer(connection), request)
             else:
@@ -332,7 +333,7 @@ class Server:
             code = error.keeper_code
         zxid = self.database.zxid
         connection.last_op, connection.last_xid, connection.last_zxid = op, xid, zxid
-        self._queue(connection, framed_reply(ReplyHeader(xid, zxid, code), body))
+        self._queue(connection, framed_reply((xid, zxid, code), body))
         if ending is not None:
             self.end(connection, ending, at_once=False)
 

@@ -56,11 +56,6 @@ class Readable(Protocol):
         ...
 
 
-def read(server: Readable, connection: Connection, request: object) -> bytes:
-    """The body of the answer; `KeeperError` where there is none."""
-    return READERS[type(request)](server, connection, request)
-
-
 def _get_data(server: Readable, connection: Connection, request: GetData) -> bytes:
     path, watch = request
     node = _readable(server, connection, path)
@@ -132,7 +127,7 @@ def _multi_read(server: Readable, connection: Connection, request: MultiRead) ->
     parts = []
     for op in request.ops:
         try:
-            body = read(server, connection, op)
+            body = READERS[type(op)](server, connection, op)
             number = OpCode.GET_DATA if isinstance(op, GetData) else OpCode.GET_CHILDREN
             parts.append(multi_result(number) + body)
         except KeeperError as error:

@@ -13,15 +13,13 @@ class ServerStats:
     expired: int = 0  # sessions
     latency_max: int = 0  # milliseconds, of an answer that waited for the journal
     _latency_sum: int = 0
-    _answers: int = 0
 
     def took(self, latency: int) -> None:
-        """An answer was ready so many milliseconds after its request."""
-        self._answers += 1
+        """An answer waited so many milliseconds for the journal."""
         self._latency_sum += latency
         self.latency_max = max(self.latency_max, latency)
 
     @property
     def latency_mean(self) -> float:
-        """Of all answers, those that had nothing to wait for among them."""
-        return self._latency_sum / self._answers if self._answers else 0.0
+        """Of all that was sent, what had nothing to wait for included."""
+        return self._latency_sum / self.sent if self.sent else 0.0

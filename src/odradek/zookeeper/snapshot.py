@@ -1,17 +1,18 @@
 """The whole state as rows of bytes, and back: a snapshot in the journal.
 
 The first row names the format and the transaction up to which everything is in it. Then come rows
-of sessions, the row of ACLs, rows of nodes, each of a few hundred, parents before children; the
-last row counts what came before, so that rows that are missing are found. Checksums are the
-journal's business.
+of sessions, the row of ACLs, rows of nodes, each of a few hundred; the last row counts what came
+before, so that rows that are missing are found. Checksums are the journal's business.
 
-Nodes are packed by hand, not by jute's primitives: a cluster of 100,000 partitions must be there
-again within two seconds.
+Nodes come depth first, and each names its children: so no path is written or searched, only put
+together. They are packed by hand, not by jute's primitives: a cluster of 100,000 partitions must
+be there again within two seconds.
 """
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from sys import intern
 from typing import Final, NamedTuple
 
 from odradek.zookeeper.codes import MalformedPacket
@@ -28,7 +29,7 @@ from odradek.zookeeper.jute import (
     take_int,
 )
 from odradek.zookeeper.transactions import SessionOpened
-from odradek.zookeeper.tree import Node, Tree
+from odradek.zookeeper.tree import CHILDREN_IN_A_TUPLE, ROOT, Node, Tree
 
 FORMAT: Final = 1
 NODES_PER_ROW: Final = 500
@@ -37,7 +38,7 @@ SESSIONS_PER_ROW: Final = 1_000
 _FIRST: Final = struct.Struct(">cbq")
 _LAST: Final = struct.Struct(">cqq")
 _SESSION: Final = struct.Struct(">qi")
-_NODE: Final = struct.Struct(">iiiqqqqiiiqq")  # three lengths or indexes, then the fields of a node
+_NODE: Final = struct.Struct(">iiiqqqqiiiqq")  # two lengths, an index, then a node's fields
 
 
 class State(NamedTuple):
@@ -58,14 +59,14 @@ def encode(state: State) -> Iterator[bytes]:
     for node in state.nodes.values():
         acls.setdefault(node.acl, len(acls))
     yield b"A" + put_list(list(acls), put_acls)
-    nodes = iter(state.nodes.items())
+    nodes = _depth_first(state.nodes)
     while part := list(islice(nodes, NODES_PER_ROW)):
-        yield b"N" + b"".join([_put_node(path, node, acls[node.acl]) for path, node in part])
+        yield b"N" + b"".join([_put_node(node, names, acls[node.acl]) for node, names in part])
     yield _LAST.pack(b"E", len(state.sessions), len(state.nodes))
 
 
 def decode(rows: Iterable[bytes], tree: Tree) -> tuple[int, list[SessionOpened]] | None:
-    """Fills an empty tree; gives the transaction and the sessions. None where there is nothing.
+    """Fills a tree; gives the transaction and the sessions. None where there is nothing.
 
     `MalformedPacket` where the rows are not a whole snapshot of ours.
     """
@@ -90,6 +91,7 @@ class _Reader:
         self.whole = False
         self._nodes = 0
         self._acls: list[tuple[Acl, ...]] = []
+        self._paths = [ROOT]  # of the nodes that were named and have not come, next one last
 
     def read(self, row: bytes) -> None:
         kind = row[:1]
@@ -100,6 +102,7 @@ class _Reader:
                 _, version, self.zxid = _FIRST.unpack(row)
                 if version != FORMAT:
                     raise MalformedPacket(f"a snapshot of the format {version}; this is {FORMAT}")
+                self.tree.clear()
             case b"S":
                 self._read_sessions(row)
             case b"A":
@@ -107,13 +110,7 @@ class _Reader:
             case b"N":
                 self._read_nodes(row)
             case b"E":
-                _, sessions, nodes = _LAST.unpack(row)
-                self.whole = True
-                if (sessions, nodes) != (len(self.sessions), self._nodes):
-                    raise MalformedPacket(
-                        f"the snapshot has {self._nodes} nodes and {len(self.sessions)} sessions "
-                        f"where it counted {nodes} and {sessions}"
-                    )
+                self._read_end(row)
             case _:
                 raise MalformedPacket(f"the snapshot has a row of the kind {kind!r}")
 
@@ -128,26 +125,30 @@ class _Reader:
         count, at = take_int(row, 1)
         for _ in range(count):
             acl, at = take_acls(row, at)
-            self._acls.append(acl)
-        if self._acls[:1] == [OPEN_ACL]:
-            self._acls[0] = OPEN_ACL  # the very one: that it is open is seen at a glance
+            self._acls.append(OPEN_ACL if acl == OPEN_ACL else acl)  # seen at a glance to be open
 
     def _read_nodes(self, row: bytes) -> None:
-        at, end, acls, insert = 1, len(row), self._acls, self.tree.insert
-        unpack, size = _NODE.unpack_from, _NODE.size
+        at, end, acls, paths = 1, len(row), self._acls, self._paths
+        unpack, size, load = _NODE.unpack_from, _NODE.size, self.tree.load
         while at < end:
-            path_length, data_length, acl, czxid, mzxid, ctime, mtime, *rest = unpack(row, at)
+            names_length, data_length, acl, czxid, mzxid, ctime, mtime, *rest = unpack(row, at)
             start = at + size
-            middle = start + path_length
+            middle = start + names_length
             at = middle + max(data_length, 0)
             if not start <= middle <= at <= end or data_length < -1 or acl < 0:
                 raise MalformedPacket("the snapshot has a node with a length that cannot be")
-            path = row[start:middle].decode()
-            data = row[middle:at] if data_length >= 0 else None
+            path = paths.pop()
+            names: tuple[str, ...] | dict[str, None] = ()
+            if names_length:
+                names = tuple([intern(name) for name in row[start:middle].decode().split("/")])
+                prefix = path if path == ROOT else path + "/"
+                paths += [prefix + name for name in reversed(names)]
+                if len(names) > CHILDREN_IN_A_TUPLE:
+                    names = dict.fromkeys(names)
             version, creations, aversion, owner, pzxid = rest
             # Equal numbers are one object: most nodes were never written again.
             node = Node(
-                data,
+                row[middle:at] if data_length >= 0 else None,
                 acls[acl],
                 czxid,
                 czxid if mzxid == czxid else mzxid,
@@ -158,19 +159,52 @@ class _Reader:
                 aversion,
                 owner,
                 czxid if pzxid == czxid else pzxid,
+                names,
             )
-            if not path.startswith("/") or not insert(path, node):
-                raise MalformedPacket(f"the snapshot has {path!r}, but nothing above it")
+            load(path, node)
             self._nodes += 1
+
+    def _read_end(self, row: bytes) -> None:
+        _, sessions, nodes = _LAST.unpack(row)
+        self.whole = True
+        if self._paths or (sessions, nodes) != (len(self.sessions), self._nodes):
+            raise MalformedPacket(
+                f"the snapshot has {self._nodes} nodes and {len(self.sessions)} sessions "
+                f"where it counted {nodes} and {sessions}"
+            )
+
+
+def _depth_first(nodes: Mapping[str, Node]) -> Iterator[tuple[Node, Iterable[str]]]:
+    """Every node with the names of its children, parents first.
+
+    Where they are many, a node's names are a dictionary that the living tree goes on changing:
+    those are gathered from the paths instead, which nobody changes.
+    """
+    crowded: dict[str, list[str]] = {
+        path: [] for path, node in nodes.items() if isinstance(node.children, dict)
+    }
+    for path in nodes if crowded else ():
+        above, _, name = path.rpartition("/")
+        siblings = crowded.get(above or ROOT)
+        if siblings is not None and name:
+            siblings.append(name)
+    stack = [ROOT]
+    while stack:
+        path = stack.pop()
+        node = nodes[path]
+        names = crowded[path] if isinstance(node.children, dict) else node.children
+        prefix = path if path == ROOT else path + "/"
+        stack += [prefix + name for name in reversed(names)]
+        yield node, names
 
 
 def _put_session(session: SessionOpened) -> bytes:
     return _SESSION.pack(session.session_id, session.timeout) + put_buffer(session.password)
 
 
-def _put_node(path: str, node: Node, acl: int) -> bytes:
+def _put_node(node: Node, names: Iterable[str], acl: int) -> bytes:
     data, _, czxid, mzxid, ctime, mtime, version, creations, aversion, owner, pzxid, _ = node
-    raw = path.encode()
+    raw = "/".join(names).encode()
     length = -1 if data is None else len(data)
     times = (czxid, mzxid, ctime, mtime)
     head = _NODE.pack(len(raw), length, acl, *times, version, creations, aversion, owner, pzxid)

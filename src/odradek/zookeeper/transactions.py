@@ -31,6 +31,8 @@ FORMAT: Final = 1
 
 _HEADER: Final = struct.Struct(">bqi")
 _OPENED: Final = struct.Struct(">bqi")
+_DATA_SET: Final = struct.Struct(">bi")
+_LENGTH_AND_VERSION: Final = struct.Struct(">ii")
 
 
 class NodeCreated(NamedTuple):
@@ -124,7 +126,12 @@ def _put_deleted(change: NodeDeleted) -> bytes:
 
 
 def _put_data_set(change: DataSet) -> bytes:
-    return b"\3" + put_text(change.path) + put_buffer(change.data) + INT.pack(change.version)
+    path, data, version = change
+    raw = path.encode()
+    if data is None:
+        return _DATA_SET.pack(3, len(raw)) + raw + _LENGTH_AND_VERSION.pack(-1, version)
+    parts = (_DATA_SET.pack(3, len(raw)), raw, INT.pack(len(data)), data, INT.pack(version))
+    return b"".join(parts)
 
 
 def _put_acl_set(change: AclSet) -> bytes:

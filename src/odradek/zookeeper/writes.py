@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from odradek.model.units import GIB, Bytes
 from odradek.zookeeper.access import check_access, settled_acl
 from odradek.zookeeper.codes import ANY_VERSION, CreateMode, KeeperCode, KeeperError, Permission
-from odradek.zookeeper.jute import Identity
+from odradek.zookeeper.jute import OPEN_ACL, Identity
 from odradek.zookeeper.jute_requests import (
     Check,
     Create,
@@ -73,15 +73,18 @@ def decide(tree: Tree, request: Request, who: Writer) -> NodeChange | None:
 
 def _decide_set_data(tree: Tree, request: SetData, who: Writer) -> NodeChange:
     path, data, version = request
-    node = _node(tree, path)
-    check_access(node.acl, Permission.WRITE, who.identities, path)
-    growth = (len(data) if data else 0) - (len(node.data) if node.data else 0)
+    node = tree.nodes.get(path) or _node(tree, path)
+    acl, current, before = node.acl, node.version, node.data
+    if acl is not OPEN_ACL:
+        check_access(acl, Permission.WRITE, who.identities, path)
+    growth = (len(data) if data else 0) - (len(before) if before else 0)
     if growth > 0:
         _check_room(tree, who.limits, growth)
         if tree.quotas:
             check_quota(tree, path, nodes=0, size=growth)
-    _check_version(node.version, version, path)
-    return DataSet(path, data, next_version(node.version))
+    if version not in {ANY_VERSION, current}:
+        _check_version(current, version, path)
+    return DataSet(path, data, next_version(current))
 
 
 def _decide_create(tree: Tree, request: AnyCreate, who: Writer) -> NodeChange:
