@@ -14,9 +14,12 @@ pytest.register_assert_rewrite(
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def our_zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurZookeeper]:
-    """Our server, one for all tests of a worker: use a root of your own in it."""
+    """Our server, one for all tests of a file: use a root of your own in it.
+
+    Not for longer: until it ends the logs of all tests are cut short, also where they are tested.
+    """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     server = OurZookeeper(tmp_path_factory.mktemp("zookeeper"))
     server.start()
