@@ -14,8 +14,9 @@ from odradek.model.ids import ProducerId
 from odradek.records.batch import BatchHeader
 from odradek.records.build import rebuild_batch
 from odradek.records.control import EndMarker
-from odradek.records.record import Record
+from odradek.records.record import Record, read_records
 from odradek.storage.key_map import KeyMap
+from odradek.storage.outline import Outline, batch_of, outlines
 from odradek.storage.producers import ProducerEntry
 from odradek.storage.transaction_index import AbortedTransaction
 
@@ -24,7 +25,8 @@ class Kept(NamedTuple):
     """What becomes of a batch: bytes to write, or None if nothing is left of it."""
 
     batch: bytes | bytearray | memoryview | None
-    records: int
+    read: int  # records
+    kept: int
 
 
 class TransactionFilter:
@@ -97,42 +99,45 @@ class Rules:
             return entry.batches[-1].last_offset == header.last_offset
         return header.is_control and entry.producer_epoch == header.producer_epoch
 
-    def data(
-        self, batch: memoryview, header: BatchHeader, records: list[Record], *, aborted: bool
-    ) -> Kept:
-        """What stays of a batch of records."""
+    def data(self, batch: memoryview, header: BatchHeader, *, aborted: bool) -> Kept:
+        """What stays of a batch of records. One pass, for most of a log goes through here."""
+        data, records = outlines(batch, header)
         kept = [] if aborted else [record for record in records if self._keeps(record, header)]
-        horizon = None
-        if not header.has_delete_horizon and any(record.value is None for record in kept):
+        if not kept:
+            emptied = rebuild_batch([], header) if self.is_last_of_producer(header) else None
+            return Kept(emptied, len(records), 0)
+        if not header.has_delete_horizon and any(record.is_tombstone for record in kept):
+            offsets = {record.offset for record in kept}
+            whole = [record for record in read_records(batch, header) if record.offset in offsets]
             horizon = self.now + self.delete_retention_ms
-        if horizon is None and kept and len(kept) == len(records):
-            return Kept(batch, len(kept))
-        if not kept and not self.is_last_of_producer(header):
-            return Kept(None, 0)
-        return Kept(rebuild_batch(kept, header, delete_horizon=horizon), len(kept))
+            rebuilt = rebuild_batch(whole, header, delete_horizon=horizon)
+            return Kept(rebuilt, len(records), len(kept))
+        if len(kept) == len(records):
+            return Kept(batch, len(records), len(kept))
+        return Kept(batch_of(data, kept, header), len(records), len(kept))
 
-    def _keeps(self, record: Record, header: BatchHeader) -> bool:
+    def _keeps(self, record: Outline, header: BatchHeader) -> bool:
         if record.offset >= self.map_end:
             return True
         if record.key is None or not self.keys.is_newest(record.key, record.offset):
             return False
-        return record.value is not None or not self._horizon_has_passed(header)
+        return not record.is_tombstone or not self._horizon_has_passed(header)
 
     def marker(
         self, batch: memoryview, header: BatchHeader, records: list[Record], *, ends_nothing: bool
     ) -> Kept:
         """What stays of a control batch; one that was emptied before stays for its numbers only."""
+        count = len(records)
         if ends_nothing and records:
             if not header.has_delete_horizon:
                 horizon = self.now + self.delete_retention_ms
-                return Kept(rebuild_batch(records, header, delete_horizon=horizon), len(records))
+                return Kept(rebuild_batch(records, header, delete_horizon=horizon), count, count)
             if self._horizon_has_passed(header):
-                if self.is_last_of_producer(header):
-                    return Kept(rebuild_batch([], header), 0)
-                return Kept(None, 0)
+                emptied = rebuild_batch([], header) if self.is_last_of_producer(header) else None
+                return Kept(emptied, count, 0)
         if not records and not self.is_last_of_producer(header):
-            return Kept(None, 0)
-        return Kept(batch, len(records))
+            return Kept(None, 0, 0)
+        return Kept(batch, count, count)
 
     def _horizon_has_passed(self, header: BatchHeader) -> bool:
         return header.has_delete_horizon and self.now >= header.base_timestamp

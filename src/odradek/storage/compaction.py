@@ -12,6 +12,7 @@ deleted from, nor closed: whoever wants that cancels it first.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +21,7 @@ from odradek.model.positions import Offset
 from odradek.model.units import MIB, SECOND, Bytes, Millis, Timestamp
 from odradek.records.batch import BatchHeader, read_header
 from odradek.records.control import EndMarker, read_end_marker
-from odradek.records.record import Record, read_records
+from odradek.records.record import read_records
 from odradek.storage.cleaning_rules import Rules, TransactionFilter
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files import delete_if_there
@@ -31,6 +32,7 @@ from odradek.storage.log import PartitionLog
 from odradek.storage.log_dir import CheckpointJob
 from odradek.storage.names import CLEANED, LOG, SEGMENT_SUFFIXES, SNAPSHOT, SWAP
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
+from odradek.storage.outline import outlines
 from odradek.storage.scan import walk_batches
 from odradek.storage.segment import Segment
 
@@ -185,12 +187,12 @@ class Compaction:
             read = 0
             path = segment.path(LOG)
             for position, header, batch in walk_batches(segment.file, path, found[0], segment.size):
-                records = _records(batch, header, path, position)
-                if header.is_control:
-                    transactions.ends_nothing(header, _marker_of(records))
-                elif not transactions.is_aborted(header) and not self._note(records):
-                    self.end = Offset(header.base_offset)
-                    return
+                with _reading(path, position):
+                    if header.is_control:
+                        transactions.ends_nothing(header, _marker_of(batch, header))
+                    elif not transactions.is_aborted(header) and not self._note(batch, header):
+                        self.end = Offset(header.base_offset)
+                        return
                 read += header.size
                 if read >= STEP_BYTES:
                     yield Bytes(read)
@@ -206,12 +208,12 @@ class Compaction:
             if entry.last_offset >= start
         )
 
-    def _note(self, records: list[Record]) -> bool:
+    def _note(self, batch: memoryview, header: BatchHeader) -> bool:
         """Adds the keys of a batch, all or none; the first one fits always, or none would."""
         keys = self._keys
-        if len(keys) and not keys.has_room(len(records)):
+        if len(keys) and not keys.has_room(header.record_count):
             return False
-        for record in records:
+        for record in outlines(batch, header)[1]:
             if record.key is not None:
                 keys.put(record.key, record.offset)
         return True
@@ -248,7 +250,8 @@ class Compaction:
             chunks: list[bytes | bytearray] = []
             path = segment.path(LOG)
             for position, header, batch in walk_batches(segment.file, path, 0, segment.size):
-                kept = self._decide(batch, header, rules, transactions, position=position)
+                with _reading(path, position):
+                    kept = self._decide(batch, header, rules, transactions)
                 read += header.size
                 if kept is not None:
                     chunks.append(kept)
@@ -266,31 +269,24 @@ class Compaction:
         self._swap(group, cleaned)
 
     def _decide(
-        self,
-        batch: memoryview,
-        header: BatchHeader,
-        rules: Rules,
-        transactions: TransactionFilter,
-        *,
-        position: int,
+        self, batch: memoryview, header: BatchHeader, rules: Rules, transactions: TransactionFilter
     ) -> bytes | bytearray | None:
         """The bytes that stay of a batch. The view is good until the next one only."""
-        records = _records(batch, header, self.log.folder.name, position)
         if header.is_control:
-            ends_nothing = transactions.ends_nothing(header, _marker_of(records))
+            records = list(read_records(batch, header))
+            marker = read_end_marker(records[0]) if records else None
+            ends_nothing = transactions.ends_nothing(header, marker)
             kept = rules.marker(batch, header, records, ends_nothing=ends_nothing)
         else:
-            aborted = transactions.is_aborted(header)
-            kept = rules.data(batch, header, records, aborted=aborted)
-        self.records_read += len(records)
-        self.records_kept += kept.records
+            kept = rules.data(batch, header, aborted=transactions.is_aborted(header))
+        self.records_read += kept.read
+        self.records_kept += kept.kept
         return bytes(kept.batch) if isinstance(kept.batch, memoryview) else kept.batch
 
     def _append(self, cleaned: Segment, chunks: list[bytes | bytearray], read: int) -> Bytes:
         """Writes what was kept; how many bytes that and the reading were."""
         written = cleaned.file.write(chunks, cleaned.size) if chunks else 0
-        for chunk in chunks:
-            cleaned.note(read_header(chunk), cleaned.size)
+        cleaned.note(map(read_header, chunks), cleaned.size)
         self.bytes_read += read
         self.bytes_written += written
         return Bytes(read + written)
@@ -316,13 +312,17 @@ class Compaction:
         self._replaced.append((group, cleaned))
 
 
-def _marker_of(records: list[Record]) -> EndMarker | None:
-    return read_end_marker(records[0]) if records else None
+def _marker_of(batch: memoryview, header: BatchHeader) -> EndMarker | None:
+    for record in read_records(batch, header):
+        return read_end_marker(record)
+    return None
 
 
-def _records(batch: memoryview, header: BatchHeader, path: str, position: int) -> list[Record]:
+@contextmanager
+def _reading(path: str, position: int) -> Iterator[None]:
+    """A checksum that holds over records that cannot be read is a file that is corrupt."""
     try:
-        return list(read_records(batch, header))
+        yield
     except CorruptBatch as error:
         raise CorruptFile(path, position, str(error)) from None
 

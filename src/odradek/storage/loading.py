@@ -8,7 +8,7 @@ The producers are taken from the newest whole snapshot and followed from there t
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
@@ -39,10 +39,13 @@ from odradek.storage.names import (
     parse_segment_file,
     segment_stem,
 )
+from odradek.storage.offset_index import RELATIVE_OFFSET_MAX as OFFSETS_MAX
 from odradek.storage.producers import ProducerState
 from odradek.storage.scan import walk_batches, walk_headers
 from odradek.storage.segment import Folder, Segment
 from odradek.storage.settings import LogConfig
+
+NOTED_AT_ONCE: Final = 1_000  # headers held while a segment is checked
 
 
 class Checkpointed(NamedTuple):
@@ -268,24 +271,27 @@ class _Loading:
         if self.checked_from is None:
             self.checked_from = Offset(end)
         segment.size, segment.bytes_since_entry = start, 0
+        whole: list[BatchHeader] = []
+        base, epoch = segment.base_offset, self.epochs_seen[-1][0] if self.epochs_seen else -1
         try:
             for position, header, _ in walk_batches(segment.file, path, start, size):
-                if header.base_offset < end or not segment.holds(header.last_offset):
+                if not end <= header.base_offset <= header.last_offset <= base + OFFSETS_MAX:
                     reason = f"offset {header.base_offset} does not follow {end}"
                     return CorruptFile(path, position, reason)
-                segment.note(header, position)
-                self._see_epoch(header)
-                end = header.next_offset
+                if header.leader_epoch > epoch:
+                    epoch = LeaderEpoch(header.leader_epoch)
+                    self.epochs_seen.append(EpochStart(epoch, Offset(header.base_offset)))
+                whole.append(header)
+                end = header.base_offset + header.last_offset_delta + 1
+                if len(whole) == NOTED_AT_ONCE:
+                    segment.note(whole, segment.size)
+                    whole.clear()
         except CorruptFile as error:
             return error
         finally:
+            segment.note(whole, segment.size)
             self.end = Offset(end)
         return None
-
-    def _see_epoch(self, header: BatchHeader) -> None:
-        seen, epoch = self.epochs_seen, header.leader_epoch
-        if epoch >= 0 and (not seen or epoch > seen[-1].leader_epoch):
-            seen.append(EpochStart(LeaderEpoch(epoch), Offset(header.base_offset)))
 
     def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
         """Where the walk begins, and the offset that must not be undercut there."""

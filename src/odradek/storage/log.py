@@ -41,7 +41,7 @@ from odradek.storage.failures import Failures
 from odradek.storage.offset_index import ENTRY_BYTES, RELATIVE_OFFSET_MAX
 from odradek.storage.producers import ProducerState, check_batch, check_marker, duplicate_of
 from odradek.storage.segment import Folder, Segment, TimestampedOffset
-from odradek.storage.settings import LogConfig
+from odradek.storage.settings import FOREVER, LogConfig
 from odradek.storage.transaction_index import AbortedTransaction
 from odradek.storage.writing import Piece, WriteJob
 
@@ -55,6 +55,14 @@ class Appended(NamedTuple):
     base_offset: Offset
     last_offset: Offset
     duplicate: bool = False
+
+
+class Room(NamedTuple):
+    """Up to where the next segment takes batches; beyond, another one is begun."""
+
+    position: int
+    offset: int
+    timestamp: int
 
 
 class Slice(NamedTuple):
@@ -76,6 +84,7 @@ class PartitionLog:
         "_next_offset",
         "_next_position",
         "_next_segment",
+        "_room",
         "being_cleaned",
         "broken",
         "config",
@@ -116,6 +125,7 @@ class PartitionLog:
         self._job: WriteJob | None = None  # that of this turn
         self._next_segment: Segment | None = None  # where the next batch goes, once it is decided
         self._next_position = 0
+        self._room = Room(0, 0, 0)
         self._next_offset = Offset(0)
         self._next_epochs: EpochHistory = self.epochs
         self._end_position = (-1, -1)  # an offset whose position was looked up last, and that
@@ -233,38 +243,66 @@ class PartitionLog:
         self, batch: Buffer, header: BatchHeader, now: Timestamp, marker: EndMarker | None = None
     ) -> Appended:
         """Adds a batch that has its place to the job of this turn."""
-        job, piece = self._room_for(header, now)
+        job, size = self._job, header.size
+        last = header.base_offset + header.last_offset_delta
+        if (
+            job is None
+            or self._next_position + size > self._room.position
+            or last > self._room.offset
+            or header.max_timestamp > self._room.timestamp
+        ):
+            job = self._make_room(header, last, now)
         epoch = header.leader_epoch
         if epoch >= 0 and epoch != self._next_epochs.latest:
             self._begin_epoch(job, LeaderEpoch(epoch), Offset(header.base_offset))
         if header.producer_id >= 0:
             job.updates.append(self.producers.plan(header, marker, now))
-        size = header.size
+        piece = job.pieces[-1]
         piece.chunks.append(batch)
         piece.batches.append(header)
         piece.size += size
         self._next_position += size
-        last = header.base_offset + header.last_offset_delta
         self._next_offset = Offset(last + 1)
         return Appended(Offset(header.base_offset), Offset(last))
 
-    def _room_for(self, header: BatchHeader, now: Timestamp) -> tuple[WriteJob, Piece]:
-        """The turn's job, and where in it the batch goes: behind the others, or a new segment."""
+    def _make_room(self, header: BatchHeader, last: int, now: Timestamp) -> WriteJob:
+        """Sees to a job, and to a segment in it that takes this batch."""
+        if header.size > self.config.segment_bytes:
+            raise BatchLargerThanSegment(
+                f"a batch of {header.size} bytes, segments have {self.config.segment_bytes}"
+            )
         segment = self._next_segment or self.active_segment
         if self._job is None:
             self._make_ready(segment)
-        if self._must_roll(segment, header, now):
-            if header.size > self.config.segment_bytes:
-                raise BatchLargerThanSegment(
-                    f"a batch of {header.size} bytes, segments have {self.config.segment_bytes}"
-                )
-            leap = header.base_offset + header.last_offset_delta - self._next_offset
-            far = leap > RELATIVE_OFFSET_MAX
+        room = self._room = self._room_in(segment, now)
+        if (
+            self._next_position + header.size > room.position
+            or last > room.offset
+            or max(header.max_timestamp, now if header.max_timestamp < 0 else -1) > room.timestamp
+        ):
+            far = last - self._next_offset > RELATIVE_OFFSET_MAX
             base = Offset(header.base_offset) if far else self._next_offset
-            return self._begin_segment(base, now)
-        if self._job is None:
+            self._begin_segment(base, now)
+        elif self._job is None:
             self._job = WriteJob(self, Piece(segment, self._next_position))
-        return self._job, self._job.pieces[-1]
+        assert self._job is not None, "either way there is a job now"
+        self._room = self._room_in(self._job.pieces[-1].segment, now)
+        return self._job
+
+    def _room_in(self, segment: Segment, now: Timestamp) -> Room:
+        """What a segment still takes: bytes, offsets, times. A full index takes nothing."""
+        config = self.config
+        offset = segment.base_offset + RELATIVE_OFFSET_MAX
+        if not self._next_position:
+            return Room(config.segment_bytes, offset, FOREVER)
+        full = (
+            segment.index.count >= config.index_bytes_max // ENTRY_BYTES
+            or segment.times.count >= config.index_bytes_max // TIME_ENTRY_BYTES - 1
+        )
+        began = segment.first_timestamp
+        if began is None or began < 0:
+            began = segment.created or now
+        return Room(0 if full else config.segment_bytes, offset, began + config.segment_ms)
 
     def _make_ready(self, segment: Segment) -> None:
         """Before the first append of a turn: the directory serves, the indexes are at hand."""
@@ -278,34 +316,6 @@ class PartitionLog:
                 segment.first_timestamp = Timestamp(found[1].max_timestamp if found else -1)
         except OSError as error:
             raise self.failed(error) from error
-
-    def _must_roll(self, segment: Segment, header: BatchHeader, now: Timestamp) -> bool:
-        """Whether the active segment may not take this batch: size, index, offsets, or time."""
-        position, config = self._next_position, self.config
-        if position + header.size > config.segment_bytes:
-            return position > 0 or header.size > config.segment_bytes
-        if not segment.holds(header.base_offset + header.last_offset_delta):
-            return True
-        if not position:
-            return False
-        first = self._first_timestamp(segment)
-        began = first if first >= 0 else segment.created or now
-        newest = header.max_timestamp if first >= 0 <= header.max_timestamp else now
-        return (
-            newest - began > config.segment_ms
-            or segment.index.count >= config.index_bytes_max // ENTRY_BYTES
-            or segment.times.count >= config.index_bytes_max // TIME_ENTRY_BYTES - 1
-        )
-
-    def _first_timestamp(self, segment: Segment) -> Timestamp:
-        """Of a segment's first batch, which may still be on its way to the disk."""
-        if segment.first_timestamp is not None:
-            return segment.first_timestamp
-        if self._job is not None and self._job.pieces[-1].segment is segment:
-            piece = self._job.pieces[-1]
-            if not piece.position and piece.batches:
-                return Timestamp(piece.batches[0].max_timestamp)
-        return Timestamp(-1)
 
     def _begin_segment(self, base_offset: Offset, now: Timestamp) -> tuple[WriteJob, Piece]:
         """What comes next in this turn's job goes into a new segment."""
@@ -367,10 +377,7 @@ class PartitionLog:
                 if self.segments:
                     self.active_segment.complete_times()
                 self.segments.append(piece.segment)
-            position = piece.position
-            for header in piece.batches:
-                piece.segment.note(header, position)
-                position += header.size
+            piece.segment.note(piece.batches, piece.position)
         for entry in filter(None, aborted):
             self.segment_of(entry.last_offset).aborted.entries.append(entry)
         for save in job.saves:

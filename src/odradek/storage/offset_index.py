@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
-from operator import lt
 from typing import Final, NamedTuple
 
 from odradek.ports import File
@@ -162,8 +161,8 @@ def decode(data: bytes, path: str, first: int = 0) -> tuple["array[int]", "array
     if LITTLE:
         numbers.byteswap()
     relatives, positions = numbers[0::2], numbers[1::2]
-    for column in (relatives, positions):
-        if not all(map(lt, column, column[1:])):
+    for column in (relatives.tolist(), positions.tolist()):
+        if column != sorted(column) or len(set(column)) < len(column):
             at = next(i for i, (left, right) in enumerate(pairwise(column), 1) if left >= right)
             raise CorruptFile(path, (first + at) * ENTRY_BYTES, "its entries do not rise")
     return relatives, positions

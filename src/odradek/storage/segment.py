@@ -8,13 +8,15 @@ offsets rise from `base_offset`. An index entry names a batch by its last offset
 found there is another, the index lies, and says so.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from odradek.model.limits import INDEX_INTERVAL_BYTES
+from odradek.model.errors import CorruptBatch
+from odradek.model.limits import BATCH_HEADER_BYTES, INDEX_INTERVAL_BYTES
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, File, FileRange
-from odradek.records.batch import BatchHeader
+from odradek.records.batch import BatchHeader, read_header
 from odradek.records.record import read_records
 from odradek.storage import offset_index, time_index
 from odradek.storage import transaction_index as txn_index
@@ -84,6 +86,7 @@ class Segment:
     __slots__ = (
         "_aborted",
         "_file",
+        "_hint",
         "_index",
         "_pinned",
         "_times",
@@ -109,6 +112,7 @@ class Segment:
         self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
         self._file: File | None = None
+        self._hint = 0  # where the last range ended: its reader will go on there
         self._pinned = False  # its names are gone: the open file is all there is
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
@@ -236,24 +240,33 @@ class Segment:
         """Whether this offset can stand in an index of this segment."""
         return 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
 
-    def note(self, header: BatchHeader, position: int) -> None:
-        """The batch of this header has been written at this position, behind all others."""
-        relative = header.base_offset + header.last_offset_delta - self.base_offset
-        newest = self.max_timestamp or self.newest
-        if header.max_timestamp > newest.timestamp:
-            newest = TimestampedOffset(
-                Timestamp(header.max_timestamp), Offset(self.base_offset + relative)
-            )
-            self.max_timestamp = newest
+    def note(self, headers: Iterable[BatchHeader], position: int) -> None:
+        """The batches of these headers have been written from this position on, behind all others.
+
+        One loop over plain numbers: this is on the way of every append.
+        """
+        base, interval = self.base_offset, self.index_interval
+        since, newest = self.bytes_since_entry, self.newest
+        latest, latest_at = newest.timestamp, newest.offset - base
+        relatives, positions, times = self.index.relatives, self.index.positions, self.times
         if self.first_timestamp is None and not position:
-            self.first_timestamp = Timestamp(header.max_timestamp)
-        if self.bytes_since_entry > self.index_interval:
-            self.index.append(relative, position)
-            if newest.timestamp >= 0:
-                self.times.append(newest.timestamp, newest.offset - self.base_offset)
-            self.bytes_since_entry = 0
-        self.bytes_since_entry += header.size
-        self.size = position + header.size
+            headers = list(headers)
+            self.first_timestamp = Timestamp(headers[0].max_timestamp) if headers else None
+        for header in headers:
+            relative = header.base_offset + header.last_offset_delta - base
+            if header.max_timestamp > latest:
+                latest, latest_at = Timestamp(header.max_timestamp), relative
+            if since > interval:
+                relatives.append(relative)
+                positions.append(position)
+                if latest >= 0:
+                    times.append(latest, latest_at)
+                since = 0
+            since += header.size
+            position += header.size
+        self.bytes_since_entry, self.size = since, position
+        if latest != newest.timestamp:
+            self.max_timestamp = TimestampedOffset(latest, Offset(base + latest_at))
 
     def complete_times(self) -> None:
         """Notes the greatest timestamp in the index, whatever the interval: the segment rests."""
@@ -278,6 +291,10 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at or beyond an offset; None if all end before it."""
+        if 0 < self._hint < self.size:
+            header = self._header_at(self._hint)
+            if header.base_offset <= offset <= header.last_offset:
+                return self._hint, header
         entry = self.index.floor(offset - self.base_offset)
         start = entry[1] if entry else 0
         if start >= self.size > 0:
@@ -290,6 +307,13 @@ class Segment:
             if last_offset >= offset:
                 return position, header
         return None
+
+    def _header_at(self, position: int) -> BatchHeader:
+        """Of a batch that is known to begin there."""
+        try:
+            return read_header(self.file.read(BATCH_HEADER_BYTES, position))
+        except CorruptBatch as error:
+            raise CorruptFile(self.path(LOG), position, str(error)) from None
 
     def find_time(self, timestamp: int, from_offset: int) -> TimestampedOffset | None:
         """The first record at or after a time, from an offset on; None if there is none here."""
@@ -321,6 +345,7 @@ class Segment:
                 if at + header.size > position + bytes_max:
                     break
                 end = at + header.size
+        self._hint = end
         return FileRange(self.file, position, end - position)
 
     def next_offset(self) -> Offset:
@@ -391,6 +416,7 @@ class Segment:
         """Cuts everything from a position on, where the batch of this offset begins."""
         self.file.truncate(size)
         self.size = size
+        self._hint = 0
         self.truncate_indexes(end_offset)
         if not size:
             self.first_timestamp = None

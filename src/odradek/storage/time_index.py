@@ -54,8 +54,8 @@ class TimeIndex:
 
     def append(self, timestamp: int, relative: int) -> None:
         """Adds an entry, unless nothing newer has been written since the last one."""
-        last = self.last()
-        if last is None or (timestamp > last.timestamp and relative > last.relative):
+        last = self.tail[-1] if self.tail else self.last()
+        if last is None or (timestamp > last[0] and relative > last[1]):
             self.tail.append(TimeEntry(timestamp, relative))
 
     def before(self, timestamp: int) -> TimeEntry | None:
