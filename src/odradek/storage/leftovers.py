@@ -8,7 +8,15 @@ or the new one is.
 
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files import TEMPORARY, delete_if_there
-from odradek.storage.names import CLEANED, DELETED, LOG, SWAP, SegmentFile, parse_segment_file
+from odradek.storage.names import (
+    CLEANED,
+    DELETED,
+    LOG,
+    SEGMENT_SUFFIXES,
+    SWAP,
+    SegmentFile,
+    parse_segment_file,
+)
 from odradek.storage.scan import walk_headers
 from odradek.storage.segment import Folder, Segment
 
@@ -59,12 +67,12 @@ def _complete(folder: Folder, swap: Segment, files: list[SegmentFile]) -> None:
 
 def delete_orphans(folder: Folder, names: list[str]) -> list[str]:
     """Removes indexes of segments that are not there; the names that are left."""
-    files = {name: parse_segment_file(name) for name in names}
-    logs = {file.base_offset for file in files.values() if file and file.suffix == LOG}
+    there = set(names)
     kept = []
-    for name, file in files.items():
-        if file is None or file.base_offset in logs or file.suffix == ".snapshot":
-            kept.append(name)
-        else:
+    for name in names:
+        stem, _, suffix = name.partition(".")
+        if "." + suffix in SEGMENT_SUFFIXES[1:] and stem + LOG not in there:
             delete_if_there(folder.disk, folder.path(name))
+        else:
+            kept.append(name)
     return kept

@@ -33,9 +33,11 @@ from odradek.storage.names import (
     EPOCH_CHECKPOINT,
     INDEX,
     LOG,
+    MOVED_HERE,
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
+    SegmentFile,
     parse_segment_file,
     segment_stem,
 )
@@ -89,6 +91,7 @@ class Loaded(NamedTuple):
 
     log: PartitionLog
     repair: Repair
+    moved_here: bool  # it has just taken the place of one in another log dir
 
 
 @dataclass(slots=True)
@@ -111,7 +114,7 @@ class LogOpener:
         loading = _Loading(log, checkpointed, self.now, clean=self.clean)
         with self.failures.touching(folder.disk.name):
             loading.load()
-        return Loaded(log, loading.repair)
+        return Loaded(log, loading.repair, loading.moved_here)
 
 
 class _Loading:
@@ -127,6 +130,7 @@ class _Loading:
         self.now = now
         self.end = Offset(0)
         self.check_point = checkpointed.recovery_point  # from where on the log is checked
+        self.moved_here = False
         self.indexed = True  # whether every segment has the indexes that it needs
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
@@ -135,7 +139,9 @@ class _Loading:
     def load(self) -> None:
         """Brings the log to life."""
         names = delete_orphans(self.folder, settle(self.folder))
-        self._find_segments(names)
+        files = [file for file in map(parse_segment_file, names) if file is not None]
+        self.moved_here = MOVED_HERE in names
+        self._find_segments(files)
         if self.clean:
             self._trust()
         else:
@@ -149,7 +155,7 @@ class _Loading:
         log.recovery_point = min(self.checkpointed.recovery_point, self.end)
         log.flushed_at = self.now
         self._load_epochs(names)
-        self._load_producers(names)
+        self._load_producers(files)
         if PARTITION_METADATA in names:
             path = self.folder.path(PARTITION_METADATA)
             log.topic_id = decode_partition_metadata(read_small(self.folder.disk, path), path)
@@ -158,19 +164,18 @@ class _Loading:
         for segment in log.segments:
             segment.rest()
 
-    def _find_segments(self, names: list[str]) -> None:
-        there = set(names)
-        for name in names:
-            file = parse_segment_file(name)
-            if file is None or file.suffix != LOG:
-                continue
-            size = self.folder.disk.size(self.folder.path(name))
-            segment = Segment(self.folder, file.base_offset, size)
-            segment.index_interval = self.log.config.index_interval_bytes
-            self.log.segments.append(segment)
-            stem = segment_stem(file.base_offset)
-            if size and not {stem + INDEX, stem + TIME_INDEX} <= there:
-                self.indexed = False
+    def _find_segments(self, files: list[SegmentFile]) -> None:
+        interval = self.log.config.index_interval_bytes
+        indexed = [{f.base_offset for f in files if f.suffix == s} for s in (INDEX, TIME_INDEX)]
+        for file in files:
+            if file.suffix == LOG:
+                base = file.base_offset
+                size = self.folder.disk.size(self.folder.path(segment_stem(base) + LOG))
+                segment = Segment(self.folder, base, size)
+                segment.index_interval = interval
+                self.log.segments.append(segment)
+                if size and not (base in indexed[0] and base in indexed[1]):
+                    self.indexed = False
 
     def _begin_anew(self) -> None:
         """Nothing is left that a reader may see: one empty segment where the log starts."""
@@ -195,7 +200,7 @@ class _Loading:
             self._check()
             return
         try:
-            self.end = self.log.active_segment.next_offset()
+            self.end = self.log.active_segment.next_offset(closed=True)
         except CorruptFile as error:
             self.repair.notes.append(f"checked although it was closed cleanly: {error}")
             self._check()
@@ -373,10 +378,9 @@ class _Loading:
                     history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
         return history
 
-    def _load_producers(self, names: list[str]) -> None:
+    def _load_producers(self, files: list[SegmentFile]) -> None:
         """From the newest snapshot that is whole and not beyond the end, and on from there."""
-        files = [parse_segment_file(name) for name in names]
-        offsets = sorted(f.base_offset for f in files if f is not None and f.suffix == SNAPSHOT)
+        offsets = [file.base_offset for file in files if file.suffix == SNAPSHOT]
         bases = {segment.base_offset for segment in self.log.segments}
         start = None
         limit = self.end if self.checked_from is None else min(self.end, self.checked_from)

@@ -7,7 +7,7 @@ away, and the others go on.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, Offset
@@ -34,6 +34,7 @@ from odradek.storage.names import (
     LOCK,
     LOG_START_OFFSETS,
     META_PROPERTIES,
+    MOVED_HERE,
     PARTITION_METADATA,
     RECOVERY_POINTS,
     Kind,
@@ -42,9 +43,6 @@ from odradek.storage.names import (
 from odradek.storage.segment import Folder
 from odradek.storage.settings import LogConfig
 from odradek.storage.truncation import truncate_to
-
-MOVED_HERE: Final = "moved-here"
-"""Ours, within a partition's directory: it has just taken the place of one in another log dir."""
 
 Offsets = dict[TopicPartition, Offset]
 
@@ -169,11 +167,12 @@ class LogDir:
         if name != str(partition):
             checkpointed = Checkpointed()  # the checkpoints speak of the current log
         try:
-            log, repair = opener.open(partition, Folder(self.files, name), config, checkpointed)
+            folder = Folder(self.files, name)
+            log, repair, moved = opener.open(partition, folder, config, checkpointed)
         except CorruptFile as error:
             raise OSError(str(error)) from error  # not a log that may be left out unseen
         (self.logs if name == str(partition) else self.futures)[partition] = log
-        if self.disk.exists(log.folder.path(MOVED_HERE)):
+        if moved:
             self.moved_here.add(partition)
         if repair:
             opened.repairs.append(repair)

@@ -18,8 +18,8 @@ from odradek.storage.failures import Failures
 from odradek.storage.files import write_small
 from odradek.storage.flushing import FlushJob
 from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import MOVED_HERE, InDir, LogDir
-from odradek.storage.names import Kind, fits_future, renamed
+from odradek.storage.log_dir import InDir, LogDir
+from odradek.storage.names import MOVED_HERE, Kind, fits_future, renamed
 
 
 class WrongIdentity(StorageError):

@@ -34,6 +34,9 @@ META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
+MOVED_HERE: Final = "moved-here"
+"""Ours, within a partition's directory: it has just taken the place of one in another log dir."""
+
 NAME_BYTES_MAX: Final = 255
 
 _SEGMENT_FILE = re.compile(r"(\d{20})(\.[a-z]+)((?:\.[a-z]+)?)")

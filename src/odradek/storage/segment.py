@@ -348,23 +348,24 @@ class Segment:
         self._hint = end
         return FileRange(self.file, position, end - position)
 
-    def next_offset(self) -> Offset:
+    def next_offset(self, *, closed: bool = False) -> Offset:
         """The offset behind its last batch; its base if it has none.
 
         Walks over the batches behind the last index entry, and notes their greatest time: the
-        indexes say nothing of them.
+        indexes say nothing of them, unless the segment was closed in good order.
         """
         last = self.index.last()
         start = last[1] if last else 0
         if start >= self.size > 0:
             raise CorruptFile(self.path(INDEX), 0, f"{start} is beyond the segment's {self.size}")
-        end, newest = self.base_offset, self.newest
+        end = self.base_offset
         self.bytes_since_entry = self.size - start
+        newest = None if closed else self.newest
         for _, header in walk_headers(self.file, self.path(LOG), start, self.size):
             if header.base_offset < end:
                 raise CorruptFile(self.path(LOG), start, f"offset {header.base_offset} < {end}")
             end = Offset(header.next_offset)
-            if header.max_timestamp > newest.timestamp:
+            if newest is not None and header.max_timestamp > newest.timestamp:
                 newest = TimestampedOffset(
                     Timestamp(header.max_timestamp), Offset(header.last_offset)
                 )
