@@ -131,9 +131,15 @@ class Talk:
         """Time passes, from deadline to deadline."""
         until = self.now.monotonic + int(seconds * SECOND)
         while (deadline := self.shard.next_deadline()) is not None and deadline <= until:
-            self._pass(max(deadline - self.now.monotonic, 0))
-            self.settle(self.shard.tick(self.now))
+            self.step()
         self._pass(until - self.now.monotonic)
+
+    def step(self) -> None:
+        """Time passes until the next deadline."""
+        deadline = self.shard.next_deadline()
+        assert deadline is not None
+        self._pass(max(deadline - self.now.monotonic, 0))
+        self.settle(self.shard.tick(self.now))
 
     def _pass(self, millis: int) -> None:
         self.now = Moment(Millis(self.now.monotonic + millis), Timestamp(self.now.wall + millis))
@@ -194,7 +200,7 @@ class Talk:
         """SyncGroup of the current generation."""
         fields: dict[str, Any] = {
             "group_id": GROUP,
-            "generation_id": self.generation(),
+            "generation_id": self.generation() if GROUP in self.machine.groups.live else 0,
             "assignments": [SyncGroupRequestAssignment(*share) for share in (shares or {}).items()],
         } | more
         return self.ask(SyncGroupRequest(member_id=member, **fields), 5)
