@@ -37,8 +37,10 @@ def main() -> None:
     gc.freeze()
     for line in sys.stdin:
         if not os.fork():
-            asyncio.run(_live(Path(line.strip())))
-            os._exit(1)
+            try:
+                asyncio.run(_live(Path(line.strip())))
+            finally:
+                print(0, 0, flush=True)  # stillborn; the traceback says why
 
 
 async def _live(directory: Path) -> None:
