@@ -1,0 +1,86 @@
+"""/config: the settings of topics, brokers, clients, users and addresses, and news of changes.
+
+A change is written in two steps: the entity's settings, then a sequential znode that names the
+entity. Every broker watches the second, and reads the first anew.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from odradek.metadata.json_body import Body, encoded
+
+DEFAULT_ENTITY: Final = "<default>"
+"""Stands for every broker (client, user, address) that has no settings of its own."""
+
+
+class EntityType(Enum):
+    """What can have settings; the values are names of znodes."""
+
+    TOPICS = "topics"
+    CLIENTS = "clients"
+    USERS = "users"
+    BROKERS = "brokers"
+    IPS = "ips"
+
+
+class Entity(NamedTuple):
+    """Something with settings. A user's client is named `user/clients/client`."""
+
+    type: EntityType
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type.value}/{self.name}"
+
+
+class SettingsZnode:
+    """The settings of one entity, as texts."""
+
+    @staticmethod
+    def path(entity: Entity) -> str:
+        """Where its settings are."""
+        return f"/config/{entity}"
+
+    @staticmethod
+    def parent(kind: EntityType) -> str:
+        """Above all entities of a type."""
+        return f"/config/{kind.value}"
+
+    @staticmethod
+    def encode(settings: Mapping[str, str]) -> bytes:
+        """In the order of their names."""
+        return encoded({"version": 1, "config": dict(sorted(settings.items()))})
+
+    @classmethod
+    def decode(cls, entity: Entity, data: bytes | None) -> dict[str, str]:
+        """The settings; none where the znode holds nothing, as those above others do."""
+        if not data:
+            return {}
+        body = Body.parse(cls.path(entity), data)
+        body.integer("version", low=1, high=1)
+        settings = body.body("config")
+        return {name: settings.text(name) for name in settings.names()}
+
+
+class SettingsChangeZnode:
+    """Sequential: an entity whose settings were changed."""
+
+    PARENT: Final = "/config/changes"
+    CREATE_PATH: Final = f"{PARENT}/config_change_"
+
+    @staticmethod
+    def encode(entity: Entity) -> bytes:
+        """Version 2: the entity's path below /config."""
+        return encoded({"version": 2, "entity_path": str(entity)})
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Entity:
+        """Version 2 only: version 1 is from before Kafka 0.10.1."""
+        body = Body.parse(cls.PARENT, data)
+        body.integer("version", low=2, high=2)
+        path = body.text("entity_path")
+        kind, _, name = path.partition("/")
+        if not name or kind not in {it.value for it in EntityType}:
+            body.refuse("entity_path", path, "the path of an entity")
+        return Entity(EntityType(kind), name)

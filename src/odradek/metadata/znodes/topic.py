@@ -1,0 +1,166 @@
+"""/brokers/topics: each topic with its assignment, each partition with its state.
+
+The topic's znode is the only durable record of an assignment; its version 2 brought what a
+reassignment adds and removes (KIP-455), version 3 the topic's id (KIP-516). Kafka 3.9 writes
+version 3 even where there is no id, and so do we.
+"""
+
+from typing import Final
+
+from odradek.metadata.json_body import Body, MalformedZnode, encoded, whole_number
+from odradek.metadata.nouns import Assignment, PartitionState, TopicAssignment
+from odradek.model.ids import (
+    NO_BROKER,
+    BrokerId,
+    TopicId,
+    TopicPartition,
+    topic_id_from_text,
+    topic_id_text,
+)
+from odradek.model.names import topic_name_fault
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
+
+RECOVERING: Final = 1  # the one value of leader_recovery_state that is written
+
+
+class TopicsZnode:
+    """The topics there are: its children's names."""
+
+    PATH: Final = "/brokers/topics"
+
+    @classmethod
+    def decode_name(cls, name: str) -> str:
+        """The topic that a child stands for."""
+        return legal_topic(f"{cls.PATH}/{name[:80]}", name)
+
+
+class TopicZnode:
+    """One topic."""
+
+    @staticmethod
+    def path(topic: str) -> str:
+        """Where its assignment is."""
+        return f"{TopicsZnode.PATH}/{topic}"
+
+    @staticmethod
+    def encode(topic: TopicAssignment) -> bytes:
+        """Version 3; only partitions that are being reassigned stand in the last two maps."""
+        partitions = sorted(topic.partitions.items())
+        topic_id = {} if topic.topic_id is None else {"topic_id": topic_id_text(topic.topic_id)}
+        return encoded(
+            {
+                "partitions": {str(number): it.replicas for number, it in partitions},
+                **topic_id,
+                "adding_replicas": {str(n): it.adding for n, it in partitions if it.adding},
+                "removing_replicas": {str(n): it.removing for n, it in partitions if it.removing},
+                "version": 3,
+            }
+        )
+
+    @classmethod
+    def decode(cls, topic: str, data: bytes | None) -> TopicAssignment:
+        """All versions."""
+        path = cls.path(topic)
+        body = Body.parse(path, data)
+        body.integer("version", low=1)
+        replicas = _brokers_by_partition(path, body, "partitions", required=True)
+        adding = _brokers_by_partition(path, body, "adding_replicas")
+        removing = _brokers_by_partition(path, body, "removing_replicas")
+        partitions = {
+            number: Assignment(named, adding.get(number, ()), removing.get(number, ()))
+            for number, named in sorted(replicas.items())
+        }
+        for number, assignment in partitions.items():
+            if not assignment.replicas:
+                body.refuse("partitions", number, "at least one replica for each partition")
+            if not {*assignment.adding, *assignment.removing} <= {*assignment.replicas}:
+                body.refuse("adding_replicas", assignment, "nothing but replicas")
+        return TopicAssignment(partitions, _topic_id(body))
+
+
+class PartitionZnode:
+    """The two znodes above a partition's state, which hold nothing."""
+
+    @staticmethod
+    def parent(topic: str) -> str:
+        """Above all partitions of the topic."""
+        return f"{TopicZnode.path(topic)}/partitions"
+
+    @classmethod
+    def path(cls, partition: TopicPartition) -> str:
+        """Above the state of one."""
+        return f"{cls.parent(partition.topic)}/{partition.partition}"
+
+
+class PartitionStateZnode:
+    """Who leads a partition, and who is in sync. Its version is the partition epoch."""
+
+    @staticmethod
+    def path(partition: TopicPartition) -> str:
+        """Where the state is."""
+        return f"{PartitionZnode.path(partition)}/state"
+
+    @staticmethod
+    def encode(state: PartitionState) -> bytes:
+        """Its version is not in the bytes, and the mark of a recovery only where there is one."""
+        leader = NO_BROKER if state.leader is None else state.leader
+        recovery = {"leader_recovery_state": RECOVERING} if state.recovering else {}
+        return encoded(
+            {
+                "controller_epoch": state.controller_epoch,
+                "leader": leader,
+                "version": 1,
+                **recovery,
+                "leader_epoch": state.leader_epoch,
+                "isr": state.isr,
+            }
+        )
+
+    @classmethod
+    def decode(cls, partition: TopicPartition, data: bytes | None, version: int) -> PartitionState:
+        """The state, with the version of its znode."""
+        body = Body.parse(cls.path(partition), data)
+        leader = BrokerId(body.integer("leader", low=NO_BROKER))
+        recovering = body.has("leader_recovery_state") and bool(
+            body.integer("leader_recovery_state", low=0, high=RECOVERING)
+        )
+        return PartitionState(
+            leader=None if leader == NO_BROKER else leader,
+            leader_epoch=LeaderEpoch(body.integer("leader_epoch", low=0)),
+            isr=tuple(map(BrokerId, body.distinct_integers("isr"))),
+            partition_epoch=PartitionEpoch(version),
+            controller_epoch=ControllerEpoch(body.integer("controller_epoch", low=0)),
+            recovering=recovering,
+        )
+
+
+def legal_topic(path: str, name: str) -> str:
+    """A topic's name from a znode: it becomes part of paths, here and on disk."""
+    fault = topic_name_fault(name)
+    if fault is not None:
+        raise MalformedZnode(f"{path}: {fault}")
+    return name
+
+
+def _brokers_by_partition(
+    path: str, body: Body, name: str, *, required: bool = False
+) -> dict[int, tuple[BrokerId, ...]]:
+    if not required and not body.has(name):
+        return {}
+    lists = body.body(name)
+    return {
+        whole_number(f"{path}: {name}", number): tuple(
+            map(BrokerId, lists.distinct_integers(number))
+        )
+        for number in lists.names()
+    }
+
+
+def _topic_id(body: Body) -> TopicId | None:
+    if not body.has("topic_id"):
+        return None
+    text = body.text("topic_id")
+    try:
+        return topic_id_from_text(text)
+    except ValueError:
+        body.refuse("topic_id", text, "a topic id")
