@@ -27,8 +27,8 @@ ORDERS = TopicPartition("orders", 0)
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """An empty directory on the disk that holds the current one: not in memory."""
-    path = Path(tempfile.mkdtemp(prefix="odradek-benchmark-", dir=Path.cwd()))
+    """An empty directory, outside of the repository; `TMPDIR` says on which disk."""
+    path = Path(tempfile.mkdtemp(prefix="odradek-benchmark-"))
     try:
         yield path
     finally:
