@@ -91,18 +91,20 @@ class ZookeeperServer:
 
     async def serve(self) -> None:
         """Runs until it is cancelled or its journal fails."""
+        reason: Exception | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._write(tasks))
                 tasks.create_task(self._tick())
         except* OSError as errors:
             reason = errors.exceptions[0]
-            log.error("zookeeper.journal_failed", error=str(reason))  # noqa: TRY400 - no trace wanted
+        finally:
+            self.close()
+        if reason is not None:
+            log.error("zookeeper.journal_failed", error=str(reason))
             raise JournalFailed(
                 f"the embedded ZooKeeper stops, since its journal cannot be written: {reason}"
             ) from reason
-        finally:
-            self.close()
 
     def close(self) -> None:
         """Stops listening and hangs up; sessions live on for who reconnects after a restart."""
