@@ -19,7 +19,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
-from odradek.records.batch import place, read_header
+from odradek.records.batch import headers, place, read_header
 from odradek.sim.chance import SeededRandom
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -77,11 +77,22 @@ class Talk:
         self.shard.loaded(self.end)
         self.settle(self.shard.committed(self.end, self.now))
 
-    def fail_over(self) -> None:
-        """The coordinator dies, with what it had not appended; another one takes its place."""
+    def fail_over(self, *, losing: bool = False) -> None:
+        """The coordinator dies, with what it had not appended; another one takes its place.
+
+        What was not committed may be lost with it, or it may be in the new leader's log too.
+        """
         self.queue.clear()
         self.held = False
-        self.settle(self.shard.resign())
+        if losing:
+            lengths = [
+                head.size
+                for _, head in headers(self.log)
+                if head.next_offset <= self.high_watermark
+            ]
+            del self.log[sum(lengths) :]
+            self.end = self.high_watermark
+        self._take(self.shard.resign())
         self.begin()
 
     def hold(self) -> None:
