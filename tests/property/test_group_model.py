@@ -143,8 +143,6 @@ class Model:
         assert len(self.t.machine.timers) == 1
         self.done["generations"] += len(self.witness.shares)
         self.done["promises"] += self.witness.acknowledged
-        answers = self.t.answers.values()
-        self.done["skipped"] += sum(getattr(one, "skip_assignment", False) for one in answers)
 
 
 @pytest.mark.parametrize("part", range(6))
@@ -160,4 +158,4 @@ def test_promises_are_kept(part: int) -> None:
         done += model.done
     assert done["generations"] > 30, done
     assert done["promises"] > 50, done
-    assert min(done[what] for what in ("skipped", "refused", "fail_over", "leave")) > 0, done
+    assert min(done[what] for what in ("refused", "fail_over", "leave")) > 0, done
