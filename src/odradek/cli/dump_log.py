@@ -1,0 +1,163 @@
+"""`odradek dump-log`: what lies in the files of a log, read offline.
+
+Every file is shown by its own form, told by its name. The first byte that cannot be true ends a
+file's dump, with its position; the other files are still read. Nothing is written, so it is safe
+beside a running broker; what the broker has in memory only is not shown.
+"""
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from odradek.model.errors import CorruptBatch
+from odradek.ports import File
+from odradek.records.control import read_end_marker
+from odradek.records.record import read_records
+from odradek.storage import (
+    checkpoints,
+    names,
+    offset_index,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+)
+from odradek.storage.errors import CorruptFile
+from odradek.storage.scan import walk_batches
+
+Row = dict[str, Any]
+
+
+@click.command("dump-log")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--deep", is_flag=True, help="Show every record, not only the batches.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def command(paths: tuple[Path, ...], *, deep: bool, as_json: bool) -> None:
+    """Show what lies in the files of a log, and where they are corrupt.
+
+    Reads segments, indexes, snapshots and checkpoints; ends with 1 if any is corrupt.
+    """
+    corrupt = False
+    for path in paths:
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            if not file.is_file():
+                continue
+            try:
+                for row in rows(file, deep=deep):
+                    show({"file": str(file), **row}, as_json=as_json)
+            except CorruptFile as error:
+                corrupt = True
+                found = {"corrupt_at": error.position, "reason": error.reason}
+                show({"file": str(file), **found}, as_json=as_json)
+    sys.exit(1 if corrupt else 0)
+
+
+def show(row: Row, *, as_json: bool) -> None:
+    """One line."""
+    if as_json:
+        click.echo(json.dumps(row))
+    else:
+        name = Path(row.pop("file")).name
+        click.echo(f"{name}: " + " ".join(f"{key}={value}" for key, value in row.items()))
+
+
+def rows(path: Path, *, deep: bool) -> Iterator[Row]:
+    """The entries of one file; a file of no known name has none."""
+    from odradek.runtime.disk import SystemDisk
+
+    segment = names.parse_segment_file(path.name)
+    if segment is not None and segment.suffix == names.LOG:
+        file = SystemDisk(str(path.parent)).open(path.name)
+        yield from batches(file, str(path), path.stat().st_size, deep=deep)
+    elif segment is not None:
+        yield from entries(path, segment.suffix, segment.base_offset)
+    elif path.name == names.EPOCH_CHECKPOINT:
+        for epoch in checkpoints.decode_epochs(path.read_bytes(), str(path)):
+            yield epoch._asdict()
+    elif path.name in {
+        names.RECOVERY_POINTS,
+        names.HIGH_WATERMARKS,
+        names.LOG_START_OFFSETS,
+        names.CLEANER_OFFSETS,
+    }:
+        found = checkpoints.decode_offsets(path.read_bytes(), str(path))
+        for (topic, partition), offset in found.items():
+            yield {"topic": topic, "partition": partition, "offset": offset}
+
+
+def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
+    """Each batch, checked by its CRC, and its records if asked."""
+    end = 0
+    for position, header, batch in walk_batches(file, path, 0, size):
+        if header.base_offset < end:
+            reason = f"offset {header.base_offset} does not follow {end}"
+            raise CorruptFile(path, position, reason)
+        end = header.next_offset
+        yield {
+            "position": position,
+            "base_offset": header.base_offset,
+            "last_offset": header.last_offset,
+            "count": header.record_count,
+            "bytes": header.size,
+            "leader_epoch": header.leader_epoch,
+            "max_timestamp": header.max_timestamp,
+            "codec": header.codec,
+            "producer_id": header.producer_id,
+            "producer_epoch": header.producer_epoch,
+            "base_sequence": header.base_sequence,
+            "transactional": header.is_transactional,
+            "control": header.is_control,
+            "crc": header.crc,
+        }
+        if not deep:
+            continue
+        try:
+            for record in read_records(batch, header):
+                row: Row = {"offset": record.offset, "timestamp": record.timestamp}
+                if header.is_control:
+                    marker = read_end_marker(record)
+                    row["marker"] = (
+                        None if marker is None else "commit" if marker.committed else "abort"
+                    )
+                else:
+                    row |= {"key": text(record.key), "value": text(record.value)}
+                    row["headers"] = {
+                        key.decode("utf-8", "replace"): text(value) for key, value in record.headers
+                    }
+                yield row
+        except CorruptBatch as error:
+            raise CorruptFile(path, position, str(error)) from None
+
+
+def entries(path: Path, suffix: str, base_offset: int) -> Iterator[Row]:
+    """The entries of a companion of a segment."""
+    data, name = path.read_bytes(), str(path)
+    if suffix == names.INDEX:
+        relatives, positions = offset_index.decode(data, name)
+        for relative, position in zip(relatives, positions, strict=True):
+            yield {"offset": base_offset + relative, "position": position}
+    elif suffix == names.TIME_INDEX:
+        for entry in time_index.decode(data, name) if data else ():
+            yield {"timestamp": entry.timestamp, "offset": base_offset + entry.relative}
+    elif suffix == names.TXN_INDEX:
+        for aborted in transaction_index.decode(data, name):
+            yield aborted._asdict()
+    else:
+        for producer in producer_snapshot.decode(data, name).values():
+            row = producer._asdict()
+            row["batches"] = [batch._asdict() for batch in producer.batches]
+            yield row
+
+
+def text(data: bytes | None) -> str | None:
+    """Bytes as a person reads them, or as base64 where they are no text."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "base64:" + base64.b64encode(data).decode()
