@@ -1,0 +1,71 @@
+"""What a leader knows of one follower: it learns it from the follower's fetches alone.
+
+A fetch from an offset says that everything below it is in the follower's log. In sync is who
+reaches the leader's end often enough: at a fetch that asks for the leader's present end, or for
+what was its end at the fetch before (then it was in sync at that time; a follower that is always
+one batch behind a busy leader stays in sync).
+"""
+
+from typing import NamedTuple
+
+from odradek.model.ids import BrokerId
+from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.units import Millis
+
+
+class FollowerFetch(NamedTuple):
+    """A fetch that the log has accepted: its offset is within the log, and did not diverge."""
+
+    broker: BrokerId
+    offset: Offset
+    leader_epoch: LeaderEpoch | None  # in which the follower believes; None: it does not say
+    eligible: bool = True  # its broker is alive, in this life, and not shutting down
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+
+
+class Follower:
+    """One follower, as of its last fetch."""
+
+    __slots__ = (
+        "broker_epoch",
+        "caught_up_at",
+        "eligible",
+        "end_offset",
+        "fetched_at",
+        "leader_end_then",
+    )
+
+    def __init__(self, caught_up_at: Millis | None) -> None:
+        self.end_offset: Offset | None = None  # None: it has not fetched in this reign
+        self.eligible = False  # to join the ISR
+        self.broker_epoch = NO_BROKER_EPOCH
+        self.fetched_at: Millis | None = None
+        self.leader_end_then: Offset | None = None  # the leader's end at that fetch
+        self.caught_up_at = caught_up_at  # when it last was in sync; None: never
+
+    def fetched(self, fetch: FollowerFetch, leader_end: Offset, now: Millis) -> None:
+        """Takes note of a fetch."""
+        if fetch.offset >= leader_end:
+            self.caught_up_at = now
+        elif self.leader_end_then is not None and fetch.offset >= self.leader_end_then:
+            self.caught_up_at = self.fetched_at
+        self.end_offset = fetch.offset
+        self.eligible = fetch.eligible
+        self.broker_epoch = fetch.broker_epoch
+        self.fetched_at = now
+        self.leader_end_then = leader_end
+
+    def is_caught_up(self, leader_end: Offset, now: Millis, lag_max: Millis) -> bool:
+        """Whether it is in sync: at the end, or was so not too long ago."""
+        if self.end_offset == leader_end:
+            return True
+        return self.caught_up_at is not None and now - self.caught_up_at <= lag_max
+
+    def begin_reign(self, leader_end: Offset, caught_up_at: Millis | None) -> None:
+        """The same leader was elected again: its log never diverged, so the end offset holds.
+
+        The times do not: a follower that is not in sync must fetch before it can be.
+        """
+        self.leader_end_then = leader_end
+        self.fetched_at = caught_up_at
+        self.caught_up_at = caught_up_at

@@ -1,0 +1,438 @@
+"""The leader of one partition: who is in sync, and what is committed. Facts in, effects out.
+
+It knows no log: it is told where the log ends and tells how far it is committed. It knows no clock
+and no network either; who waits for an offset waits here, and nobody is scanned.
+
+Invariants, `min_isr` being at most the number of replicas:
+
+* the high watermark never goes back, and never passes the end of a member of the maximal ISR;
+* it does not move while the committed ISR is smaller than min_isr (KIP-966), so a producer with
+  acks=all is answered only for what enough replicas have;
+* at most one change of the ISR is in flight; a member joins only once it has reached both the high
+  watermark and the start of this reign by a fetch of this reign (an earlier high watermark is not
+  enough: the leader's own may be behind what its predecessor had committed).
+
+The last stable offset moves with the high watermark, never without it, so a consumer that reads
+only what is committed by transactions waits for the high watermark, and looks again.
+
+A partition with one replica is a leader whose ISR is itself.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.positions import (
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    LeaderEpoch,
+    Offset,
+    PartitionEpoch,
+)
+from odradek.model.units import SECOND, Millis
+from odradek.replication.errors import (
+    FencedLeaderEpoch,
+    FollowerAhead,
+    NotEnoughReplicas,
+    NotLeaderOrFollower,
+    OffsetNotAvailable,
+    UnknownLeaderEpoch,
+)
+from odradek.replication.follower import Follower, FollowerFetch
+from odradek.replication.isr import (
+    NOT_DONE,
+    OVERTAKEN,
+    ChangeInDoubt,
+    ChangeInFlight,
+    Committed,
+    Isr,
+    IsrAccepted,
+    IsrMember,
+    IsrProposal,
+    Members,
+)
+from odradek.replication.waiters import Ticket, Waiter, Waiters
+
+
+class Leadership(NamedTuple):
+    """The controller's word on a partition that this broker leads."""
+
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+    replicas: tuple[BrokerId, ...]
+    isr: tuple[BrokerId, ...]
+
+
+class LeaderSettings(NamedTuple):
+    """What the operator asks for."""
+
+    lag_max: Millis = Millis(30 * SECOND)  # replica.lag.time.max.ms
+    min_isr: int = 1  # min.insync.replicas
+
+
+class LogEnds(NamedTuple):
+    """Where the log stands when its replica becomes leader: high_watermark <= end_offset."""
+
+    end_offset: Offset
+    high_watermark: Offset
+
+
+class EpochStart(NamedTuple):
+    """A reign and the first offset that can be of it."""
+
+    leader_epoch: LeaderEpoch
+    offset: Offset
+
+
+class Verdict(NamedTuple):
+    """The answer to a producer that waited for acks=all; no error means: committed."""
+
+    ticket: Ticket
+    error: ErrorCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What is to be done, from top to bottom: nothing is answered before it holds."""
+
+    begin_epoch: EpochStart | None = None  # 1. into the history of epochs, durably
+    high_watermark: Offset | None = None  # 2. to the log: up to here it may be read
+    propose: IsrProposal | None = None  # 3. to the controller; `on_isr_answer` brings the answer
+    verdicts: tuple[Verdict, ...] = ()  # 4. to producers
+    wake: tuple[Ticket, ...] = ()  # 5. long polls and parked fetches, to look again
+
+
+NOTHING: Final = Effects()
+
+
+class Leader:
+    """One replica's reign over its partition, for as long as the controller leaves it there."""
+
+    __slots__ = (
+        "_at_high_watermark",
+        "_at_log_end",
+        "_followers",
+        "_me",
+        "_producers",
+        "_replicas",
+        "_settings",
+        "epoch_start",
+        "high_watermark",
+        "isr",
+        "leader_epoch",
+        "log_end_offset",
+        "partition_epoch",
+    )
+
+    def __init__(
+        self, me: BrokerId, leadership: Leadership, ends: LogEnds, settings: LeaderSettings
+    ) -> None:
+        assert ends.high_watermark <= ends.end_offset, ends
+        assert me in leadership.replicas, leadership
+        self.log_end_offset = ends.end_offset
+        self.high_watermark = ends.high_watermark
+        self.leader_epoch = leadership.leader_epoch
+        self.partition_epoch = leadership.partition_epoch
+        self.epoch_start = ends.end_offset
+        self.isr: Isr = Committed(frozenset(leadership.isr))
+        self._me = me
+        self._settings = settings
+        self._replicas: tuple[BrokerId, ...] = ()
+        self._followers: dict[BrokerId, Follower] = {}
+        self._producers = Waiters()
+        self._at_high_watermark = Waiters()
+        self._at_log_end = Waiters()
+
+    @classmethod
+    def elected(
+        cls,
+        me: BrokerId,
+        leadership: Leadership,
+        ends: LogEnds,
+        *,
+        settings: LeaderSettings,
+        now: Millis,
+    ) -> tuple["Leader", Effects]:
+        """Begins a reign where there was none. What followers had before counts for nothing."""
+        leader = cls(me, leadership, ends, settings)
+        leader._take_replicas(leadership, now)
+        return leader, replace(leader._advanced(now), begin_epoch=leader._reign)
+
+    # The controller's word
+
+    def on_leadership(self, leadership: Leadership, now: Millis) -> Effects:
+        """A newer word on the same leader: another reign, or another ISR within this one.
+
+        It ends a change that was in flight: that was done before, and is part of the word, or
+        never will be, for it names an older version. A word that is not newer is ignored: it says
+        nothing on what is in flight.
+        """
+        if (
+            leadership.leader_epoch < self.leader_epoch
+            or leadership.partition_epoch <= self.partition_epoch
+        ):
+            return NOTHING
+        assert self._me in leadership.replicas, leadership
+        another_reign = leadership.leader_epoch > self.leader_epoch
+        self.leader_epoch = leadership.leader_epoch
+        self.partition_epoch = leadership.partition_epoch
+        self.isr = Committed(frozenset(leadership.isr))
+        if another_reign:
+            self.epoch_start = self.log_end_offset
+            for broker, follower in self._followers.items():
+                in_sync = broker in self.isr.committed
+                follower.begin_reign(self.log_end_offset, now if in_sync else None)
+        self._take_replicas(leadership, now)
+        return replace(self._advanced(now), begin_epoch=self._reign if another_reign else None)
+
+    def on_isr_answer(
+        self, proposal: IsrProposal, answer: IsrAccepted | ErrorCode, now: Millis
+    ) -> Effects:
+        """What the controller says to a proposal, or the error that came in its place.
+
+        Answers to anything but the change in flight are too late. Where the outcome is not known
+        and the version may still be current, the same proposal goes out again; the shell decides
+        how soon.
+        """
+        isr = self.isr
+        if not isinstance(isr, ChangeInFlight) or isr.proposal is not proposal:
+            return NOTHING
+        if isinstance(answer, IsrAccepted):
+            return self._accept(isr, answer, now)
+        if answer in NOT_DONE:
+            self.isr = Committed(isr.committed)
+            return self._advanced(now)
+        if answer in OVERTAKEN:
+            self.isr = ChangeInDoubt(isr.committed, isr.maximal)
+            return NOTHING
+        return Effects(propose=proposal)
+
+    def resign(self) -> Effects:
+        """The reign is over: producers learn that, and everybody else looks again."""
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return Effects(
+            verdicts=tuple(Verdict(ticket, error) for ticket in self._producers.everybody()),
+            wake=self._at_high_watermark.everybody() + self._at_log_end.everybody(),
+        )
+
+    # The log, the followers, and time
+
+    def on_append(self, log_end_offset: Offset, now: Millis) -> Effects:
+        """The log has grown up to this end."""
+        assert log_end_offset >= self.log_end_offset, (log_end_offset, self.log_end_offset)
+        self.log_end_offset = log_end_offset
+        effects = self._advanced(now)
+        woken = self._at_log_end.reached(log_end_offset)
+        return replace(effects, wake=effects.wake + woken) if woken else effects
+
+    def on_follower_fetch(self, fetch: FollowerFetch, now: Millis) -> Effects:
+        """A follower says, by where it fetches from, how far its log goes."""
+        self.check_leader_epoch(fetch.leader_epoch)
+        follower = self._followers.get(fetch.broker)
+        if follower is None:
+            # With an epoch it is ours, so its word may only be newer than ours on the replicas.
+            unknown = NotLeaderOrFollower if fetch.leader_epoch is None else UnknownLeaderEpoch
+            raise unknown(f"broker {fetch.broker} holds no replica, as far as is known here")
+        if fetch.offset > self.log_end_offset:
+            raise FollowerAhead(f"offset {fetch.offset}; the log ends at {self.log_end_offset}")
+        follower.fetched(fetch, self.log_end_offset, now)
+        proposal = self._expansion(fetch.broker, follower)
+        effects = self._advanced(now)
+        return replace(effects, propose=proposal) if proposal else effects
+
+    def on_ineligible(self, broker: BrokerId, now: Millis) -> Effects:
+        """A follower's broker has died or is shutting down: nobody waits for it to join."""
+        follower = self._followers.get(broker)
+        if follower is None or not follower.eligible:
+            return NOTHING
+        follower.eligible = False
+        return self._advanced(now)
+
+    def on_time(self, now: Millis) -> Effects:
+        """Proposes to go on without the members that have fallen behind for too long.
+
+        A follower that was awaited although it is not a member may have fallen behind, too.
+        """
+        effects = self._advanced(now)
+        if not isinstance(self.isr, Committed):
+            return effects
+        lagging = {
+            broker
+            for broker in self._members_behind()
+            if not self._followers[broker].is_caught_up(
+                self.log_end_offset, now, self._settings.lag_max
+            )
+        }
+        if not lagging:
+            return effects
+        return replace(effects, propose=self._proposed(self.isr.committed - lagging))
+
+    def deadline(self, now: Millis) -> Millis | None:
+        """When `on_time` may have something to say, if nothing happens before; None: never.
+
+        A partition whose replicas are all at the end needs no timer; nor does one that waits for
+        the controller's answer. Asked after an event of this very moment.
+        """
+        members_count = isinstance(self.isr, Committed)
+        moments = []
+        for broker, follower in self._followers.items():
+            if follower.caught_up_at is None or follower.end_offset == self.log_end_offset:
+                continue
+            moment = Millis(follower.caught_up_at + self._settings.lag_max + 1)
+            if broker in self.isr.maximal:
+                awaited = members_count
+            else:
+                awaited = follower.eligible and moment > now
+            if awaited:
+                moments.append(moment)
+        return min(moments, default=None)
+
+    def on_min_isr(self, min_isr: int, now: Millis) -> Effects:
+        """The operator changed min.insync.replicas."""
+        self._settings = self._settings._replace(min_isr=min_isr)
+        return self._advanced(now)
+
+    # What is asked before something is served
+
+    def check_leader_epoch(self, leader_epoch: LeaderEpoch | None) -> None:
+        """Refuses whoever believes in another reign; who does not say is believed."""
+        if leader_epoch is None or leader_epoch == self.leader_epoch:
+            return
+        text = f"leader epoch {leader_epoch}; here it is {self.leader_epoch}"
+        if leader_epoch < self.leader_epoch:
+            raise FencedLeaderEpoch(text)
+        raise UnknownLeaderEpoch(text)
+
+    def check_enough_replicas(self) -> None:
+        """Refuses an append with acks=all that could not be answered."""
+        in_sync = len(self.isr.committed)
+        if in_sync < self.min_isr:
+            raise NotEnoughReplicas(f"{in_sync} in sync; min.insync.replicas is {self.min_isr}")
+
+    def check_end_is_known(self) -> None:
+        """Refuses to say what the latest committed offset is, until it cannot be a step back."""
+        if self.high_watermark < self.epoch_start:
+            raise OffsetNotAvailable(
+                f"the high watermark is {self.high_watermark}, the reign began at "
+                f"{self.epoch_start}"
+            )
+
+    @property
+    def min_isr(self) -> int:
+        """min.insync.replicas, as far as the number of replicas allows."""
+        return min(self._settings.min_isr, len(self._replicas))
+
+    # Who waits
+
+    def await_commit(self, end_offset: Offset, ticket: Ticket) -> Waiter | Verdict:
+        """A producer waits until all below is committed; the verdict, where it is already."""
+        if end_offset <= self.high_watermark:
+            return self._verdict(ticket)
+        return self._producers.add(end_offset, ticket)
+
+    def await_high_watermark(self, beyond: Offset, ticket: Ticket) -> Waiter:
+        """A consumer waits until the high watermark is beyond an offset."""
+        assert beyond >= self.high_watermark, (beyond, self.high_watermark)
+        return self._at_high_watermark.add(Offset(beyond + 1), ticket)
+
+    def await_log_end(self, beyond: Offset, ticket: Ticket) -> Waiter:
+        """A follower waits until the log goes beyond an offset."""
+        assert beyond >= self.log_end_offset, (beyond, self.log_end_offset)
+        return self._at_log_end.add(Offset(beyond + 1), ticket)
+
+    # How it is decided
+
+    @property
+    def _reign(self) -> EpochStart:
+        return EpochStart(self.leader_epoch, self.epoch_start)
+
+    def _take_replicas(self, leadership: Leadership, now: Millis) -> None:
+        """Forgets followers that hold no replica any more, and begins with new ones."""
+        self._replicas = leadership.replicas
+        self._followers = {
+            broker: self._followers.get(broker)
+            or Follower(now if broker in leadership.isr else None)
+            for broker in leadership.replicas
+            if broker != self._me
+        }
+
+    def _accept(self, isr: ChangeInFlight, answer: IsrAccepted, now: Millis) -> Effects:
+        if (
+            answer.leader_epoch != self.leader_epoch
+            or answer.partition_epoch < self.partition_epoch
+        ):
+            return NOTHING
+        members = frozenset(answer.isr)
+        if self._me not in members or not members <= {*self._replicas}:
+            self.isr = ChangeInDoubt(isr.committed, isr.maximal)  # no leader can act on that
+            return NOTHING
+        self.partition_epoch = answer.partition_epoch
+        self.isr = Committed(members)
+        return self._advanced(now)
+
+    def _expansion(self, broker: BrokerId, follower: Follower) -> IsrProposal | None:
+        if not isinstance(self.isr, Committed) or broker in self.isr.committed:
+            return None
+        assert follower.end_offset is not None, "it has just fetched"
+        if not follower.eligible or follower.end_offset < max(
+            self.high_watermark, self.epoch_start
+        ):
+            return None
+        return self._proposed(self.isr.committed | {broker})
+
+    def _proposed(self, members: Members) -> IsrProposal:
+        assert isinstance(self.isr, Committed), self.isr
+        isr = tuple(IsrMember(it, self._life(it)) for it in self._replicas if it in members)
+        proposal = IsrProposal(self.leader_epoch, self.partition_epoch, isr)
+        self.isr = ChangeInFlight(self.isr.committed, proposal)
+        return proposal
+
+    def _life(self, broker: BrokerId) -> BrokerEpoch:
+        follower = self._followers.get(broker)
+        return follower.broker_epoch if follower else NO_BROKER_EPOCH
+
+    def _members_behind(self) -> list[BrokerId]:
+        return [
+            broker
+            for broker, follower in self._followers.items()
+            if broker in self.isr.committed and follower.end_offset != self.log_end_offset
+        ]
+
+    def _advanced(self, now: Millis) -> Effects:
+        """Moves the high watermark as far as it may go, and says who is served by that."""
+        if len(self.isr.committed) < self.min_isr:
+            return NOTHING
+        high_watermark = self._smallest_end(now)
+        if high_watermark is None or high_watermark <= self.high_watermark:
+            return NOTHING
+        self.high_watermark = high_watermark
+        return Effects(
+            high_watermark=high_watermark,
+            verdicts=tuple(map(self._verdict, self._producers.reached(high_watermark))),
+            wake=self._at_high_watermark.reached(high_watermark),
+        )
+
+    def _smallest_end(self, now: Millis) -> Offset | None:
+        """Of the maximal ISR, and of those about to join: or it would run away from them."""
+        smallest = self.log_end_offset
+        maximal = self.isr.maximal
+        for broker, follower in self._followers.items():
+            end = follower.end_offset
+            if end is not None and end >= smallest:
+                continue
+            if broker not in maximal and not self._is_joining(follower, now):
+                continue
+            if end is None:
+                return None
+            smallest = end
+        return smallest
+
+    def _is_joining(self, follower: Follower, now: Millis) -> bool:
+        return follower.eligible and follower.is_caught_up(
+            self.log_end_offset, now, self._settings.lag_max
+        )
+
+    def _verdict(self, ticket: Ticket) -> Verdict:
+        enough = len(self.isr.maximal) >= self.min_isr
+        return Verdict(ticket, None if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)

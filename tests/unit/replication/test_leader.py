@@ -1,0 +1,463 @@
+"""Conversations with the leader of one partition: followers fetch, the controller answers."""
+
+import pytest
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.units import Millis
+from odradek.replication.errors import (
+    FencedLeaderEpoch,
+    FollowerAhead,
+    NotEnoughReplicas,
+    NotLeaderOrFollower,
+    OffsetNotAvailable,
+    UnknownLeaderEpoch,
+)
+from odradek.replication.follower import FollowerFetch
+from odradek.replication.isr import (
+    ChangeInDoubt,
+    ChangeInFlight,
+    Committed,
+    Isr,
+    IsrAccepted,
+    IsrMember,
+    IsrProposal,
+)
+from odradek.replication.leader import (
+    NOTHING,
+    Effects,
+    EpochStart,
+    Leader,
+    LeaderSettings,
+    Leadership,
+    LogEnds,
+    Verdict,
+)
+from odradek.replication.waiters import Waiter
+
+ME, B1, B2 = BrokerId(0), BrokerId(1), BrokerId(2)
+LAG_MAX = 100
+
+
+def members(*brokers: int) -> frozenset[BrokerId]:
+    """A set of brokers."""
+    return frozenset(map(BrokerId, brokers))
+
+
+class Reign:
+    """A leader with a clock that moves when the test says so."""
+
+    def __init__(
+        self,
+        *,
+        isr: tuple[int, ...] = (0, 1, 2),
+        replicas: tuple[int, ...] = (0, 1, 2),
+        end: int = 10,
+        high_watermark: int = 10,
+        min_isr: int = 1,
+    ) -> None:
+        self.now = Millis(1000)
+        self.leader, self.begun = Leader.elected(
+            ME,
+            self.word(4, 7, replicas=replicas, isr=isr),
+            LogEnds(Offset(end), Offset(high_watermark)),
+            settings=LeaderSettings(Millis(LAG_MAX), min_isr),
+            now=self.now,
+        )
+
+    def isr(self) -> Isr:
+        """What is known of the ISR now."""
+        return self.leader.isr
+
+    def deadline(self) -> Millis | None:
+        """When the leader wants to be asked again."""
+        return self.leader.deadline(self.now)
+
+    @staticmethod
+    def word(
+        leader_epoch: int,
+        partition_epoch: int,
+        *,
+        isr: tuple[int, ...],
+        replicas: tuple[int, ...] = (0, 1, 2),
+    ) -> Leadership:
+        """What a controller says."""
+        return Leadership(
+            LeaderEpoch(leader_epoch),
+            PartitionEpoch(partition_epoch),
+            tuple(map(BrokerId, replicas)),
+            tuple(map(BrokerId, isr)),
+        )
+
+    def append(self, end: int) -> Effects:
+        """The log grows."""
+        return self.leader.on_append(Offset(end), self.now)
+
+    def fetch(
+        self, broker: int, offset: int, *, epoch: int | None = 4, eligible: bool = True
+    ) -> Effects:
+        """A follower fetches."""
+        leader_epoch = None if epoch is None else LeaderEpoch(epoch)
+        fetch = FollowerFetch(
+            BrokerId(broker), Offset(offset), leader_epoch, eligible, BrokerEpoch(broker + 50)
+        )
+        return self.leader.on_follower_fetch(fetch, self.now)
+
+    def pass_time(self, millis: int) -> Effects:
+        """Time passes."""
+        self.now = Millis(self.now + millis)
+        return self.leader.on_time(self.now)
+
+    def answer(self, proposal: IsrProposal | None, answer: IsrAccepted | ErrorCode) -> Effects:
+        """The controller answers."""
+        assert proposal is not None
+        return self.leader.on_isr_answer(proposal, answer, self.now)
+
+    def produce(self, end: int) -> Waiter:
+        """A producer waits for all below an end."""
+        waiter = self.leader.await_commit(Offset(end), f"up to {end}")
+        assert isinstance(waiter, Waiter)
+        return waiter
+
+
+def accepted(
+    isr: tuple[int, ...], *, leader_epoch: int = 4, partition_epoch: int = 8
+) -> IsrAccepted:
+    """The controller's yes."""
+    return IsrAccepted(
+        LeaderEpoch(leader_epoch), PartitionEpoch(partition_epoch), tuple(map(BrokerId, isr))
+    )
+
+
+def test_a_lonely_replica_commits_what_it_appends() -> None:
+    """With one replica the ISR is the leader itself: committed as soon as written, no timer."""
+    t = Reign(isr=(0,), replicas=(0,), end=10, high_watermark=3)
+    assert t.begun == Effects(
+        begin_epoch=EpochStart(LeaderEpoch(4), Offset(10)), high_watermark=Offset(10)
+    )
+    t.produce(12)
+    assert t.append(12) == Effects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
+    assert t.leader.await_commit(Offset(12), "late") == Verdict("late")
+    assert t.deadline() is None
+    assert t.pass_time(10_000) == NOTHING
+
+
+def test_a_record_is_committed_once_every_member_has_it() -> None:
+    """A fetch from an offset is the receipt for all below it."""
+    t = Reign()
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    assert t.append(12) == NOTHING
+    t.produce(11)
+    t.produce(12)
+    assert t.fetch(1, 12) == NOTHING
+    assert t.fetch(2, 11) == Effects(high_watermark=Offset(11), verdicts=(Verdict("up to 11"),))
+    assert t.fetch(2, 12) == Effects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
+
+
+def test_a_follower_that_has_not_fetched_in_this_reign_holds_everything_up() -> None:
+    """What it had under the predecessor may have been cut since."""
+    t = Reign(end=10, high_watermark=5)
+    t.fetch(1, 10)
+    assert t.leader.high_watermark == 5
+    assert t.fetch(2, 10).high_watermark == 10
+
+
+def test_waiting_fetches_are_woken_by_what_they_wait_for() -> None:
+    """Followers wait for the end of the log, consumers for the high watermark."""
+    t = Reign(isr=(0, 1), replicas=(0, 1))
+    t.fetch(1, 10)
+    t.leader.await_log_end(Offset(10), "follower")
+    t.leader.await_high_watermark(Offset(10), "consumer")
+    gone = t.leader.await_high_watermark(Offset(10), "gone")
+    gone.give_up()
+    assert t.append(11) == Effects(wake=("follower",))
+    assert t.fetch(1, 11) == Effects(high_watermark=Offset(11), wake=("consumer",))
+
+
+def test_a_member_that_falls_behind_leaves_the_isr_by_the_controllers_word() -> None:
+    """Until the answer comes the high watermark waits for the one that is to go."""
+    t = Reign()
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    t.append(11)
+    t.fetch(1, 11)
+    assert t.deadline() == 1000 + LAG_MAX + 1
+    assert t.pass_time(LAG_MAX) == NOTHING
+    proposal = t.pass_time(1).propose
+    assert proposal == IsrProposal(
+        LeaderEpoch(4),
+        PartitionEpoch(7),
+        (IsrMember(ME, BrokerEpoch(-1)), IsrMember(B1, BrokerEpoch(51))),
+    )
+    assert t.isr().maximal == members(0, 1, 2)
+    assert t.leader.high_watermark == 10
+    assert t.pass_time(1) == NOTHING  # one change at a time
+    assert t.deadline() is None  # and no timer while the answer is out
+    assert t.answer(proposal, accepted((0, 1))) == Effects(high_watermark=Offset(11))
+    assert t.isr() == Committed(members(0, 1))
+    assert t.leader.partition_epoch == 8
+    assert t.deadline() is None
+
+
+def test_a_silent_follower_of_an_idle_partition_stays_in_sync() -> None:
+    """Whoever has everything cannot be behind, however long nothing comes."""
+    t = Reign()
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    assert t.deadline() is None
+    assert t.pass_time(LAG_MAX * 100) == NOTHING
+
+
+def test_a_follower_one_batch_behind_a_busy_leader_stays_in_sync() -> None:
+    """Reaching what was the end at the fetch before is being in sync at that time (KIP-16)."""
+    t = Reign(isr=(0, 1), replicas=(0, 1))
+    for end in range(11, 40):
+        t.append(end)
+        assert t.fetch(1, end - 1).propose is None
+        assert t.pass_time(LAG_MAX // 2).propose is None
+
+
+def test_a_slow_follower_leaves_although_it_fetches() -> None:
+    """Asking is not catching up."""
+    t = Reign(isr=(0, 1), replicas=(0, 1))
+    t.fetch(1, 5)
+    t.append(20)
+    t.pass_time(LAG_MAX)
+    t.fetch(1, 6)
+    assert t.pass_time(1).propose is not None
+
+
+def test_a_follower_joins_once_it_has_what_is_committed() -> None:
+    """From the proposal on the high watermark waits for it: the controller may elect it."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    assert t.fetch(2, 9).propose is None
+    proposal = t.fetch(2, 10).propose
+    assert proposal is not None
+    assert [member.broker for member in proposal.isr] == [ME, B1, B2]
+    t.append(12)
+    t.fetch(1, 12)
+    assert t.leader.high_watermark == 10
+    assert t.fetch(2, 12).high_watermark == 12
+    t.answer(proposal, accepted((0, 1, 2)))
+    assert t.isr() == Committed(members(0, 1, 2))
+
+
+def test_the_old_high_watermark_is_not_enough_to_join() -> None:
+    """A new leader's own may be behind what its predecessor had committed (KAFKA-7128)."""
+    t = Reign(isr=(0, 1), end=10, high_watermark=5)
+    assert t.fetch(2, 7).propose is None
+    assert t.fetch(2, 10).propose is not None
+
+
+def test_a_broker_that_is_going_does_not_join() -> None:
+    """Else its shutdown would take the partition's leader away twice (KIP-841)."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    assert t.fetch(2, 10, eligible=False).propose is None
+
+
+def test_the_leader_waits_for_a_follower_about_to_join_but_not_for_a_dead_one() -> None:
+    """Or a lonely leader would run away from every follower that is just behind it."""
+    t = Reign(isr=(0,), replicas=(0, 1))
+    proposal = t.fetch(1, 10).propose
+    t.answer(proposal, ErrorCode.INELIGIBLE_REPLICA)
+    t.append(11)
+    assert t.leader.high_watermark == 10
+    assert t.leader.on_ineligible(B1, t.now) == Effects(high_watermark=Offset(11))
+    assert t.leader.on_ineligible(B1, t.now) == NOTHING
+    assert t.leader.on_ineligible(BrokerId(9), t.now) == NOTHING
+
+
+def test_a_joining_follower_that_stops_is_not_awaited_for_ever() -> None:
+    """Time alone moves the high watermark on."""
+    t = Reign(isr=(0,), replicas=(0, 1))
+    t.answer(t.fetch(1, 10).propose, ErrorCode.INELIGIBLE_REPLICA)
+    t.append(11)
+    deadline = t.deadline()
+    assert deadline is not None
+    assert t.pass_time(deadline - t.now - 1) == NOTHING
+    assert t.pass_time(1) == Effects(high_watermark=Offset(11))
+
+
+@pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
+def test_what_was_surely_not_done_is_forgotten(error: ErrorCode) -> None:
+    """These two prove that our version is current and that nothing was changed."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    assert t.answer(proposal, error) == NOTHING
+    assert t.isr() == Committed(members(0, 1))
+    assert t.fetch(2, 10).propose is not None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INVALID_REQUEST,
+    ],
+)
+def test_what_may_have_been_done_stays_in_doubt_until_the_controllers_next_word(
+    error: ErrorCode,
+) -> None:
+    """An answer that was lost may have said yes: both ISRs count until a newer word comes."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    t.answer(proposal, error)
+    assert t.isr() == ChangeInDoubt(members(0, 1), members(0, 1, 2))
+    assert t.fetch(2, 10) == NOTHING
+    t.leader.on_leadership(t.word(5, 9, isr=(0, 1)), t.now)
+    assert t.isr() == Committed(members(0, 1))
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.NETWORK_EXCEPTION, ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT]
+)
+def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
+    """The very same proposal, because the controller knows it again."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    assert t.answer(proposal, error) == Effects(propose=proposal)
+    assert isinstance(t.isr(), ChangeInFlight)
+    t.answer(proposal, accepted((0, 1, 2)))
+    assert t.answer(proposal, ErrorCode.NETWORK_EXCEPTION) == NOTHING
+
+
+def test_an_answer_that_is_too_late_changes_nothing() -> None:
+    """The controller's word came first: its version is higher than the answer's."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    t.leader.on_leadership(t.word(5, 9, isr=(0,)), t.now)
+    assert t.answer(proposal, accepted((0, 1, 2))) == NOTHING
+    assert t.isr() == Committed(members(0))
+
+
+def test_an_acceptance_of_another_version_is_not_believed() -> None:
+    """Neither of an older version nor of another reign, nor of an ISR that we cannot lead."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    assert t.answer(proposal, accepted((0, 1, 2), partition_epoch=6)) == NOTHING
+    assert t.answer(proposal, accepted((0, 1, 2), leader_epoch=5)) == NOTHING
+    assert isinstance(t.isr(), ChangeInFlight)
+    t.answer(proposal, accepted((1, 2)))
+    assert t.isr() == ChangeInDoubt(members(0, 1), members(0, 1, 2))
+
+
+def test_an_old_word_of_the_controller_is_ignored() -> None:
+    """Requests are delivered at least once; a repeated one must not end a change in flight."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    for word in (t.word(4, 7, isr=(0,)), t.word(3, 8, isr=(0,)), t.word(4, 6, isr=(0,))):
+        assert t.leader.on_leadership(word, t.now) == NOTHING
+    assert t.isr().maximal == members(0, 1, 2)
+
+
+def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
+    """Its log never diverged from itself; but who is not in sync must fetch before it can be."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    t.append(12)
+    effects = t.leader.on_leadership(t.word(5, 9, isr=(0, 1)), t.now)
+    assert effects == Effects(begin_epoch=EpochStart(LeaderEpoch(5), Offset(12)))
+    assert t.fetch(1, 12, epoch=5).high_watermark == 12
+    assert t.fetch(2, 12, epoch=5).propose is not None
+
+
+def test_within_a_reign_the_controller_may_change_the_isr_and_the_replicas() -> None:
+    """A newer version of the same leadership begins no epoch; whoever left is not awaited."""
+    t = Reign()
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    t.append(11)
+    t.fetch(1, 11)
+    word = t.word(4, 8, isr=(0, 1), replicas=(0, 1))
+    assert t.leader.on_leadership(word, t.now) == Effects(high_watermark=Offset(11))
+    with pytest.raises(UnknownLeaderEpoch):
+        t.fetch(2, 10)
+    with pytest.raises(NotLeaderOrFollower):
+        t.fetch(2, 10, epoch=None)
+
+
+def test_other_beliefs_about_the_leadership_are_refused() -> None:
+    """Who is behind is fenced; who is ahead shall try again; who says nothing is believed."""
+    t = Reign()
+    t.leader.check_leader_epoch(None)
+    t.leader.check_leader_epoch(LeaderEpoch(4))
+    with pytest.raises(FencedLeaderEpoch):
+        t.leader.check_leader_epoch(LeaderEpoch(3))
+    with pytest.raises(UnknownLeaderEpoch):
+        t.fetch(1, 10, epoch=5)
+
+
+def test_a_follower_ahead_of_its_leader_counts_for_nothing() -> None:
+    """Its log went another way; it must be cut before it says anything."""
+    t = Reign()
+    with pytest.raises(FollowerAhead):
+        t.fetch(1, 11)
+    t.fetch(2, 10)
+    t.append(11)
+    assert t.leader.high_watermark == 10
+
+
+def test_a_new_leader_does_not_name_an_end_that_could_be_a_step_back() -> None:
+    """Its high watermark may be behind what consumers saw under its predecessor (KIP-207)."""
+    t = Reign(isr=(0, 1), replicas=(0, 1), end=10, high_watermark=5)
+    with pytest.raises(OffsetNotAvailable):
+        t.leader.check_end_is_known()
+    t.fetch(1, 10)
+    t.leader.check_end_is_known()
+
+
+def test_too_few_in_sync_refuse_appends_and_hold_the_high_watermark() -> None:
+    """What acks=all promised stays true: nothing is committed on fewer disks than asked for."""
+    t = Reign(isr=(0,), replicas=(0, 1), min_isr=2)
+    with pytest.raises(NotEnoughReplicas):
+        t.leader.check_enough_replicas()
+    assert t.append(11) == NOTHING
+    proposal = t.fetch(1, 11).propose
+    assert t.leader.high_watermark == 10
+    assert t.answer(proposal, accepted((0, 1))) == Effects(high_watermark=Offset(11))
+    t.leader.check_enough_replicas()
+
+
+def test_a_single_replica_satisfies_any_minimum() -> None:
+    """No more can be asked for than there are replicas."""
+    t = Reign(isr=(0,), replicas=(0,), min_isr=3)
+    t.leader.check_enough_replicas()
+    assert t.append(11).high_watermark == 11
+
+
+def test_a_minimum_that_is_lowered_lets_the_high_watermark_go_on() -> None:
+    """The operator's word takes effect at once; raised, it spoils what is not yet answered."""
+    t = Reign(isr=(0,), replicas=(0, 1), min_isr=2)
+    t.append(11)
+    t.produce(11)
+    assert t.leader.on_min_isr(1, t.now).verdicts == (Verdict("up to 11"),)
+    t.leader.on_min_isr(2, t.now)
+    assert t.leader.await_commit(Offset(11), "late") == Verdict(
+        "late", ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    )
+
+
+def test_at_the_end_of_a_reign_everybody_is_told() -> None:
+    """Nobody is left waiting for an offset that another leader will give to something else."""
+    t = Reign()
+    t.produce(11)
+    t.leader.await_high_watermark(Offset(10), "consumer")
+    t.leader.await_log_end(Offset(10), "follower")
+    assert t.leader.resign() == Effects(
+        verdicts=(Verdict("up to 11", ErrorCode.NOT_LEADER_OR_FOLLOWER),),
+        wake=("consumer", "follower"),
+    )
+    assert t.leader.resign() == NOTHING
