@@ -75,12 +75,6 @@ class InvalidTransactionState(BrokerError):
     code = ErrorCode.INVALID_TXN_STATE
 
 
-class LogNotFound(BrokerError):
-    """No log of this partition lives in these directories."""
-
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
 class LogDirNotFound(BrokerError):
     """A directory that is not among those of this broker."""
 
