@@ -33,6 +33,17 @@ class CorruptFile(StorageError):
         self.reason = reason
 
 
+class OldFormat(StorageError):
+    """Messages as they were before Kafka 0.11: whole, but not ours to read, and never cut away."""
+
+    code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path}: has messages of an old format (magic 0 or 1), which only Kafka reads"
+        )
+
+
 class OffsetOutOfRange(BrokerError):
     """An offset below the start of the log or beyond its end."""
 

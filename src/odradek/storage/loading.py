@@ -24,7 +24,7 @@ from odradek.storage.checkpoints import (
     encode_epochs,
 )
 from odradek.storage.epochs import EpochHistory
-from odradek.storage.errors import CorruptFile
+from odradek.storage.errors import CorruptFile, OldFormat
 from odradek.storage.failures import Failures
 from odradek.storage.files import delete_if_there, read_small, write_small
 from odradek.storage.leftovers import delete_orphans, settle
@@ -43,7 +43,7 @@ from odradek.storage.names import (
 )
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX as OFFSETS_MAX
 from odradek.storage.producers import ProducerState
-from odradek.storage.scan import walk_batches, walk_headers
+from odradek.storage.scan import is_old_format, walk_batches, walk_headers
 from odradek.storage.segment import Folder, Segment
 from odradek.storage.settings import LogConfig
 
@@ -213,6 +213,9 @@ class _Loading:
         if not self.indexed:
             self.check_point = Offset(0)
         first = segments.index(self.log.segment_of(self.check_point))
+        for segment in segments[first:]:
+            if segment.size and is_old_format(segment.file, segment.size):
+                raise OldFormat(segment.path(LOG))
         for number in range(first, len(segments)):
             segment = segments[number]
             if number > first and self._is_hole(segments[number - 1], segment):

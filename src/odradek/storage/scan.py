@@ -8,10 +8,11 @@ length before it fits into the file, and name file and position of what is wrong
 from collections.abc import Iterator
 from typing import Final
 
-from odradek.model.errors import CorruptBatch
-from odradek.model.limits import BATCH_HEADER_BYTES
+from odradek.model.errors import BrokerError, CorruptBatch
+from odradek.model.limits import BATCH_HEADER_BYTES, FRAME_BYTES_MAX
 from odradek.ports import File
 from odradek.records.batch import BatchHeader, check_crc, read_header
+from odradek.records.legacy import SIZE_END, is_legacy, read_message_set
 from odradek.storage.errors import CorruptFile
 
 HEADERS_READ_BYTES: Final = 8 << 10
@@ -70,6 +71,23 @@ def walk_batches(
         yield position, header, buffer[at : at + header.size]
         at += header.size
         position += header.size
+
+
+def is_old_format(file: File, end: int) -> bool:
+    """Whether a file begins with a whole message of magic 0 or 1, by its checksum.
+
+    To a walk such a file looks corrupt, and a recovery would cut all of it away.
+    """
+    head = file.read(BATCH_HEADER_BYTES, 0)
+    if not is_legacy(head):
+        return False
+    size = SIZE_END + int.from_bytes(head[8:SIZE_END], "big", signed=True)
+    if not SIZE_END < size <= min(end, FRAME_BYTES_MAX):
+        return False
+    try:
+        return next(read_message_set(file.read(size, 0)), None) is not None
+    except BrokerError:
+        return False
 
 
 def _header(piece: bytes | memoryview, at: int, path: str, position: int) -> BatchHeader:

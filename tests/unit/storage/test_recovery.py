@@ -1,10 +1,14 @@
 """Opening a log after a clean stop, after another one, and after rot."""
 
+import struct
+import zlib
+
 import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
+from odradek.storage.errors import OldFormat
 from odradek.storage.loading import Checkpointed
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
@@ -38,6 +42,34 @@ def test_nothing_is_lost_when_the_process_stops(clean: bool) -> None:  # noqa: F
     assert t.log.epochs.entries == epochs
     assert t.append("more").base_offset == 20
     assert t.read(19) == [VALUES[19], "more"]
+
+
+def old_message(value: bytes) -> bytes:
+    """A message of magic 1 as Kafka 0.10 wrote it."""
+    body = struct.pack(">bbqi", 1, 0, 1_000, -1) + struct.pack(">i", len(value)) + value
+    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_messages_of_an_old_format_are_refused_and_never_cut_away(clean: bool) -> None:  # noqa: FBT001
+    """A directory that Kafka has used for ten years is not taken for a corrupt one."""
+    t = Partition()
+    path = t.log.segments[0].path(".log")
+    old = old_message(b"from 2016") * 9
+    t.disk.open(path).write([old], 0)
+    with pytest.raises(OldFormat, match=r"0\.log: has messages of an old format"):
+        t.reopen(clean=clean)
+    assert t.disk.open(path).read(len(old) + 1, 0) == old
+
+
+def test_what_only_looks_like_an_old_format_is_cut() -> None:
+    """Zeros behind a crash have magic 0, and so has a torn batch: neither has a true checksum."""
+    for garbage in (bytes(500), old_message(b"torn")[:-1] + b"!"):
+        t = Partition()
+        t.disk.open(t.log.segments[0].path(".log")).write([garbage], 0)
+        t.reopen()
+        assert t.loaded.repair.lost_bytes == len(garbage)
+        assert t.log.log_end_offset == 0
 
 
 def test_an_unclean_log_is_cut_at_the_first_bad_batch() -> None:
