@@ -1,0 +1,84 @@
+"""How a broker becomes the controller: one multi, and a look back where its answer was lost.
+
+The multi creates /controller, which is ephemeral, and raises /controller_epoch, both or neither.
+The epoch's version guards everything that the winner writes; whoever raises it next ends its reign
+at once, whatever the loser still believes.
+
+    read both ──nobody is──▶ bid ──it happened──▶ Won
+        │                     ├──somebody was there, or raised the epoch──▶ read both again ──▶ Lost
+        └──somebody is──▶ Lost└──no answer──▶ read both again ──both are as we bid──▶ Won
+"""
+
+from typing import Final, NamedTuple
+
+from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
+from odradek.model.ids import BrokerId
+from odradek.model.positions import ControllerEpoch
+from odradek.model.units import Timestamp
+from odradek.zookeeper.codes import CreateMode
+from odradek.zookeeper.jute import OPEN_ACL
+from odradek.zookeeper.jute_replies import Data
+from odradek.zookeeper.jute_requests import Create, Multi, SetData
+
+FIRST_EPOCH: Final = ControllerEpoch(0)
+"""What /controller_epoch is made with; the first controller raises it."""
+
+
+class Mandate(NamedTuple):
+    """The right to act as the controller, for as long as the epoch's znode has this version."""
+
+    epoch: ControllerEpoch
+    epoch_version: int
+
+
+class Bid(NamedTuple):
+    """A try to become the controller, and what it would be if it succeeded."""
+
+    broker: BrokerId
+    multi: Multi
+    mandate: Mandate
+
+
+class Lost(NamedTuple):
+    """Somebody else is the controller; None: nobody is any more, so one may bid again."""
+
+    controller: BrokerId | None
+
+
+def epoch_creation() -> Create:
+    """Makes /controller_epoch in a new cluster. That it exists already is no failure."""
+    return Create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(FIRST_EPOCH), OPEN_ACL)
+
+
+def decide_bid(
+    broker: BrokerId, controller: Data | None, epoch: Data, now: Timestamp
+) -> Bid | Lost:
+    """What follows from the two znodes as they are: the first is None where it is not there."""
+    if controller is not None:
+        return Lost(ControllerZnode.decode(controller.data))
+    current = ControllerEpochZnode.decode(epoch.data)
+    mandate = Mandate(ControllerEpoch(current + 1), epoch.stat.version + 1)
+    create = Create(
+        ControllerZnode.PATH, ControllerZnode.encode(broker, now), OPEN_ACL, CreateMode.EPHEMERAL
+    )
+    raised = SetData(
+        ControllerEpochZnode.PATH, ControllerEpochZnode.encode(mandate.epoch), epoch.stat.version
+    )
+    return Bid(broker, Multi((create, raised)), mandate)
+
+
+def decide_outcome(
+    bid: Bid, controller: Data | None, epoch: Data, *, session_id: int
+) -> Mandate | Lost:
+    """What became of a bid that failed or was not answered, from both znodes as they are now.
+
+    The ephemeral must be of our present session: one of an earlier session will soon be gone.
+    """
+    if controller is None:
+        return Lost(None)
+    elected = ControllerZnode.decode(controller.data)
+    ours = elected == bid.broker and controller.stat.ephemeral_owner == session_id
+    current = Mandate(ControllerEpochZnode.decode(epoch.data), epoch.stat.version)
+    if ours and current == bid.mandate:
+        return bid.mandate
+    return Lost(elected)

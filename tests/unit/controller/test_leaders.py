@@ -1,0 +1,109 @@
+"""Who is elected, and with which ISR."""
+
+from odradek.controller.leaders import (
+    Choice,
+    after_a_failure,
+    before_a_shutdown,
+    first_leader,
+    for_a_reassignment,
+    new_state,
+    next_state,
+    preferred,
+    without,
+)
+from odradek.metadata.nouns import Assignment, PartitionState
+from odradek.model.ids import BrokerId
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
+
+REIGN = ControllerEpoch(9)
+
+
+def ids(*brokers: int) -> tuple[BrokerId, ...]:
+    """Brokers by number."""
+    return tuple(map(BrokerId, brokers))
+
+
+ASSIGNED = Assignment(ids(1, 2, 3))
+
+
+def state(leader: int | None, *isr: int) -> PartitionState:
+    """A partition's state."""
+    return PartitionState(
+        None if leader is None else BrokerId(leader),
+        LeaderEpoch(4),
+        ids(*isr),
+        PartitionEpoch(6),
+        ControllerEpoch(8),
+    )
+
+
+def test_a_new_partition_begins_with_all_live_replicas_in_sync() -> None:
+    """A dead first replica does not hold it up; without any live one it stays new."""
+    assert first_leader(ASSIGNED, ids(3, 2)) == Choice(BrokerId(2), ids(2, 3))
+    assert first_leader(ASSIGNED, ids(7)) is None
+    assert new_state(Choice(BrokerId(2), ids(2, 3)), REIGN) == PartitionState(
+        BrokerId(2), LeaderEpoch(0), ids(2, 3), PartitionEpoch(0), REIGN
+    )
+
+
+def test_after_a_failure_the_first_assigned_live_member_leads() -> None:
+    """The assignment's order counts, and the ISR loses its dead."""
+    found = after_a_failure(ASSIGNED, state(1, 3, 2, 1), ids(2, 3), unclean=False)
+    assert found == Choice(BrokerId(2), ids(3, 2))
+
+
+def test_losing_records_is_a_choice_of_the_operators() -> None:
+    """Without a live member there is no leader, unless it is allowed; then it stands alone."""
+    assert after_a_failure(ASSIGNED, state(1, 1), ids(2, 3), unclean=False) is None
+    found = after_a_failure(ASSIGNED, state(1, 1), ids(3, 2), unclean=True)
+    assert found == Choice(BrokerId(2), ids(2), unclean=True)
+    assert after_a_failure(ASSIGNED, state(1, 1), ids(7), unclean=True) is None
+    clean = after_a_failure(ASSIGNED, state(1, 3, 1), ids(2, 3), unclean=True)
+    assert clean == Choice(BrokerId(3), ids(3))
+
+
+def test_the_preferred_replica_leads_only_if_it_could_at_once() -> None:
+    """Alive and in sync; the ISR stays as it is."""
+    assert preferred(ASSIGNED, state(2, 2, 1), ids(1, 2)) == Choice(BrokerId(1), ids(2, 1))
+    assert preferred(ASSIGNED, state(2, 2), ids(1, 2)) is None
+    assert preferred(ASSIGNED, state(2, 2, 1), ids(2)) is None
+
+
+def test_a_broker_that_shuts_down_hands_over_to_one_that_stays() -> None:
+    """It leaves the ISR at once; the last member keeps its partition to the end."""
+    found = before_a_shutdown(ASSIGNED, state(1, 1, 2, 3), ids(1, 2, 3), ids(1, 2))
+    assert found == Choice(BrokerId(3), ids(3))
+    assert before_a_shutdown(ASSIGNED, state(1, 1), ids(1, 2, 3), ids(1)) is None
+
+
+def test_a_reassigned_partition_is_led_from_its_target() -> None:
+    """Replicas that go do not lead, though they are still in sync."""
+    moving = Assignment(ids(4, 1, 2), adding=ids(4), removing=ids(1))
+    assert for_a_reassignment(moving, state(1, 1, 2, 4), ids(1, 2)) == Choice(
+        BrokerId(2), ids(1, 2, 4)
+    )
+    assert for_a_reassignment(moving, state(1, 1), ids(1, 2, 4)) is None
+
+
+def test_each_election_begins_an_epoch() -> None:
+    """The state names the controller that decided; a loss of records is marked until it is over."""
+    lost = Choice(BrokerId(2), ids(2), unclean=True)
+    assert next_state(state(None, 1), lost, REIGN) == PartitionState(
+        BrokerId(2), LeaderEpoch(5), ids(2), PartitionEpoch(7), REIGN, recovering=True
+    )
+
+
+def test_replicas_that_are_gone_leave_the_isr() -> None:
+    """A change of the ISR by the controller begins an epoch, so that no old word of it counts."""
+    assert without(state(1, 1, 2, 3), ids(2, 3), REIGN) == PartitionState(
+        BrokerId(1), LeaderEpoch(5), ids(1), PartitionEpoch(7), REIGN
+    )
+    assert without(state(1, 1, 2), ids(3), REIGN) is None
+
+
+def test_the_last_members_stay_in_the_isr() -> None:
+    """Nobody else has everything: whoever of them returns first may lead."""
+    assert without(state(1, 1, 2), ids(1, 2), REIGN) == PartitionState(
+        None, LeaderEpoch(5), ids(1, 2), PartitionEpoch(7), REIGN
+    )
+    assert without(state(None, 1, 2), ids(1, 2), REIGN) is None

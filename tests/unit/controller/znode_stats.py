@@ -1,0 +1,8 @@
+"""Stats of znodes, of which a test names only what it is about."""
+
+from odradek.zookeeper.jute import Stat
+
+
+def stat(version: int, *, owner: int = 0) -> Stat:
+    """A znode's stat."""
+    return Stat(1, 1, 0, 0, version, 0, 0, owner, 0, 0, 1)
