@@ -118,3 +118,16 @@ def test_a_group_is_deleted_while_somebody_was_about_to_come() -> None:
     assert not t.said(t.delete()).error_code
     assert not t.machine.groups.live
     assert t.state() == "Dead"
+
+
+def test_a_deletion_reaches_a_group_that_is_being_written() -> None:
+    """Its record would otherwise come to stand behind, for a group that nobody can see."""
+    t = Talk()
+    a, _ = t.enter()
+    t.run(6)
+    t.hold()
+    t.leave(a)
+    t.delete()
+    t.flow()
+    assert t.state() == "Dead"
+    assert not t.machine.groups.live

@@ -148,3 +148,15 @@ def test_an_offset_of_an_open_transaction_keeps_the_one_before() -> None:
     ledger.replay_end(producer, committed=False)
     t.run(61)
     assert t.fetch() == {}
+
+
+def test_a_group_into_which_somebody_commits_is_not_gone() -> None:
+    """What is written of it stays, for the offset that is on its way."""
+    t = Talk()
+    (a,) = t.stable(1)
+    t.leave(a)
+    t.hold()
+    t.commit(1)
+    t.run(600)
+    t.flow()
+    assert (t.state(), t.describe().protocol_type) == ("Empty", "consumer")

@@ -7,6 +7,7 @@ import pytest
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.coordinator.groups.states import PREDECESSORS, Dead, Empty, State
 from odradek.model.errors import ErrorCode
+from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from tests.unit.coordinator.talk import GROUP, SECOND, Talk
 
@@ -275,3 +276,21 @@ def test_the_table_of_states_is_closed() -> None:
     assert set(PREDECESSORS) == set(State.__args__)
     assert not any(Dead in before for before in PREDECESSORS.values())
     assert PREDECESSORS[Dead] == {Empty}
+
+
+def test_a_generation_is_stable_by_its_own_record_alone() -> None:
+    """The record of the one before it may be committed while this one's is on its way."""
+    t = Talk()
+    (a, _), (b, _) = t.enter(), t.enter()
+    t.run(6)
+    t.hold()
+    t.sync(a, {a: b"left", b: b"right"})
+    t.leave(b)
+    t.join(a)
+    second = t.sync(a, {a: b"all"})
+    t.append()
+    t.settle(t.shard.committed(Offset(1), t.now))
+    assert t.waits(second)
+    assert t.state() == "CompletingRebalance"
+    t.flow()
+    assert t.said(second).assignment == b"all"

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from odradek.coordinator.groups.settings import GroupSettings
 from odradek.model.errors import ErrorCode
+from odradek.model.units import Millis
 from odradek.wire.messages.leave_group import MemberIdentity
 from tests.unit.coordinator.talk import GROUP, SECOND, Talk, subscribed
 
@@ -208,3 +210,28 @@ def test_a_rebalance_answers_a_change_of_hands_that_is_being_written() -> None:
     assert t.said(back).generation_id == t.said(leader).generation_id == 2
     t.flow()
     assert t.state() == "CompletingRebalance"
+
+
+def test_the_new_holder_leads_after_a_failover_too() -> None:
+    """Who leads is written; it is not simply the member that came first."""
+    t = Talk()
+    static_pair(t)
+    leader = t.said(t.join(instance="one", protocols=ORDERS)).member_id
+    assert next(iter(t.group.members)) != leader
+    t.fail_over()
+    assert t.group.leader == leader
+
+
+def test_the_new_holder_is_missed_like_anybody() -> None:
+    """Its session begins with the answer, however long that has taken."""
+    t = Talk(GroupSettings(session_timeout_min=Millis(SECOND)))
+    one, _ = static_pair(t)
+    t.hold()
+    back = t.join(instance="two", protocols=ORDERS, session_timeout_ms=2 * SECOND)
+    t.run(3)
+    t.flow()
+    member = t.said(back).member_id
+    t.beat(one)
+    assert member in t.group.members
+    t.run(3)
+    assert list(t.group.members) == [one]

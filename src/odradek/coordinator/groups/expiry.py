@@ -37,10 +37,14 @@ def sweep(groups: Groups, now: Moment) -> Iterator[Decision]:
 
 def forget_topics(groups: Groups, topics: Iterable[str], now: Moment) -> Iterator[Decision]:
     """The topics are deleted: nobody has a position in them any more."""
-    gone = frozenset(topics)
-    in_flight, ledger = groups.in_flight.subjects(), groups.ledger
+    gone, ledger = frozenset(topics), groups.ledger
+    found = (
+        group_id
+        for group_id, offsets in ledger.offsets.items()
+        if any(about.topic in gone for about in offsets)
+    )
     pending = (key.subject for offsets in ledger.pending.values() for key in offsets)
-    for group_id in dict.fromkeys((*ledger.offsets, *in_flight, *pending)):
+    for group_id in dict.fromkeys((*found, *groups.in_flight.subjects(), *pending)):
         turn = Turn(now)
         turn.records.extend(
             Entry(key, None) for key in keys_of(groups, group_id) if key.partition.topic in gone
@@ -54,11 +58,11 @@ def _sweep_group(groups: Groups, group_id: str, turn: Turn) -> None:
     rule = _rule(groups, group_id)
     if rule is not None:
         for about, recorded in offsets.items():
-            key = OffsetKey(group_id, about)
-            # A tombstone shall not overtake a commit that is in flight, or still undecided.
-            safe = key not in groups.in_flight and not groups.ledger.undecided(key)
-            if safe and rule.expired(about.topic, recorded.committed, turn.now.wall):
-                expired.append(Entry(key, None))
+            if rule.expired(about.topic, recorded.committed, turn.now.wall):
+                key = OffsetKey(group_id, about)
+                # A tombstone shall not overtake a commit that is in flight, or still undecided.
+                if key not in groups.in_flight and not groups.ledger.undecided(key):
+                    expired.append(Entry(key, None))
     turn.records.extend(expired)
     if groups.in_flight.keys(group_id) or groups.ledger.undecided_of(group_id):
         return
