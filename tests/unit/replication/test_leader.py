@@ -330,6 +330,17 @@ def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
     assert t.answer(proposal, ErrorCode.NETWORK_EXCEPTION) == NOTHING
 
 
+def test_an_answer_to_an_earlier_proposal_does_not_decide_on_this_one() -> None:
+    """A refusal that was delivered twice must not end a change that it is not about."""
+    t = Reign(isr=(0, 1))
+    t.fetch(1, 10)
+    first = t.fetch(2, 10).propose
+    t.answer(first, ErrorCode.INELIGIBLE_REPLICA)
+    assert t.fetch(2, 10).propose is not None
+    assert t.answer(first, ErrorCode.INELIGIBLE_REPLICA) == NOTHING
+    assert t.isr().maximal == members(0, 1, 2)
+
+
 def test_an_answer_that_is_too_late_changes_nothing() -> None:
     """The controller's word came first: its version is higher than the answer's."""
     t = Reign(isr=(0, 1))
