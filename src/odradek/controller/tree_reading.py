@@ -1,0 +1,143 @@
+"""The cluster's image from the tree, in three rounds of pipelined reads.
+
+Brokers and topics are read with watches, their parents before them, so that nothing which happens
+meanwhile goes unseen: it comes as an event, and is read again. States are changed by the controller
+alone, settings are announced below /config/changes. A node that is gone by the time it is read was
+deleted in between, which the watch on its parent tells; it is left out. A node that makes no sense
+is left out, too, and named in `faults`: one broken topic must not take the controller away.
+
+    1. who is there: children of /brokers/ids, /brokers/topics, /config/topics, /config/brokers
+    2. each broker, each topic, and their settings
+    3. the state of each partition
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
+
+from odradek.metadata.image import Changes, ClusterImage, PartitionImage
+from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.nouns import Broker, PartitionState, TopicAssignment
+from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.zookeeper.client_errors import NoNode
+from odradek.zookeeper.client_pipeline import Answer
+from odradek.zookeeper.codes import KeeperError
+from odradek.zookeeper.jute_replies import Children2, Data
+from odradek.zookeeper.jute_requests import GetChildren2, GetData, Request
+
+T = TypeVar("T")
+
+SETTINGS_READ: Final = (EntityType.TOPICS, EntityType.BROKERS)
+"""What brokers themselves act on."""
+
+
+class _Read(NamedTuple):
+    """One read, and what its answer is given to."""
+
+    request: Request
+    take: Callable[[Answer], None]
+
+
+class TreeReading:
+    """One reading of the whole tree: `requests` to be sent together, then `on_answers`.
+
+    It is over when a round has no requests; then `image` has everything. `topic_versions` are
+    those of the topics' znodes, which a write of an assignment must name.
+    """
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.topic_versions: dict[str, int] = {}
+        self._brokers: list[Broker] = []
+        self._topics: dict[str, TopicAssignment] = {}
+        self._states: dict[TopicPartition, PartitionState] = {}
+        self._settings: dict[Entity, dict[str, str]] = {}
+        self._round: list[_Read] = []
+        self._next = [
+            self._children(BrokerIdsZnode.PATH, self._on_broker_name, watch=True),
+            self._children(TopicsZnode.PATH, self._on_topic_name, watch=True),
+        ]
+        for kind in SETTINGS_READ:
+            found = partial(self._on_entity_name, kind)
+            self._next.append(self._children(SettingsZnode.parent(kind), found, watch=False))
+
+    def requests(self) -> list[Request]:
+        """The next round, in order; empty at the end."""
+        self._round, self._next = self._next, []
+        return [read.request for read in self._round]
+
+    def on_answers(self, answers: Sequence[Answer]) -> None:
+        """The answers to a round, in its order. Any error but a missing node is raised."""
+        for read, answer in zip(self._round, answers, strict=True):
+            if isinstance(answer, NoNode):
+                continue
+            if isinstance(answer, KeeperError):
+                raise answer
+            self._leniently(read.take, answer)
+
+    def image(self) -> ClusterImage:
+        """What was read. A partition whose state is not there has never had a leader."""
+        changes = Changes(ClusterImage()).brokers(self._brokers)
+        for name, topic in self._topics.items():
+            partitions = {
+                number: PartitionImage(assigned, self._states.get(TopicPartition(name, number)))
+                for number, assigned in topic.partitions.items()
+            }
+            changes.topic(name, topic.topic_id, partitions)
+        for entity, settings in self._settings.items():
+            changes.settings(entity, settings)
+        return changes.image()
+
+    def _children(self, path: str, found: Callable[[str], None], *, watch: bool) -> _Read:
+        def take(answer: Answer) -> None:
+            assert isinstance(answer, Children2), answer
+            for name in sorted(answer.names):
+                self._leniently(found, name)
+
+        return _Read(GetChildren2(path, watch), take)
+
+    def _data(self, path: str, take: Callable[[Data], None], *, watch: bool) -> None:
+        def taken(answer: Answer) -> None:
+            assert isinstance(answer, Data), answer
+            take(answer)
+
+        self._next.append(_Read(GetData(path, watch), taken))
+
+    def _leniently(self, take: Callable[[T], None], value: T) -> None:
+        try:
+            take(value)
+        except MalformedZnode as fault:
+            self.faults.append(str(fault))
+
+    def _on_broker_name(self, name: str) -> None:
+        broker = BrokerIdsZnode.decode_name(name)
+        self._data(BrokerZnode.path(broker), partial(self._on_broker, broker), watch=True)
+
+    def _on_topic_name(self, name: str) -> None:
+        topic = TopicsZnode.decode_name(name)
+        self._data(TopicZnode.path(topic), partial(self._on_topic, topic), watch=True)
+
+    def _on_entity_name(self, kind: EntityType, name: str) -> None:
+        entity = Entity(kind, name)
+        self._data(SettingsZnode.path(entity), partial(self._on_settings, entity), watch=False)
+
+    def _on_broker(self, broker: BrokerId, found: Data) -> None:
+        self._brokers.append(BrokerZnode.decode(broker, found.data, czxid=found.stat.czxid))
+
+    def _on_topic(self, name: str, found: Data) -> None:
+        self._topics[name] = topic = TopicZnode.decode(name, found.data)
+        self.topic_versions[name] = found.stat.version
+        for number in topic.partitions:
+            partition = TopicPartition(name, number)
+            take = partial(self._on_state, partition)
+            self._data(PartitionStateZnode.path(partition), take, watch=False)
+
+    def _on_settings(self, entity: Entity, found: Data) -> None:
+        self._settings[entity] = SettingsZnode.decode(entity, found.data)
+
+    def _on_state(self, partition: TopicPartition, found: Data) -> None:
+        state = PartitionStateZnode.decode(partition, found.data, found.stat.version)
+        self._states[partition] = state

@@ -1,0 +1,108 @@
+"""The image is read from the tree, whatever is broken or vanishes while it is read."""
+
+import pytest
+
+from odradek.config.listeners import SecurityProtocol
+from odradek.controller.tree_reading import TreeReading
+from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState, TopicAssignment
+from odradek.metadata.znodes.broker import BrokerZnode
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.units import Timestamp
+from odradek.zookeeper.client_errors import NoNode, SessionExpired
+from odradek.zookeeper.client_pipeline import Answer
+from odradek.zookeeper.jute_replies import Children2, Data
+from odradek.zookeeper.jute_requests import GetChildren2, GetData, Request
+from tests.unit.controller.znode_stats import stat
+
+ONE = BrokerId(1)
+BROKER = Broker(
+    ONE,
+    (Endpoint("PLAINTEXT", "h", 9092, SecurityProtocol.PLAINTEXT),),
+    epoch=BrokerEpoch(1),  # the czxid of every stat here
+)
+TOPIC = TopicAssignment({0: Assignment((ONE,)), 1: Assignment((ONE,))}, TopicId(b"i" * 16))
+STATE = PartitionState(ONE, LeaderEpoch(2), (ONE,), PartitionEpoch(6), ControllerEpoch(3))
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+SETTINGS = Entity(EntityType.TOPICS, "t")
+
+
+def tree() -> dict[str, bytes]:
+    """A cluster of one broker and one topic, of which one partition has never had a leader."""
+    return {
+        "/brokers/ids/1": BrokerZnode.encode(BROKER, Timestamp(5)),
+        "/brokers/topics/t": TopicZnode.encode(TOPIC),
+        PartitionStateZnode.path(P0): PartitionStateZnode.encode(STATE),
+        "/config/topics/t": SettingsZnode.encode({"retention.ms": "5"}),
+    }
+
+
+def answer(nodes: dict[str, bytes], request: Request) -> Answer:
+    """What ZooKeeper says."""
+    if isinstance(request, GetChildren2):
+        below = request.path + "/"
+        names = [path.removeprefix(below) for path in nodes if path.startswith(below)]
+        return Children2([name for name in names if "/" not in name], stat(0))
+    assert isinstance(request, GetData)
+    if request.path not in nodes:
+        return NoNode()
+    return Data(nodes[request.path], stat(6))
+
+
+def read(nodes: dict[str, bytes]) -> tuple[TreeReading, list[Request]]:
+    """Reads everything, and says what was asked."""
+    reading, asked = TreeReading(), list[Request]()
+    while requests := reading.requests():
+        asked += requests
+        reading.on_answers([answer(nodes, request) for request in requests])
+    return reading, asked
+
+
+def test_everything_is_read_in_three_rounds() -> None:
+    """However many topics there are: what a round finds is read in the next, all at once."""
+    reading, asked = read(tree())
+    image = reading.image()
+    assert image.brokers == {ONE: BROKER}
+    first, second = image.partition(P0), image.partition(P1)
+    assert first is not None
+    assert first.state == STATE
+    assert second is not None
+    assert second.state is None
+    assert image.topic_of_id(TopicId(b"i" * 16)) is image.topics["t"]
+    assert image.settings_of(SETTINGS) == {"retention.ms": "5"}
+    assert reading.topic_versions == {"t": 6}
+    assert reading.faults == []
+    watched = [it.path for it in asked if isinstance(it, GetData | GetChildren2) and it.watch]
+    assert watched == ["/brokers/ids", "/brokers/topics", "/brokers/ids/1", "/brokers/topics/t"]
+
+
+def test_a_broken_topic_does_not_take_the_controller_away() -> None:
+    """It is left out and named; the others are served."""
+    nodes = tree() | {
+        "/brokers/topics/broken": b"{",
+        "/brokers/ids/x": b"",
+        "/brokers/topics/..": b"",
+    }
+    reading, _ = read(nodes)
+    assert set(reading.image().topics) == {"t"}
+    assert set(reading.image().brokers) == {ONE}
+    assert len(reading.faults) == 3
+
+
+def test_what_vanishes_while_it_is_read_is_left_out() -> None:
+    """The watch on its parent tells of it; here it is as if it had never been."""
+    reading = TreeReading()
+    reading.on_answers([answer(tree(), request) for request in reading.requests()])
+    reading.on_answers([answer({}, request) for request in reading.requests()])
+    assert reading.requests() == []
+    assert not reading.image().topics
+    assert not reading.image().brokers
+
+
+def test_a_session_that_ends_ends_the_reading() -> None:
+    """Half an image must not be taken for the cluster."""
+    reading = TreeReading()
+    with pytest.raises(SessionExpired):
+        reading.on_answers([SessionExpired() for _ in reading.requests()])
