@@ -31,7 +31,10 @@ WHO = st.integers(-2, MEMBERS - 1)
 NAMES = st.sampled_from([None, None, "one", "two", ""])
 NUMBERS = st.sampled_from([-2, -1, 0, 1, 2, 3, 2**31 - 1])
 TIMES = st.sampled_from([-1, 0, 1, 6000, 10_000, 2**31 - 1])
-BYTES = st.sampled_from([b"", b"\0", b"\0\1\x7f\xff\xff\xff", subscribed("t"), subscribed("u")])
+HUGE = bytes(33 << 20)
+BYTES = st.sampled_from(
+    [b"", HUGE, b"\0", b"\0\1\x7f\xff\xff\xff", subscribed("t"), subscribed("u")]
+)
 PROTOCOLS = st.lists(
     st.builds(JoinGroupRequestProtocol, st.sampled_from(["range", "sticky", ""]), BYTES), max_size=3
 )

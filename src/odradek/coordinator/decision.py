@@ -75,9 +75,6 @@ class Decision:
     note: Note | None = None  # 3. handed back after the answers, or with the error
 
 
-NOTHING = Decision()
-
-
 class Turn:
     """A decision while it is being made: rules add to it as they find what follows."""
 

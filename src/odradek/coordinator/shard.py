@@ -246,10 +246,9 @@ class Shard:
     def _give_up(self, write: Write, code: ErrorCode, now: Moment) -> None:
         """Nobody waits for the write any longer; what is in the log is replayed all the same."""
         for answer in write.answers:
-            call = self.waiting.get(answer.ticket)
-            if call is not None:
-                told = self.machine.translate(call.request, code)
-                self._release((Answer(answer.ticket, self.machine.refuse(call, told)),))
+            call = self.waiting[answer.ticket]
+            told = self.machine.translate(call.request, code)
+            self._release((Answer(answer.ticket, self.machine.refuse(call, told)),))
         note, write.note, write.answers = write.note, None, ()
         if note is not None:
             self._carry_out(self.machine.failed(note, code, now), now)

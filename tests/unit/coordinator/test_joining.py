@@ -193,6 +193,19 @@ def test_what_members_say_has_a_bound() -> None:
     assert refusal(t, protocols=(("range", big),)) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
+def test_a_member_that_says_too_much_stays_as_it_was() -> None:
+    """Whether it waits or not: it is refused, and its earlier request still stands."""
+    t = Talk()
+    a, b = t.stable(2)
+    big = (("range", bytes(33 << 20)),)
+    assert refusal(t, member=b, protocols=big) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert t.state() == "Stable"
+    waiting = t.join(a)
+    assert refusal(t, member=a, protocols=big) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    t.join(b)
+    assert t.said(waiting).generation_id == 2
+
+
 def test_a_long_client_name_still_fits_into_an_id() -> None:
     """An id is a string of the wire, however long a name the client has."""
     t = Talk()

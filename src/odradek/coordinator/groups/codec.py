@@ -5,6 +5,7 @@ a newer broker wrote can be read, and its groups of the classic protocol are all
 """
 
 from collections.abc import Iterator
+from sys import intern  # a topic stands in many groups, and its name is kept once
 from typing import Any, Final
 
 from odradek.coordinator.decision import Entry
@@ -76,7 +77,7 @@ def _key(key: RecordKey) -> GroupKey | OffsetKey | None:
         case GroupMetadataKey():
             return GroupKey(key.group)
         case OffsetCommitKey() | LegacyOffsetCommitKey():
-            return OffsetKey(key.group, TopicPartition(key.topic, key.partition))
+            return OffsetKey(key.group, TopicPartition(intern(key.topic), key.partition))
         case _:
             return None
 

@@ -64,16 +64,14 @@ def join(groups: Groups, call: Call, turn: Turn) -> None:
         raise CoordinatorBusy
     protocols = _protocols(request)
     group = groups.revive(request.group_id)
+    member = group.members.get(request.member_id)
     try:
-        _check(groups, group, request, protocols)
-        if request.member_id:
-            _join_again(groups, group, call, (protocols, turn))
+        if not _has_room(groups, group, member):
+            _turn_away(groups, group, call, turn)
         else:
-            _join_new(groups, group, call, (protocols, turn))
-    except GroupMaxSizeReached as error:
-        if request.member_id in group.members:  # the group may be smaller now, and it came too late
-            groups.forget_member(group, request.member_id)
-        turn.answer(call.ticket, answers.refusal(call, error.code))
+            _check(group, member, request, protocols)
+            come = _join_again if request.member_id else _join_new
+            come(groups, group, call, (protocols, turn))
     except BrokerError:
         groups.lay_to_rest(group)
         raise
@@ -81,16 +79,19 @@ def join(groups: Groups, call: Call, turn: Turn) -> None:
     groups.lay_to_rest(group)
 
 
+def _turn_away(groups: Groups, group: Group, call: Call, turn: Turn) -> None:
+    """The group is full. A member that comes too late, for it was made smaller, is none now."""
+    groups.forget_member(group, call.request.member_id)
+    turn.answer(call.ticket, answers.join_refused(GroupMaxSizeReached.code))
+
+
 def _check(
-    groups: Groups, group: Group, request: JoinGroupRequest, protocols: tuple[Protocol, ...]
+    group: Group, member: Member | None, request: JoinGroupRequest, offered: tuple[Protocol, ...]
 ) -> None:
-    member = group.members.get(request.member_id)
-    if not _has_room(groups, group, member):
-        raise GroupMaxSizeReached
     before = 0 if member is None else bytes_kept(member.protocols)
-    if group.bytes_kept - before + bytes_kept(protocols) > GROUP_BYTES_MAX:
+    if group.bytes_kept - before + bytes_kept(offered) > GROUP_BYTES_MAX:
         raise GroupMaxSizeReached
-    if not group.supports(request.protocol_type, protocols):
+    if not group.supports(request.protocol_type, offered):
         raise InconsistentGroupProtocol
 
 
