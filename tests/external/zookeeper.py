@@ -43,7 +43,7 @@ class RealZookeeper:
         self._directory.mkdir(exist_ok=True)
         chosen = self.port
         for _ in range(3):  # another may take a free port before the server does
-            self.port = chosen or _free_port()
+            self.port = chosen or free_port()
             self._launch()
             if self._answers():
                 return
@@ -88,7 +88,7 @@ class RealZookeeper:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
             )
 
     def _answers(self) -> bool:
@@ -117,12 +117,13 @@ class RealZookeeper:
         self._process = None
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody has at this moment; somebody may take it before it is used."""
     with socket.create_server((RealZookeeper.host, 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """However the tests end, no server of theirs stays behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
