@@ -27,6 +27,7 @@ from odradek.storage.epochs import EpochHistory
 from odradek.storage.errors import CorruptFile, OldFormat
 from odradek.storage.failures import Failures
 from odradek.storage.files import delete_if_there, read_small, write_small
+from odradek.storage.flushing import sync_if_there
 from odradek.storage.leftovers import delete_orphans, settle
 from odradek.storage.log import PartitionLog
 from odradek.storage.names import (
@@ -37,6 +38,7 @@ from odradek.storage.names import (
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
+    TXN_INDEX,
     SegmentFile,
     parse_segment_file,
     segment_stem,
@@ -226,9 +228,17 @@ class _Loading:
             if number + 1 < len(segments):
                 segment.complete_times()
             save_indexes(segment)
+            if segment.base_offset < self.checkpointed.recovery_point:
+                self._sync_indexes(segment)
             if error is not None:
                 self._cut(number, file_size, error)
                 return
+
+    def _sync_indexes(self, segment: Segment) -> None:
+        """Below the recovery point nobody looks again: what was built anew must be durable."""
+        for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
+            sync_if_there(self.folder.disk, segment.path(suffix))
+        self.folder.disk.sync_directory(self.folder.name)
 
     def _is_hole(self, before: Segment, segment: Segment) -> bool:
         """Whether batches are missing between two segments.
@@ -260,6 +270,7 @@ class _Loading:
             self._count_lost(later, later.size, None)
             later.delete()
         segments[number].file.truncate(segments[number].size)
+        segments[number].file.sync()  # or a crash behind the next roll brings the bad bytes back
         del segments[number + 1 :]
         self.folder.disk.sync_directory(self.folder.name)
 

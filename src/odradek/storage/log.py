@@ -386,8 +386,16 @@ class PartitionLog:
             self.epochs = job.epochs
         self.log_end_offset = job.end_offset
         if job.wants_sync:
-            self.recovery_point = job.end_offset
+            self._note_synced(job)
         self._in_flight -= 1
+
+    def _note_synced(self, job: WriteJob) -> None:
+        """The batches are durable; the indexes of a segment that was left are after a flush."""
+        begun = next((piece.segment.base_offset for piece in job.pieces if piece.is_new), None)
+        if begun is not None:
+            self.recovery_point = min(self.recovery_point, Offset(begun - 1))
+        elif self.recovery_point >= self.active_segment.base_offset:
+            self.recovery_point = job.end_offset
 
     def unwritten(self) -> None:
         """A job failed. Once the last that rests on it has failed too, the log is as before."""

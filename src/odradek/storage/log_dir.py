@@ -7,6 +7,7 @@ away, and the others go on.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from typing import NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
@@ -22,7 +23,7 @@ from odradek.storage.checkpoints import (
     encode_partition_metadata,
 )
 from odradek.storage.closing import close
-from odradek.storage.errors import CorruptFile, StorageError
+from odradek.storage.errors import CorruptFile, DiskFull, StorageError
 from odradek.storage.failures import Failures
 from odradek.storage.files import OpenFiles, delete_if_there, read_small, write_small
 from odradek.storage.loading import Checkpointed, LogOpener, Repair
@@ -127,7 +128,17 @@ class LogDir:
             self.meta = meta
 
     def open(self, config_of: Callable[[str], LogConfig], now: Timestamp) -> Opened:
-        """Opens every log in it; the clean marker counts once, and is gone before any of them."""
+        """Opens every log in it; the clean marker counts once, and is gone before any of them.
+
+        A disk without room for what has to be repaired cannot be used: were some of its logs left
+        out, empty ones would be made in their place.
+        """
+        try:
+            return self._open_all(config_of, now)
+        except DiskFull as error:
+            raise self.failures.report(self.name, OSError(ENOSPC, str(error))) from error
+
+    def _open_all(self, config_of: Callable[[str], LogConfig], now: Timestamp) -> Opened:
         with self.failures.touching(self.name):
             opened = Opened()
             opened.clean, opened.broker_epoch = self._take_marker()

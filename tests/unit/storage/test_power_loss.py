@@ -1,0 +1,93 @@
+"""What the recovery point promises must be on the medium, in every file, when it is promised."""
+
+import pytest
+
+from odradek.model.units import Bytes
+from odradek.sim.disk import SimulatedDisk
+from odradek.sim.medium import Directory
+from odradek.storage.closing import RestJob
+from odradek.storage.errors import LogDirOffline
+from odradek.storage.failures import Failures
+from odradek.storage.log_dir import LogDir
+from odradek.storage.settings import LogConfig
+from tests.unit.storage.partition import ORDERS, SMALL, Partition
+
+SYNCED = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100), flush_before_ack=True)
+
+
+def unsynced(t: Partition) -> set[str]:
+    """The files of the log that a loss of power may change."""
+    assert isinstance(t.disk, SimulatedDisk)
+    folder = t.disk.medium.root.current[str(ORDERS)]
+    assert isinstance(folder, Directory)
+    return {name for name, file in folder.current.items() if getattr(file, "unsynced", None)}
+
+
+def test_a_flush_reaches_indexes_that_were_written_before() -> None:
+    """An index that was saved without a sync is synced by the flush that promises its segment."""
+    t = Partition()
+    for number in range(20):
+        t.append(f"value-{number}")
+    rest = RestJob(t.log)
+    rest.run()
+    rest.publish()
+    assert any(name.endswith(".index") for name in unsynced(t))
+    t.flush()
+    assert unsynced(t) == set()
+
+
+def test_a_synced_append_promises_nothing_of_a_rolled_segment() -> None:
+    """Its batches are durable, but not its indexes: the recovery point waits for the flush."""
+    t = Partition(SYNCED)
+    while len(t.log.segments) < 2:
+        t.decide("value" * 20)
+        job = t.log.take_job()
+        assert job is not None
+        job.run()
+        job.sync()
+        job.publish()
+    assert t.log.recovery_point <= t.log.active_segment.base_offset
+    t.flush()
+    assert t.log.recovery_point == t.log.log_end_offset
+    assert unsynced(t) == set()
+
+
+def test_what_recovery_cut_off_stays_off() -> None:
+    """The cut is durable before a new segment can follow it, behind which nobody looks again."""
+    t = Partition()
+    for number in range(3):
+        t.append(f"value-{number}")
+    t.flush()
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.flip(t.log.active_segment.path(".log"), t.log.active_segment.size - 1, 0)
+    t.open()
+    assert t.log.log_end_offset == 2
+    assert not any(name.endswith(".log") for name in unsynced(t))
+
+
+def test_indexes_built_anew_below_the_recovery_point_are_durable() -> None:
+    """The next start would trust them without looking."""
+    t = Partition()
+    for number in range(20):
+        t.append(f"value-{number}")
+    t.flush()
+    t.disk.unlink(t.log.segments[0].path(".index"))
+    t.reopen()
+    first = t.log.segments[0].path("").rpartition("/")[2]
+    assert not any(name.startswith(first) for name in unsynced(t))
+
+
+def test_a_disk_too_full_to_be_opened_is_offline() -> None:
+    """Were some of its logs left out, empty ones would be made in their place."""
+    t = Partition()
+    for number in range(20):
+        t.append(f"value-{number}")
+    assert isinstance(t.disk, SimulatedDisk)
+    disk = t.disk.after_exit()
+    disk.faults.capacity = disk.used
+
+    log_dir = LogDir(disk, Failures())
+    log_dir.take()
+    with pytest.raises(LogDirOffline, match="No space left"):
+        log_dir.open(lambda _: SMALL, t.now)
+    assert log_dir.is_offline
