@@ -9,10 +9,11 @@ from odradek.sim import report
 from odradek.sim.__main__ import SEEDS_PER_DAY
 from odradek.sim.batch import run_all
 from odradek.sim.simulation import Outcome, run
-from odradek.sim.worlds import KINDS
+from odradek.sim.worlds import NAMES
+from odradek.sim.worlds import kind as kind_named
 
 FRESH_SEEDS = 20  # of each kind
-CONTROL_SEEDS = 5  # within so many each mistake must be found
+CONTROL_SEEDS = 20  # within so many each mistake must be found
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
 
@@ -31,22 +32,25 @@ def kept_seeds() -> list[tuple[str, int]]:
 def test_fresh_seeds_keep_every_promise() -> None:
     """Each day has seeds of its own; over the days many are tried."""
     first = int(time.time() // 86_400) * SEEDS_PER_DAY
-    judge(list(run_all(KINDS.values(), range(first, first + FRESH_SEEDS))))
+    judge(list(run_all(map(kind_named, NAMES), range(first, first + FRESH_SEEDS))))
 
 
 @pytest.mark.parametrize(("kind", "seed"), kept_seeds())
 def test_kept_seeds_keep_every_promise(kind: str, seed: int) -> None:
     """What went wrong once is tried for ever."""
-    judge([run(KINDS[kind], seed)])
+    judge([run(kind_named(kind), seed)])
 
 
 @pytest.mark.parametrize(
-    ("kind", "control"), [(kind, control) for kind in KINDS for control in KINDS[kind].controls]
+    ("kind", "control"),
+    [(name, control) for name in NAMES for control in kind_named(name).controls],
 )
 def test_known_mistakes_are_found(kind: str, control: str) -> None:
     """A simulator that finds nothing wrong proves nothing: each mistake breaks a promise soon."""
     found = (
         outcome.violation is not None
-        for outcome in (run(KINDS[kind], seed, control=control) for seed in range(CONTROL_SEEDS))
+        for outcome in (
+            run(kind_named(kind), seed, control=control) for seed in range(CONTROL_SEEDS)
+        )
     )
     assert any(found), f"{control} was not found in {CONTROL_SEEDS} seeds"

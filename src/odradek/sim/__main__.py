@@ -14,7 +14,7 @@ from odradek.sim import report
 from odradek.sim.batch import run_all
 from odradek.sim.plan import Plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run
-from odradek.sim.worlds import KINDS
+from odradek.sim.worlds import NAMES, kind
 
 PASSED: Final = 0
 VACUOUS: Final = 3
@@ -25,12 +25,12 @@ SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _parser().parse_args(arguments)
-    kinds = [KINDS[options.scenario]] if options.scenario else list(KINDS.values())
-    if options.control and any(options.control not in kind.controls for kind in kinds):
+    kinds = [kind(name) for name in ([options.scenario] if options.scenario else NAMES)]
+    if options.control and any(options.control not in each.controls for each in kinds):
         print(f"no such control: {options.control}", file=sys.stderr)
         return 2
     if options.seed is not None:
-        return max(_one(kind, options) for kind in kinds)
+        return max(_one(each, options) for each in kinds)
     return _many(kinds, options)
 
 
@@ -46,31 +46,33 @@ def _parser() -> argparse.ArgumentParser:
         metavar="S",
         help="the first of many; 'today' takes seeds that no other day has",
     )
-    parser.add_argument("--scenario", choices=sorted(KINDS), help="one kind of world; else all")
+    parser.add_argument("--scenario", choices=NAMES, help="one kind of world; else all")
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
     parser.add_argument("--shrink", action="store_true", help="leave out faults while it fails")
     parser.add_argument("--trace", type=Path, metavar="DIR", help="write the timeline there")
     return parser
 
 
-def _one(kind: type[Simulation], options: argparse.Namespace) -> int:
-    outcome = run(kind, options.seed, control=options.control, timeline=options.trace is not None)
+def _one(simulated: type[Simulation], options: argparse.Namespace) -> int:
+    outcome = run(
+        simulated, options.seed, control=options.control, timeline=options.trace is not None
+    )
     if options.shrink and not outcome.passed:
-        outcome = _shrunk(kind, outcome, timeline=options.trace is not None)
+        outcome = _shrunk(simulated, outcome, timeline=options.trace is not None)
     if options.trace is not None:
         for path in report.write_timeline(outcome, options.trace):
             print(f"timeline {path}")
     if not outcome.passed:
         print(report.failure(outcome))
-    print(f"digest {outcome.digest} {kind.name} {outcome.seed}")
+    print(f"digest {outcome.digest} {simulated.name} {outcome.seed}")
     return _code([outcome])
 
 
-def _shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool) -> Outcome:
+def _shrunk(simulated: type[Simulation], outcome: Outcome, *, timeline: bool) -> Outcome:
     """The same failure with as few strikes as can be found."""
 
     def still_fails(plan: Plan) -> bool:
-        again = run(kind, outcome.seed, plan=plan, control=outcome.control)
+        again = run(simulated, outcome.seed, plan=plan, control=outcome.control)
         print(f"\r{len(plan)} strikes: {'fails' if not again.passed else 'passes'}  ", end="")
         return _name(again) == _name(outcome)
 
@@ -78,7 +80,7 @@ def _shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool) -> Outc
     print(f"\r{len(outcome.plan)} strikes are now {len(plan)}:")
     for strike in plan:
         print(f"  {strike.moment / 1e6:.6f} {strike.fault} #{strike.number}")
-    return run(kind, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)
+    return run(simulated, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)
 
 
 def _name(outcome: Outcome) -> str:
@@ -99,8 +101,8 @@ def _many(kinds: Sequence[type[Simulation]], options: argparse.Namespace) -> int
     failed = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in sorted(failed, key=lambda outcome: (outcome.kind, outcome.seed)):
         print(report.failure(outcome), end="\n\n")
-    for kind in kinds:
-        print(report.coverage([outcome for outcome in outcomes if outcome.kind == kind.name]))
+    for each in kinds:
+        print(report.coverage([outcome for outcome in outcomes if outcome.kind == each.name]))
     print(
         f"{len(outcomes)} runs from seed {first}, {len(failed)} failed; "
         f"{len(outcomes) / seconds:.1f} runs/s, "

@@ -227,6 +227,7 @@ class SimulatedDisk:
         fault = self.faults.meet("sync", path)
         if fault:
             contents.fail_to_sync()
+            self.faults.failed_syncs += 1
             raise_error(fault.error, path)
         self.faults.passed("sync")
         contents.sync()

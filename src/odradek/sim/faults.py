@@ -206,7 +206,7 @@ class ClockJump(Fault):
 
 
 class DiskErrors(Fault):
-    """Calls on a disk fail for a while: errors, a full or read-only disk, or slowness."""
+    """Some calls on a disk fail, after a part of what was to be written, or take long."""
 
     name = "disk-errors"
 
@@ -217,7 +217,7 @@ class DiskErrors(Fault):
             return None
         faults = disks[chance.below(len(disks))].faults
         calls = (frozenset({"write"}), frozenset({"sync"}), frozenset({"read"}))[chance.below(3)]
-        error, delay = ((errno.EIO, 0), (errno.ENOSPC, 0), (0, 200))[chance.below(3)]
+        error, delay = ((errno.EIO, 0), (0, 200))[chance.below(2)]
         row = DiskFault(error, calls, skip=chance.below(10), times=1 + chance.below(5))
         row.delay = Millis(delay)
         row.part = chance.below(5_000)
@@ -230,3 +230,26 @@ class DiskErrors(Fault):
             for disk in machine.disks.values():
                 disk.faults.rows.clear()
                 disk.faults.read_only = False
+
+
+class FullDisk(Fault):
+    """A disk has room for little more, for a while."""
+
+    name = "full-disk"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One disk of one machine; what is removed makes room."""
+        disks = [disk for machine in self.machines for disk in machine.disks.values()]
+        if not disks:
+            return None
+        disk = disks[chance.below(len(disks))]
+        room = chance.below(5_000)
+        disk.faults.capacity = disk.used + room
+        self.world.after(self.later(chance), self.heal)
+        return f"{disk.name} {room}B"
+
+    def heal(self) -> None:
+        """There is room for everything."""
+        for machine in self.machines:
+            for disk in machine.disks.values():
+                disk.faults.capacity = None

@@ -23,7 +23,6 @@ from odradek.sim.disk import CRASH_RULES, SimulatedDisk
 from odradek.sim.disk_faults import DiskFaults
 from odradek.sim.history import History
 from odradek.sim.loop import SimulatedLoop
-from odradek.sim.medium import CrashRules
 from odradek.sim.network import SimulatedNetwork
 from odradek.sim.tasks import LIFE, NOBODY, Handle, SimulatedTask
 from odradek.sim.wires import Wires
@@ -170,6 +169,12 @@ class Machine:
         self._life: MachineLife | None = None
         self._network: SimulatedNetwork | None = None
         self._main: Main | None = None
+        self.crash_rules = CRASH_RULES
+        self.reboots_after_failed_sync = False
+        """Whether a process that met a failed sync is only started again on a fresh kernel.
+
+        On the old one it would read from the cache what never reached the medium.
+        """
         self.on_exit: Callable[[BaseException | None], None] = self._exited
 
     # -- what its code is given ----------------------------------------------------------------
@@ -228,16 +233,20 @@ class Machine:
 
     def kill(self) -> None:
         """Its process is gone; what was written stays, connections are closed."""
-        if self._end("killed"):
+        failed = any(disk.faults.failed_syncs for disk in self.disks.values())
+        if failed and self.reboots_after_failed_sync:
+            self.cut_power()
+        elif self._end("killed"):
             self.network.process_died()
             self.disks = {name: disk.after_exit() for name, disk in self.disks.items()}
 
-    def cut_power(self, rules: CrashRules = CRASH_RULES) -> None:
+    def cut_power(self) -> None:
         """All of it is gone; what was not synced is lost, torn or reordered."""
         if self._end("loses power"):
             self.network.power_lost()
             self.disks = {
-                name: disk.after_crash(self._crashes, rules) for name, disk in self.disks.items()
+                name: disk.after_crash(self._crashes, self.crash_rules)
+                for name, disk in self.disks.items()
             }
 
     def pause(self) -> None:

@@ -8,7 +8,8 @@ The fault model, which every journalling file system keeps:
   that of some moment too, whichever bytes made it: where it promises bytes that never reached
   the medium there are zeros. A page never shows what was cut off before its size's moment.
 * Names. A change of names is whole or absent. Changes of the same name keep their order; others
-  survive independently, unless their directory was synced. A synced file may lack its name.
+  survive independently, unless their directory was synced, or the rules say that the file system
+  keeps all in order, as journalling ones do. A synced file may lack its name.
 * A failed sync: the kernel forgets that the pages are dirty. They can be read until the crash,
   later syncs succeed, and the crash takes them.
 """
@@ -38,6 +39,7 @@ class CrashRules:
 
     page_bytes: int = 4_096
     tear_one_in: int = 4  # so many changed pages to one that is cut in the middle; 0: none is
+    names_in_order: bool = False  # of unsynced changes of names the first ones survive
 
 
 class Change(NamedTuple):
@@ -163,7 +165,7 @@ class Names:
 
     def survivor(self, chance: Random, rules: CrashRules) -> "Names":
         """The tree after a crash, with all its files; this one is left as it is."""
-        lost = _lost_changes(self.unsynced, chance)
+        lost = _lost_changes(self.unsynced, chance, rules)
         kept = [change for index, change in enumerate(self.unsynced) if index not in lost]
         return Names(_survive_tree(self.root, kept, chance, rules))
 
@@ -281,11 +283,11 @@ def _pieces(start: int, moments: Sequence[int], chance: Random, rules: CrashRule
     return [Piece(first, start, cut), Piece(second, cut, stop)]
 
 
-def _lost_changes(changes: Sequence[NameChange], chance: Random) -> set[int]:
+def _lost_changes(changes: Sequence[NameChange], chance: Random, rules: CrashRules) -> set[int]:
     """Which changes of names a crash undoes; what rests on a lost one is lost with it."""
     if not changes:
         return set()
-    fate = chance.below(4)
+    fate = A_PREFIX if rules.names_in_order else chance.below(4)
     count = len(changes)
     if fate == A_PREFIX:
         return set(range(chance.below(count + 1), count))

@@ -75,7 +75,8 @@ def test_a_power_cut_takes_what_was_not_synced() -> None:
             server = world.machine("server")
             server.start(Diary().keep)
             world.run(seconds=3)
-            server.cut_power(CrashRules(page_bytes=4))
+            server.crash_rules = CrashRules(page_bytes=4)
+            server.cut_power()
             disk = server.disk()
             sizes.add(disk.size("diary") if disk.exists("diary") else None)
     assert sizes > {None, 0, 3}

@@ -224,6 +224,18 @@ def test_unrelated_names_survive_independently() -> None:
     assert found == {(), ("first",), ("second",), ("first", "second")}
 
 
+def test_a_journalling_file_system_keeps_names_in_order() -> None:
+    """Where the rules say so the second file is there only if the first one is."""
+    disk = SimulatedDisk()
+    disk.open("first", create=True)
+    disk.open("second", create=True)
+    rules = CrashRules(names_in_order=True)
+
+    found = {tuple(disk.after_crash(choices, rules).names("")) for choices in every_choice()}
+
+    assert found == {(), ("first",), ("first", "second")}
+
+
 def test_what_is_not_synced_for_long_is_written_back() -> None:
     """The kernel does not wait for ever; so what a crash must choose from stays bounded."""
     disk = SimulatedDisk()

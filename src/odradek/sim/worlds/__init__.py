@@ -1,9 +1,15 @@
 """The kinds of worlds that are simulated: machines, workload, faults and promises of each."""
 
-from collections.abc import Mapping
+from importlib import import_module
 from typing import Final
 
 from odradek.sim.simulation import Simulation
-from odradek.sim.worlds.zookeeper import ZooKeeperSimulation
 
-KINDS: Final[Mapping[str, type[Simulation]]] = {kind.name: kind for kind in (ZooKeeperSimulation,)}
+NAMES: Final = ("zookeeper", "log")
+
+
+def kind(name: str) -> type[Simulation]:
+    """The kind of this name; only then is what it simulates imported."""
+    assert name in NAMES, name
+    found: type[Simulation] = import_module(f"{__name__}.{name}").KIND
+    return found

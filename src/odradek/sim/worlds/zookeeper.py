@@ -128,7 +128,7 @@ class ZooKeeperSimulation(Simulation):
             BatchesKeepTheirOrder(),
         )
 
-    def recover(self) -> None:
+    def recover(self) -> str:
         """Everybody is served again."""
         answered: dict[str, int] = {}
         self.world.history.watch(
@@ -136,7 +136,7 @@ class ZooKeeperSimulation(Simulation):
         )
         self.world.run(seconds=10)
         missing = set(CLIENTS) - set(answered)
-        assert not missing, f"{sorted(missing)} got no answer in ten seconds"
+        return f"{sorted(missing)} got no answer in ten seconds" if missing else ""
 
     def state(self) -> str:
         """Whether the server serves, and whether transactions wait for their commit."""
@@ -166,3 +166,6 @@ class ZooKeeperSimulation(Simulation):
 
     async def _visit(self, machine: Machine) -> None:
         await Visitor(self.world, machine, ADDRESS, self._numbers).run()
+
+
+KIND: Final = ZooKeeperSimulation
