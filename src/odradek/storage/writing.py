@@ -145,10 +145,11 @@ class WriteJob:
             file.close()
 
     def _undo(self) -> None:
-        """Takes back what a failed write left.
+        """Takes back what a failed write left, durably.
 
-        The next one may be shorter, and what it does not cover would be taken for a batch. A disk
-        that does not even allow this is broken.
+        The next one may be shorter, and what it does not cover would be taken for a batch. It may
+        also go into a new segment: after a loss of power recovery must not end before that one.
+        A disk that does not even allow this is broken.
         """
         disk = self.log.folder.disk.name
         for piece in reversed(self.pieces):
@@ -157,5 +158,6 @@ class WriteJob:
                     piece.segment.delete()
                 else:
                     piece.segment.file.truncate(piece.position)
+                    piece.segment.file.sync()
             except OSError as error:
                 self.log.failures.report(disk, error)

@@ -6,7 +6,7 @@ from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.medium import Directory
 from odradek.storage.closing import RestJob
-from odradek.storage.errors import LogDirOffline
+from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.failures import Failures
 from odradek.storage.log_dir import LogDir
 from odradek.storage.settings import LogConfig
@@ -50,6 +50,18 @@ def test_a_synced_append_promises_nothing_of_a_rolled_segment() -> None:
     t.flush()
     assert t.log.recovery_point == t.log.log_end_offset
     assert unsynced(t) == set()
+
+
+def test_what_a_full_disk_left_is_taken_back_durably() -> None:
+    """The next batch may begin a segment, and a loss of power must not end the log before it."""
+    t = Partition()
+    t.append("value-0")
+    t.flush()
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.capacity = t.disk.used + 10
+    with pytest.raises(DiskFull):
+        t.append("value-1")
+    assert not any(name.endswith(".log") for name in unsynced(t))
 
 
 def test_what_recovery_cut_off_stays_off() -> None:
