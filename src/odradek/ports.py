@@ -5,7 +5,8 @@ imported. `runtime` opens them on the real world, `sim` on a false one; nothing 
 A fake passes the same contract test as the thing that it replaces.
 
 Errors of the world come as `OSError` with its errno; whoever opened the door decides what they
-mean. Addresses are (host, port).
+mean. Addresses are (host, port). A `Worker` is how the loop goes through the Disk door without
+waiting there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -159,6 +160,42 @@ class Disk(Protocol):
 
     def free_bytes(self) -> Bytes:
         """The space that is left."""
+        ...
+
+
+class Job(Protocol):
+    """Something that may block: it runs off the loop, and ends on it."""
+
+    def run(self) -> None:
+        """On the worker. What it raises is handed to `done`."""
+        ...
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop, in a turn of its own, in the order in which jobs were submitted."""
+        ...
+
+
+class Worker(Protocol):
+    """Runs what may block, one job behind the other: each log dir has one of its own.
+
+    `runtime` gives it a thread; `sim` none, but the virtual time that its disk takes.
+    """
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits or runs: then a short job may be run in place, by the loop."""
+        ...
+
+    def submit(self, job: Job) -> None:
+        """Takes a job; not from within another's `run`."""
+        ...
+
+    async def drain(self) -> None:
+        """Returns once all that was submitted before has ended."""
+        ...
+
+    def close(self) -> None:
+        """Takes no more jobs; those that wait are still run and ended."""
         ...
 
 
