@@ -12,7 +12,7 @@ waiting there.
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from odradek.model.units import Bytes, Millis, Timestamp
+from odradek.model.units import Bytes, Micros, Millis, Timestamp
 
 
 class Clock(Protocol):
@@ -20,6 +20,10 @@ class Clock(Protocol):
 
     def monotonic(self) -> Millis:
         """Measures durations; never goes back."""
+        ...
+
+    def micros(self) -> Micros:
+        """The same clock, finer: for figures about ourselves, never for decisions."""
         ...
 
     def wall(self) -> Timestamp:

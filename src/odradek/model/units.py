@@ -9,6 +9,9 @@ from typing import Final, NewType
 Millis = NewType("Millis", int)
 """A duration, or a moment on a clock that never goes back. Only differences mean anything."""
 
+Micros = NewType("Micros", int)
+"""The same, a thousand times finer: for measuring how long something took."""
+
 Timestamp = NewType("Timestamp", int)
 """Milliseconds since 1970 in UTC: what a record carries. The clock behind it may jump."""
 

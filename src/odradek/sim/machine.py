@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, Final, Protocol
 
-from odradek.model.units import Millis, Timestamp
+from odradek.model.units import Micros, Millis, Timestamp
 from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import CRASH_RULES, SimulatedDisk
 from odradek.sim.disk_faults import DiskFaults
@@ -80,6 +80,10 @@ class MachineClock:
     def monotonic(self) -> Millis:
         """Never jumps."""
         return Millis(self.local(self._loop.now) // MICROS)
+
+    def micros(self) -> Micros:
+        """As `monotonic`, and as exact as the loop."""
+        return Micros(self.local(self._loop.now))
 
     def wall(self) -> Timestamp:
         """Skewed, and jumping when told to."""

@@ -1,0 +1,251 @@
+"""One client's connection: frames in, answers out, each in its order, and no more than is bounded.
+
+A connection that is ahead of us is not read: when it has too many requests open, when it does not
+take its answers, or when the requests of all connections together fill the memory they may have.
+What the kernel's buffers hold then slows the client down; nothing is dropped.
+
+Invariant: `row` holds the exchanges that were begun and whose answers have not been handed to the
+stream, in the order of their requests.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import structlog
+
+from odradek.broker.exchange import Exchange
+from odradek.model.units import MIB, Bytes, Millis
+from odradek.ports import Address, Chunk, Clock, Stream
+from odradek.wire.framing import Framer, Scratch
+
+EXCHANGES_MAX: Final = 64
+"""Requests of one connection that are open at a time; clients have five, or one for each partition
+leader they ask."""
+UNSENT_BYTES_MAX: Final = Bytes(MIB)
+"""What may wait for a client to read it, before its next request is read."""
+
+log = structlog.get_logger()
+
+
+class Memory:
+    """The bytes of requests that are open, of all connections together."""
+
+    def __init__(self, bytes_max: Bytes | None) -> None:
+        self._bytes_max = bytes_max
+        self._taken = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further request may be begun."""
+        return self._bytes_max is not None and self._taken >= self._bytes_max
+
+    def take(self, count: int) -> None:
+        """A request of this size is there, or on its way."""
+        self._taken += count
+
+    def give_back(self, count: int) -> None:
+        """It was answered, or will not come."""
+        self._taken -= count
+        while self._waiting and not self.is_spent:
+            self._waiting.popleft()()
+
+    def wait(self, ready: Callable[[], None]) -> None:
+        """Calls once there is memory again; the one who waits longest first."""
+        self._waiting.append(ready)
+
+
+class House(Protocol):
+    """What all the connections of a broker have in common."""
+
+    scratch: Scratch
+    clock: Clock
+    memory: Memory
+    frame_bytes_max: int
+
+    def on_frame(self, connection: "Connection", frame: bytearray) -> None:
+        """A request has come; it is put in the row, unless the connection is hung up for it."""
+        ...
+
+    def answered(self, exchange: Exchange) -> None:
+        """An answer leaves: for the figures."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """It is over."""
+        ...
+
+
+class Connection:
+    """A client's end of things; the `Receiver` of its stream."""
+
+    __slots__ = (
+        "_announced",
+        "_closing",
+        "_framer",
+        "_house",
+        "_is_reading",
+        "_paused",
+        "active_at",
+        "arrived_at",
+        "is_over",
+        "listener",
+        "row",
+        "software",
+        "stream",
+    )
+
+    def __init__(self, house: House, stream: Stream, listener: str) -> None:
+        self.stream = stream
+        self.listener = listener
+        self.software = ("", "")
+        self.row: deque[Exchange] = deque()
+        self.is_over = False
+        self.active_at: Millis = house.clock.monotonic()  # when something was last read or taken
+        self.arrived_at = house.clock.micros()  # when the bytes were read that are being cut now
+        self._house = house
+        self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
+        self._announced = 0  # bytes of a request on its way that were taken from the memory
+        self._is_reading = False  # answers wait until all frames of one read were begun
+        self._paused = False
+        self._closing = False  # nothing is read any more, what is open is answered
+
+    @property
+    def peer(self) -> Address:
+        """Who it is."""
+        return self.stream.peer
+
+    @property
+    def local(self) -> Address:
+        """The address by which it reached us."""
+        return self.stream.local
+
+    # -- in ------------------------------------------------------------------------------------
+
+    def buffer(self) -> memoryview:
+        """The shared scratch buffer, or the place of the rest of a large frame."""
+        return self._framer.buffer()
+
+    def received(self, count: int) -> None:
+        """Begins every request that is whole now."""
+        house, framer = self._house, self._framer
+        self.arrived_at = house.clock.micros()
+        self.active_at = house.clock.monotonic()
+        frames = framer.received(count)
+        if frames:
+            if self._announced:
+                house.memory.give_back(self._announced)
+                self._announced = 0
+            self._is_reading = True
+            for frame in frames:
+                house.memory.take(len(frame))
+                house.on_frame(self, frame)
+                if self.is_over:
+                    return
+            self._is_reading = False
+            self._send_ready()
+        if framer.fault is not None:
+            log.info("connection.refused", peer=self.peer, reason=str(framer.fault))
+            self.close()
+        elif framer.announced and not self._announced:
+            self._announce(framer.announced)
+        self._look_at_bounds()
+
+    def _announce(self, size: int) -> None:
+        """A large request is on its way: its memory is taken before it is there."""
+        self._announced = size
+        if self._house.memory.is_spent:
+            self._pause()
+            self._house.memory.wait(self._look_at_bounds)
+        self._house.memory.take(size)
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def answered(self, exchange: Exchange) -> None:
+        """It leaves at once if it is the first in the row, or takes its place in it."""
+        if self.is_over:
+            return
+        if not self._is_reading and self.row and self.row[0] is exchange:
+            self._send_ready()
+            self._look_at_bounds()
+
+    def _send_ready(self) -> None:
+        row = self.row
+        if not row or row[0].chunks is None:
+            return
+        house, out = self._house, list[Chunk]()
+        while row and row[0].chunks is not None:
+            exchange = row.popleft()
+            assert exchange.chunks is not None, "as was looked up"
+            out = [*out, *exchange.chunks] if out else exchange.chunks
+            house.memory.give_back(len(exchange.frame))
+            house.answered(exchange)
+        if out:
+            self.stream.send(out)
+        if self._closing and not row:
+            self.stream.close()
+
+    def drained(self) -> None:
+        """The client has taken all; it is read again."""
+        self.active_at = self._house.clock.monotonic()
+        self._look_at_bounds()
+
+    # -- bounds --------------------------------------------------------------------------------
+
+    def _look_at_bounds(self) -> None:
+        """Pauses and resumes as the bounds say."""
+        if self.is_over or self._closing:
+            return
+        full = (
+            len(self.row) >= EXCHANGES_MAX
+            or self.stream.unsent() > UNSENT_BYTES_MAX
+            or (self._announced and self._paused and self._house.memory.is_spent)
+        )
+        if full:
+            self._pause()
+        elif self._paused:
+            self._paused = False
+            self.stream.resume()
+
+    def _pause(self) -> None:
+        if not self._paused:
+            self._paused = True
+            self.stream.pause()
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Reads no more; what is open is still answered."""
+        if self._closing or self.is_over:
+            return
+        self._closing = True
+        self._pause()
+        if not self.row:
+            self.stream.close()
+
+    def hang_up(self, reason: str) -> None:
+        """Closes at once."""
+        if not self.is_over:
+            log.info("connection.closed", peer=self.peer, reason=reason)
+            self._end()
+            self.stream.abort()
+
+    def closed(self, error: OSError | None) -> None:
+        """The client is gone; how does not matter."""
+        del error
+        if not self.is_over:
+            self._end()
+
+    def _end(self) -> None:
+        """Whoever works for this client may stop, and its memory is free."""
+        self.is_over = True
+        taken = self._announced + sum(len(exchange.frame) for exchange in self.row)
+        row, self.row = self.row, deque()
+        self._announced = 0
+        for exchange in row:
+            gone, exchange.on_gone = exchange.on_gone, None
+            if gone is not None:
+                gone()
+        self._house.memory.give_back(taken)
+        self._house.forget(self)

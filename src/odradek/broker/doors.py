@@ -1,0 +1,23 @@
+"""What a broker has of the world: handed in once, at its birth."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from odradek.ports import Clock, Disk, Journal, Network, Random, Worker
+
+
+class Dir(NamedTuple):
+    """One log dir: the disk, and who goes there."""
+
+    disk: Disk
+    worker: Worker
+
+
+class Doors(NamedTuple):
+    """The doors of `ports`, as this broker finds them."""
+
+    clock: Clock
+    random: Random
+    network: Network
+    dirs: tuple[Dir, ...]
+    journal: Callable[[], Journal]  # opened only where the embedded ZooKeeper is wanted

@@ -1,0 +1,58 @@
+"""ApiVersions (key 18), versions 0 to 4.
+
+Tells a client which APIs and versions there are, and learns what the client is called (KIP-511).
+A version that we do not know is answered at version 0 with the error and the table, and the client
+asks again. v3 software name and version, flexible. v4 features that begin at version 0.
+Skipped: features of the cluster; there are none.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+NAMED_SINCE: Final = 3
+_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")  # KIP-511
+
+
+class InvalidSoftwareName(BrokerError):
+    """A client's name or version with characters that would not do in a metric."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+def handle(services: "Services", exchange: Exchange, request: ApiVersionsRequest) -> None:
+    """The table of what is offered."""
+    if exchange.version >= NAMED_SINCE:
+        name, version = request.client_software_name, request.client_software_version
+        if not (_NAME.fullmatch(name) and _NAME.fullmatch(version)):
+            raise InvalidSoftwareName(f"client software {name[:40]!r}, version {version[:40]!r}")
+        exchange.connection.software = (name, version)
+    exchange.answer(table(services.offered))
+
+
+def table(offered: Iterable[Api], code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
+    """Every API that a client may use."""
+    rows = [ApiVersion(api.key, api.offered.start, api.offered.stop - 1) for api in offered]
+    return ApiVersionsResponse(error_code=code, api_keys=rows)
+
+
+def refuse(
+    request: ApiVersionsRequest, version: int, code: ErrorCode, message: str
+) -> ApiVersionsResponse:
+    """Nothing but the code."""
+    del request, version, message
+    return ApiVersionsResponse(error_code=code)
+
+
+API: Final = Api(key=18, versions=range(5), handle=handle, refuse=refuse)

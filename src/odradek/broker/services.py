@@ -1,0 +1,23 @@
+"""What the handlers of requests work with: every part of a broker that answers or keeps something.
+
+Made once, by `broker.Broker`, and handed to each handler; a test may make one with what it needs.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from odradek.broker.doors import Doors
+from odradek.broker.exchange import Api
+from odradek.broker.timers import Timers
+from odradek.model.ids import BrokerId
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts. They know each other as far as they were told, never by way of this."""
+
+    broker_id: BrokerId
+    doors: Doors
+    timers: Timers
+    offered: tuple[Api, ...]  # what clients are told of
+    tasks: asyncio.TaskGroup  # for what outlives its caller

@@ -1,0 +1,325 @@
+"""From frames to answers: order, versions, and what is done with requests that make no sense."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from odradek.broker.connection import Connection, Memory
+from odradek.broker.dispatch import Dispatch
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers import api_versions
+from odradek.broker.services import Services
+from odradek.model.errors import ErrorCode, MalformedRequest
+from odradek.model.limits import FRAME_BYTES_MAX
+from odradek.model.units import Bytes, Micros, Millis, Timestamp
+from odradek.ports import Chunk, Clock
+from odradek.wire.framing import Scratch
+from odradek.wire.headers import read_response, request_frame
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.wire.schema import Request
+
+
+class Hands:
+    """A stream that keeps what it is given: the client's end, within reach."""
+
+    peer = ("10.0.0.9", 41_000)
+    local = ("10.0.0.1", 9_092)
+
+    def __init__(self) -> None:
+        self.sent = bytearray()
+        self.waiting = 0
+        self.paused = self.closed = self.aborted = False
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """At once."""
+        for chunk in chunks:
+            self.sent += cast("bytes", chunk)
+
+    def unsent(self) -> int:
+        """As the test says."""
+        return self.waiting
+
+    def pause(self) -> None:
+        """Noted."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Noted."""
+        self.paused = False
+
+    def close(self) -> None:
+        """Noted."""
+        self.closed = True
+
+    def abort(self) -> None:
+        """Noted."""
+        self.aborted = True
+
+
+class StillClock:
+    """It is always the same time."""
+
+    def monotonic(self) -> Millis:
+        """Five."""
+        return Millis(5)
+
+    def micros(self) -> Micros:
+        """Five thousand."""
+        return Micros(5_000)
+
+    def wall(self) -> Timestamp:
+        """None."""
+        return Timestamp(0)
+
+    async def sleep_until(self, deadline: Millis) -> None:
+        """No time passes."""
+        del deadline
+
+
+class Desk:
+    """What the connections have in common, and the handler of Heartbeat in our own hands."""
+
+    def __init__(
+        self, answer: Callable[[Exchange, Any], None] | None = None, memory: int | None = None
+    ) -> None:
+        self.scratch = Scratch()
+        self.clock: Clock = StillClock()
+        self.memory = Memory(None if memory is None else Bytes(memory))
+        self.frame_bytes_max: int = FRAME_BYTES_MAX
+        self.open: list[Exchange] = []
+        self.forgotten: list[Connection] = []
+        heartbeat = Api(12, range(2, 5), self._handle, _refuse, offered_from=0)
+        self._answer = answer
+        offered = {12: heartbeat, 18: api_versions.API}
+        services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
+        self.on_frame = Dispatch(services, offered).on_frame
+
+    def _handle(self, services: Services, exchange: Exchange, request: Any) -> None:
+        del services
+        self.open.append(exchange)
+        if self._answer is not None:
+            self._answer(exchange, request)
+
+    def answered(self, exchange: Exchange) -> None:
+        """No figures are kept here."""
+        del exchange
+
+    def forget(self, connection: Connection) -> None:
+        """Noted."""
+        self.forgotten.append(connection)
+
+
+def _refuse(request: Any, version: int, code: ErrorCode, message: str) -> HeartbeatResponse:
+    del request, version, message
+    return HeartbeatResponse(error_code=code)
+
+
+class Client:
+    """One connection to the desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.hands = Hands()
+        self.connection = Connection(desk, self.hands, "PLAINTEXT")
+
+    def send(self, request: Request, version: int, number: int) -> None:
+        """One whole request."""
+        self.send_raw(b"".join(cast("list[bytes]", request_frame(request, version, number, "me"))))
+
+    def send_raw(self, data: bytes) -> None:
+        """Bytes, however they fall."""
+        while data:
+            room = self.connection.buffer()
+            count = min(len(room), len(data))
+            room[:count] = data[:count]
+            data = data[count:]
+            self.connection.received(count)
+
+    def frames(self) -> list[bytearray]:
+        """What came back."""
+        sent, frames = self.hands.sent, []
+        while sent:
+            size = int.from_bytes(sent[:4], "big")
+            frames.append(sent[4 : 4 + size])
+            sent = sent[4 + size :]
+        return frames
+
+    def numbers(self) -> list[int]:
+        """The correlation ids of what came back."""
+        return [int.from_bytes(frame[:4], "big") for frame in self.frames()]
+
+
+def test_answers_leave_in_the_order_of_requests() -> None:
+    """The second may be ready first; it waits for its turn."""
+    desk = Desk()
+    client = Client(desk)
+    client.send(HeartbeatRequest("g"), 4, 1)
+    client.send(HeartbeatRequest("g"), 4, 2)
+    first, second = desk.open
+    second.answer(HeartbeatResponse())
+    assert client.numbers() == []
+    first.answer(HeartbeatResponse())
+    assert client.numbers() == [1, 2]
+
+
+def test_a_client_that_is_ahead_of_its_versions_is_told_the_table() -> None:
+    """ApiVersions of a version from the future is answered at version 0 (KIP-511)."""
+    client = Client(Desk())
+    client.send_raw(bytes.fromhex("0000000a 0012 0063 00000007 ffff"))
+    header, table = read_response(ApiVersionsResponse, 0, client.frames()[0])
+    assert header.correlation_id == 7
+    assert table.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(row.api_key, row.min_version, row.max_version) for row in table.api_keys] == [
+        (12, 0, 4),
+        (18, 0, 4),
+    ]
+
+
+def test_a_version_that_is_only_named_is_refused_politely() -> None:
+    """Old versions stand in the table for the sake of old clients; who uses one learns better."""
+    desk = Desk()
+    client = Client(desk)
+    client.send(HeartbeatRequest("g"), 1, 3)
+    _, answer = read_response(HeartbeatResponse, 1, client.frames()[0])
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert desk.open == []
+
+
+def test_what_is_not_offered_ends_the_connection() -> None:
+    """As with Kafka: there is no response that the client could read."""
+    desk = Desk()
+    client = Client(desk)
+    client.send_raw(bytes.fromhex("0000000a 0003 0001 00000007 ffff"))
+    assert client.hands.aborted
+    assert desk.forgotten == [client.connection]
+
+
+def test_a_body_that_cannot_be_read_ends_the_connection() -> None:
+    """A count that promises more than there is."""
+    client = Client(Desk())
+    client.send_raw(bytes.fromhex("0000000e 000c 0000 00000007 ffff 7fffffff"))
+    assert client.hands.aborted
+
+
+def test_a_frame_that_cannot_be_is_answered_for_what_came_before() -> None:
+    """The requests before it are good; then nothing more is read, and the connection closes."""
+    desk = Desk()
+    client = Client(desk)
+    client.send(HeartbeatRequest("g"), 4, 1)
+    client.send_raw(b"GET / HTTP/1.1\r\n")
+    assert client.hands.paused
+    assert not client.hands.closed
+    desk.open[0].answer(HeartbeatResponse())
+    assert client.numbers() == [1]
+    assert client.hands.closed
+
+
+def test_our_own_mistake_is_an_unknown_error_to_the_client() -> None:
+    """Whatever a handler raises, the client hears of it, and the connection goes on."""
+
+    def stumble(exchange: Exchange, request: Any) -> None:
+        del exchange, request
+        raise ZeroDivisionError
+
+    client = Client(Desk(stumble))
+    client.send(HeartbeatRequest("g"), 4, 1)
+    _, answer = read_response(HeartbeatResponse, 4, client.frames()[0])
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not client.hands.aborted
+
+
+def test_a_request_that_makes_no_sense_ends_the_connection() -> None:
+    """A handler may find out what the decoder could not."""
+
+    def object_to(exchange: Exchange, request: Any) -> None:
+        del exchange, request
+        raise MalformedRequest("no")
+
+    client = Client(Desk(object_to))
+    client.send(HeartbeatRequest("g"), 4, 1)
+    assert client.hands.aborted
+
+
+def test_a_client_with_too_many_open_requests_is_not_read() -> None:
+    """It is read again as soon as one was answered."""
+    desk = Desk()
+    client = Client(desk)
+    for number in range(64):
+        client.send(HeartbeatRequest("g"), 4, number)
+    assert client.hands.paused
+    desk.open[0].answer(HeartbeatResponse())
+    assert not client.hands.paused
+
+
+def test_a_client_that_does_not_take_its_answers_is_not_read() -> None:
+    """Its answers are bounded; the kernel slows it down."""
+    desk = Desk()
+    client = Client(desk)
+    client.hands.waiting = 2 << 20
+    client.send(HeartbeatRequest("g"), 4, 1)
+    assert client.hands.paused
+    client.hands.waiting = 0
+    client.connection.drained()
+    assert not client.hands.paused
+
+
+def test_a_large_request_waits_until_there_is_memory() -> None:
+    """Requests of all connections share a bound; who comes when it is reached is not read on."""
+    desk = Desk(memory=100_000)
+    rich, poor = Client(desk), Client(desk)
+    rich.send(HeartbeatRequest("g" * 32_000), 2, 1)
+    rich.send(HeartbeatRequest("g" * 32_000), 2, 2)
+    rich.send(HeartbeatRequest("g" * 32_000, member_id="m" * 9_000), 2, 3)
+    poor.send_raw((90_000).to_bytes(4, "big") + b"start")
+    assert poor.hands.paused
+    for exchange in desk.open:
+        exchange.answer(HeartbeatResponse())
+    assert not poor.hands.paused
+
+
+def test_who_waits_learns_that_the_client_is_gone() -> None:
+    """Nobody works for a closed connection, and nothing of it is kept."""
+    desk = Desk()
+    client = Client(desk)
+    client.send(HeartbeatRequest("g"), 4, 1)
+    gone: list[int] = []
+    desk.open[0].on_gone = lambda: gone.append(1)
+    client.connection.closed(None)
+    assert gone == [1]
+    assert desk.forgotten == [client.connection]
+    desk.open[0].answer(HeartbeatResponse())
+    assert client.numbers() == []
+
+
+@pytest.mark.parametrize("name", ["", "-", "librdkafka ", "a" * 3 + "\x00"])
+def test_a_software_name_that_is_none_is_refused(name: str) -> None:
+    """KIP-511: letters, digits, dashes and dots, none of the latter at either end."""
+    client = Client(Desk())
+    client.send(ApiVersionsRequest(name, "1"), 3, 1)
+    _, table = read_response(ApiVersionsResponse, 3, client.frames()[0])
+    assert table.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_a_coroutine_answers_with_what_it_returns() -> None:
+    """For the requests that are rare: a task each."""
+
+    async def talk() -> Client:
+        async def handle(services: Services, exchange: Exchange, request: Any) -> HeartbeatResponse:
+            del services, exchange, request
+            await asyncio.sleep(0)
+            return HeartbeatResponse(throttle_time_ms=7)
+
+        async with asyncio.TaskGroup() as tasks:
+            desk = Desk()
+            services = cast("Services", type("Few", (), {"tasks": tasks})())
+            api = Api(12, range(5), handle, _refuse)
+            desk.on_frame = Dispatch(services, {12: api}).on_frame
+            client = Client(desk)
+            client.send(HeartbeatRequest("g"), 4, 1)
+        return client
+
+    client = asyncio.run(talk())
+    _, answer = read_response(HeartbeatResponse, 4, client.frames()[0])
+    assert answer.throttle_time_ms == 7
