@@ -194,10 +194,6 @@ class Worker(Protocol):
         """Takes a job; not from within another's `run`."""
         ...
 
-    async def drain(self) -> None:
-        """Returns once all that was submitted before has ended."""
-        ...
-
     def close(self) -> None:
         """Takes no more jobs; those that wait are still run and ended."""
         ...

@@ -1,0 +1,61 @@
+"""The Worker of one log dir on a thread of its own.
+
+What the thread has ended it lays down for the loop, and wakes the loop once for all that lies
+there: on a busy disk many jobs end while the loop does something else.
+"""
+
+import asyncio
+from collections import deque
+from queue import SimpleQueue
+from threading import Thread
+
+from odradek.ports import Job
+
+
+class ThreadWorker:
+    """One thread, which ends with `close`. A disk that hangs keeps it, but not the process."""
+
+    def __init__(self, name: str) -> None:
+        """On the loop that is told of the ends."""
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._ended: deque[tuple[Job, Exception | None]] = deque()
+        self._told = False  # the loop is going to look
+        self._open = 0
+        Thread(target=self._work, name=name, daemon=True).start()
+
+    @property
+    def idle(self) -> bool:
+        """Whether every job has ended."""
+        return not self._open
+
+    def submit(self, job: Job) -> None:
+        """Behind those before it."""
+        self._open += 1
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """The thread ends behind the last job."""
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        """The thread."""
+        while (job := self._jobs.get()) is not None:
+            error: Exception | None = None
+            try:
+                job.run()
+            except Exception as raised:  # noqa: BLE001 - it is handed on whole
+                error = raised
+            self._ended.append((job, error))
+            del job, error
+            if not self._told:
+                self._told = True
+                self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        """On the loop. What is laid down from now on wakes it again."""
+        self._told = False
+        while self._ended:
+            job, error = self._ended.popleft()
+            self._open -= 1
+            job.done(error)
