@@ -125,7 +125,7 @@ class LogDirs:
                     raise StorageError(f"{partition} has more than one log: in {where}")
                 for log_dir in homes:
                     if log_dir is not moved[0]:
-                        self._discard(log_dir, log_dir.logs.pop(partition))
+                        self.discard(log_dir, log_dir.logs.pop(partition))
             if moved and len(self.online) == len(self.dirs):
                 moved[0].settle_move(partition)
 
@@ -155,13 +155,20 @@ class LogDirs:
 
     def delete(self, partition: TopicPartition) -> None:
         """Takes a partition's logs out of the way; their files go with `LogDir.delete_next`."""
+        for log_dir, log in self.forget(partition):
+            self.discard(log_dir, log)
+
+    def forget(self, partition: TopicPartition) -> list[tuple[LogDir, PartitionLog]]:
+        """Its logs, and where they are; nobody finds them from now on. On the loop."""
+        forgotten = []
         for log_dir in self.online:
             for logs in (log_dir.logs, log_dir.futures):
                 log = logs.pop(partition, None)
                 if log is not None:
-                    self._discard(log_dir, log)
+                    forgotten.append((log_dir, log))
             log_dir.cleaner_offsets.pop(partition, None)
         self.preferred.pop(partition, None)
+        return forgotten
 
     def set_stray(self, partition: TopicPartition) -> None:
         """Sets a log aside of which the cluster knows nothing: a person may still want it."""
@@ -170,7 +177,8 @@ class LogDirs:
             log = home.logs.pop(partition)
             home.rename_log(log, renamed(partition, self._unique(), Kind.STRAY))
 
-    def _discard(self, log_dir: LogDir, log: PartitionLog) -> None:
+    def discard(self, log_dir: LogDir, log: PartitionLog) -> None:
+        """Gives a forgotten log's directory another name, under which it waits for its end."""
         name = renamed(log.partition, self._unique(), Kind.DELETE)
         log_dir.rename_log(log, name)
         log_dir.to_delete.append(name)
@@ -211,7 +219,7 @@ class LogDirs:
         for log_dir in self.online:
             future = log_dir.futures.pop(partition, None)
             if future is not None:
-                self._discard(log_dir, future)
+                self.discard(log_dir, future)
 
     def finish_move(self, partition: TopicPartition, now: Timestamp) -> PartitionLog:
         """Puts the future log in the place of the current one; both end at the same offset.
@@ -240,7 +248,7 @@ class LogDirs:
         if partition in home.cleaner_offsets:
             target.note_cleaned(partition, home.cleaner_offsets[partition])
         del home.logs[partition]
-        self._discard(home, current)
+        self.discard(home, current)
         target.settle_move(partition)
         return future
 

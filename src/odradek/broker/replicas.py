@@ -1,0 +1,394 @@
+"""The partitions of which this broker holds a copy, over all its log dirs.
+
+The controller's word makes logs, begins and ends reigns, and takes logs away; here it is carried
+out, one word after the other. What touches a disk is done by that dir's worker, and what the loop
+reads is changed only on the loop.
+
+A log dir that fails is left alone from then on: its partitions are answered with a storage error
+until the controller has found them another home, and the broker goes on while it has one dir left.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+import structlog
+
+from odradek.broker.appends import Appends
+from odradek.broker.doors import Doors
+from odradek.broker.jobs import drained, off_loop
+from odradek.broker.replica import Led
+from odradek.config.broker import BrokerConfig
+from odradek.config.rows import replication, topic, transactions
+from odradek.config.topic import TopicConfig
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.records.batch import headers
+from odradek.replication.errors import NotLeaderOrFollower
+from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
+from odradek.storage.errors import LogDirOffline, StorageError
+from odradek.storage.failures import Failures
+from odradek.storage.log import PartitionLog
+from odradek.storage.log_dir import DirLocked, InDir, LogDir, Opened
+from odradek.storage.log_dirs import LogDirs
+from odradek.storage.settings import LogConfig
+
+REPAIRS_TOLD_MAX: Final = 100
+"""So many logs are spoken of one by one after an unclean stop."""
+
+log = structlog.get_logger()
+
+
+class UnknownPartition(BrokerError):
+    """No topic or partition of this name is known here."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class AllDirsFailed(StorageError):
+    """No log dir is left: the broker has nothing to serve from, and stops."""
+
+
+class Word(NamedTuple):
+    """What the controller says of one partition."""
+
+    partition: TopicPartition
+    topic_id: TopicId
+    leader: BrokerId | None
+    leadership: Leadership
+    is_new: bool = False  # it was never anywhere, so no log of it can be missed
+
+
+class SettingsSource(Protocol):
+    """What holds now."""
+
+    @property
+    def broker(self) -> BrokerConfig:
+        """For this broker."""
+        ...
+
+    def topic(self, name: str) -> TopicConfig:
+        """For one topic."""
+        ...
+
+
+class Replicas:
+    """All of them, and the log dirs they live in."""
+
+    def __init__(self, broker_id: BrokerId, doors: Doors, settings: SettingsSource) -> None:
+        self.failures = Failures()
+        dirs = [LogDir(each.disk, self.failures) for each in doors.dirs]
+        self.dirs = LogDirs(dirs, self.failures, doors.random)
+        self.workers = {each.disk.name: each.worker for each in doors.dirs}
+        self.on_elected: list[Callable[[Led], None]] = []
+        self.on_resigned: list[Callable[[TopicPartition], None]] = []
+        self.on_all_failed: Callable[[], None] = lambda: None
+        self._me = broker_id
+        self._clock = doors.clock
+        self._settings = settings
+        self._appends = {
+            name: Appends(worker, doors.clock) for name, worker in self.workers.items()
+        }
+        self._led: dict[TopicPartition, Led] = {}
+        self._known: dict[TopicPartition, Word] = {}  # the last word on each
+        self._one_word_at_a_time = asyncio.Lock()
+
+    # What there is
+
+    def led(self, partition: TopicPartition, leader_epoch: LeaderEpoch | None = None) -> Led:
+        """The partition, if this broker leads it in this epoch; a BrokerError says why not."""
+        led = self._led.get(partition)
+        if led is None:
+            raise self._not_led(partition)
+        if leader_epoch is not None:
+            led.leader.check_leader_epoch(leader_epoch)
+        return led
+
+    def all_led(self) -> list[Led]:
+        """Every partition that this broker leads."""
+        return list(self._led.values())
+
+    def _not_led(self, partition: TopicPartition) -> BrokerError:
+        word = self._known.get(partition)
+        if word is None:
+            return UnknownPartition(f"{partition} is not known here")
+        if word.leader == self._me:
+            return LogDirOffline(f"{partition} is in a log dir that is offline")
+        return NotLeaderOrFollower(f"{partition} is led by broker {word.leader}")
+
+    # Start and stop
+
+    async def open(self, cluster_id: str) -> None:
+        """Opens every log that can be; raises where the broker must not start."""
+        now = self._clock.wall()
+        for log_dir in self.dirs.dirs:
+            await self._take(log_dir)
+        first = self.dirs.dirs[0]
+        identify = partial(self.dirs.identify, self._me, cluster_id)
+        await off_loop(self.workers[first.name], identify)
+        opened: dict[str, Opened] = {}
+        async with asyncio.TaskGroup() as tasks:
+            for log_dir in self.dirs.online:
+                tasks.create_task(self._open(log_dir, opened))
+        await off_loop(self.workers[first.name], self.dirs.settle)
+        for name, found in sorted(opened.items()):
+            _tell(name, found)
+        self.look_at_failures()
+        if self.dirs.all_failed:
+            raise AllDirsFailed("no log dir could be opened")
+        logs = sum(len(log_dir) for log_dir in self.dirs.online)
+        log.info("logs.opened", logs=logs, millis=self._clock.wall() - now)
+
+    async def _take(self, log_dir: LogDir) -> None:
+        try:
+            await off_loop(self.workers[log_dir.name], log_dir.take)
+        except DirLocked:
+            raise
+        except StorageError as error:
+            log.error("log_dir.cannot_be_used", log_dir=log_dir.name, error=str(error))
+
+    async def _open(self, log_dir: LogDir, opened: dict[str, Opened]) -> None:
+        open_all = partial(log_dir.open, self._log_config, self._clock.wall())
+        try:
+            opened[log_dir.name] = await off_loop(self.workers[log_dir.name], open_all)
+        except StorageError as error:
+            log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
+
+    async def close(self, broker_epoch: BrokerEpoch) -> None:
+        """Ends every reign, makes everything durable, and says so in each dir."""
+        for partition in list(self._led):
+            self._end_reign(partition)
+        for log_dir in self.dirs.online:
+            worker = self.workers[log_dir.name]
+            await self._settled(log_dir)
+            close = partial(log_dir.close, self._clock.wall(), broker_epoch)
+            try:
+                await off_loop(worker, close)
+            except StorageError as error:
+                log.error("log_dir.not_closed", log_dir=log_dir.name, error=str(error))
+
+    # The controller's word
+
+    async def become(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
+        """Begins, goes on with, or ends a reign of each; what could not be done has its code."""
+        async with self._one_word_at_a_time:
+            for word in words:
+                self._known[word.partition] = word
+            ours = [word for word in words if word.leader == self._me]
+            for word in words:
+                if word.leader != self._me:
+                    self._end_reign(word.partition)
+            errors = await self._make_logs(ours)
+            await self._begin_reigns([word for word in ours if word.partition not in errors])
+            self.look_at_failures()
+            return errors
+
+    async def stop(
+        self, partitions: Mapping[TopicPartition, bool]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Ends reigns; where it says True, the log is deleted, too."""
+        async with self._one_word_at_a_time:
+            errors: dict[TopicPartition, ErrorCode] = {}
+            for partition, delete in partitions.items():
+                self._end_reign(partition)
+                if not delete:
+                    continue
+                self._known.pop(partition, None)
+                try:
+                    await self._delete(partition)
+                except StorageError as error:
+                    errors[partition] = error.code
+            self.look_at_failures()
+            return errors
+
+    async def _make_logs(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
+        """Those that are missing, each dir's in one job."""
+        missing: dict[str, list[Word]] = {}
+        errors: dict[TopicPartition, ErrorCode] = {}
+        lost = len(self.dirs.online) < len(self.dirs.dirs)
+        counts = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
+        for word in words:
+            found = self.dirs.get(word.partition)
+            if found is not None and found.topic_id == word.topic_id:
+                continue
+            if found is not None:
+                await self._delete(word.partition)  # of an earlier topic of this name
+            if not counts or (lost and not word.is_new):
+                errors[word.partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                continue
+            fewest = min(counts, key=counts.__getitem__)
+            counts[fewest] += 1
+            missing.setdefault(fewest, []).append(word)
+        for name, its_words in missing.items():
+            errors |= await self._make_in(self.dirs.named(name), its_words)
+        return errors
+
+    async def _make_in(
+        self, log_dir: LogDir, words: Sequence[Word]
+    ) -> dict[TopicPartition, ErrorCode]:
+        now = self._clock.wall()
+        made: dict[TopicPartition, PartitionLog] = {}
+
+        def make() -> None:
+            for word in words:
+                name = str(word.partition)
+                how = InDir(self._log_config(word.partition.topic), word.topic_id, word.is_new)
+                made[word.partition] = log_dir.create(word.partition, name, how, now)
+
+        try:
+            await off_loop(self.workers[log_dir.name], make)
+        except StorageError as error:
+            log.error("log.not_made", log_dir=log_dir.name, error=str(error))
+        log_dir.logs |= made
+        self.look_at_failures()
+        return {
+            word.partition: ErrorCode.KAFKA_STORAGE_ERROR
+            for word in words
+            if word.partition not in made
+        }
+
+    async def _begin_reigns(self, words: Sequence[Word]) -> None:
+        """Each reign is in its log before anybody is served by it."""
+        begun = _Begun(len(words))
+        reigns: list[tuple[Led, Word]] = []
+        for word in words:
+            led = self._led.get(word.partition)
+            if led is None:
+                led = self._new_led(word)
+                reigns.append((led, word))
+                led.begin_epoch(begun, 0)
+                continue
+            effects = led.leader.on_leadership(word.leadership, self._clock.monotonic())
+            if effects.begin_epoch is None:
+                begun.on_written(0, None)
+            else:
+                led.begin_epoch(begun, 0)
+            led.carry_out(effects)
+        await begun.wait()
+        for led, _ in reigns:
+            self._led[led.partition] = led
+            for elected in self.on_elected:
+                elected(led)
+
+    def _new_led(self, word: Word) -> Led:
+        found = self.dirs.get(word.partition)
+        home = self.dirs.home_of(word.partition)
+        assert found is not None, word
+        assert home is not None, word
+        leader, effects = Leader.elected(
+            self._me,
+            word.leadership,
+            LogEnds(found.log_end_offset, found.high_watermark),
+            settings=self._leader_settings(word.partition.topic),
+            now=self._clock.monotonic(),
+        )
+        led = Led(found, leader, self._appends[home.name], self._clock)
+        led.carry_out(effects)
+        return led
+
+    def _end_reign(self, partition: TopicPartition) -> None:
+        led = self._led.pop(partition, None)
+        if led is not None:
+            led.resign()
+            for resigned in self.on_resigned:
+                resigned(partition)
+
+    async def _delete(self, partition: TopicPartition) -> None:
+        """Its directory gets another name now, and goes later."""
+        for log_dir, forgotten in self.dirs.forget(partition):
+            worker = self.workers[log_dir.name]
+            await self._settled(log_dir)
+            await off_loop(worker, partial(self.dirs.discard, log_dir, forgotten))
+
+    async def _settled(self, log_dir: LogDir) -> None:
+        """All that was decided is written: by the job that is under way, and by the next."""
+        worker = self.workers[log_dir.name]
+        await drained(worker)
+        await drained(worker)
+
+    # Settings and failures
+
+    def on_topic_settings(self, name: str) -> None:
+        """Something was changed for a topic, or for all."""
+        config, settings = self._log_config(name), self._leader_settings(name)
+        now = self._clock.monotonic()
+        for log_dir in self.dirs.online:
+            for found in log_dir.logs.values():
+                if found.partition.topic == name:
+                    found.config = config
+        for led in self._led.values():
+            if led.partition.topic == name:
+                led.carry_out(led.leader.on_min_isr(settings.min_isr, now))
+
+    def look_at_failures(self) -> None:
+        """Takes the dirs out of service that have failed since the last look."""
+        for gone in self.dirs.handle_failures():
+            log.error(
+                "log_dir.offline",
+                log_dir=gone.log_dir,
+                error=str(gone.error),
+                partitions=len(gone.current),
+            )
+            for partition in gone.current:
+                self._end_reign(partition)
+            if self.dirs.all_failed:
+                self.on_all_failed()
+
+    def _log_config(self, name: str) -> LogConfig:
+        forgotten_after = self._settings.broker[transactions.PRODUCER_ID_EXPIRATION_MS]
+        return LogConfig.of(self._settings.topic(name), forgotten_after)
+
+    def _leader_settings(self, name: str) -> LeaderSettings:
+        lag_max = self._settings.broker[replication.REPLICA_LAG_TIME_MAX_MS]
+        min_isr = self._settings.topic(name)[topic.MIN_INSYNC_REPLICAS]
+        return LeaderSettings(lag_max=lag_max, min_isr=min_isr)
+
+    # Reading all of a log
+
+    async def read_in_pieces(self, led: Led, bytes_max: int) -> AsyncIterator[bytes]:
+        """The whole log as whole batches, from its start to where it ends now."""
+        home = self.dirs.home_of(led.partition)
+        if home is None:
+            raise LogDirOffline(f"{led.partition} is in a log dir that is offline")
+        worker, end = self.workers[home.name], led.log.log_end_offset
+        at = led.log.log_start_offset
+        while at < end:
+            chunk = led.log.read(at, end, bytes_max, at_least_one=True).chunk
+            if chunk is None:
+                return
+            data = await off_loop(worker, partial(chunk.file.read, chunk.length, chunk.position))
+            yield data
+            at = Offset(max(header.next_offset for _, header in headers(data)))
+
+
+class _Begun:
+    """Waits until so many reigns are in their logs, or could not be written there."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+        self._future = asyncio.get_running_loop().create_future()
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """One more. A dir that failed is looked at by whoever finds it so."""
+        del place, error
+        self._left -= 1
+        if not self._left and not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self) -> None:
+        """Returns once none is left."""
+        if self._left:
+            await self._future
+
+
+def _tell(name: str, opened: Opened) -> None:
+    """What was found in a log dir, one line each."""
+    log.info("log_dir.opened", log_dir=name, clean=opened.clean, repairs=len(opened.repairs))
+    for note in opened.notes:
+        log.warning("log_dir.note", log_dir=name, note=note)
+    for stray in opened.strays:
+        log.warning("log_dir.stray", log_dir=name, directory=stray)
+    for repair in opened.repairs[:REPAIRS_TOLD_MAX]:
+        log.warning("log.repaired", log_dir=name, repair=str(repair))

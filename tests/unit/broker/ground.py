@@ -1,0 +1,114 @@
+"""A broker's log dirs on simulated disks, with the parts above them left to the test."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Self
+
+from odradek.broker.doors import Dir, Doors
+from odradek.broker.replica import Led
+from odradek.broker.replicas import Replicas, Word
+from odradek.config.broker import BrokerConfig, Layers, read
+from odradek.config.topic import TopicConfig
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.replication.leader import Leadership
+from odradek.sim.machine import Machine
+from odradek.sim.worker import SimulatedWorker
+from odradek.sim.world import World
+
+ME = BrokerId(1)
+ORDERS = TopicPartition("orders", 0)
+TOPIC_ID = TopicId(bytes(range(16)))
+
+
+class PlainSettings:
+    """The defaults, and what a test says of its topics."""
+
+    def __init__(self, topics: dict[str, dict[str, str]]) -> None:
+        self.broker: BrokerConfig = read(Layers())[0]
+        self.topics = topics
+
+    def topic(self, name: str) -> TopicConfig:
+        """With the test's own settings."""
+        return self.broker.topic_defaults.checked(self.topics.get(name, {}))
+
+
+def word(
+    partition: TopicPartition = ORDERS, *, epoch: int = 0, leader: BrokerId | None = ME
+) -> Word:
+    """The controller's, on a partition with one replica."""
+    leadership = Leadership(LeaderEpoch(epoch), PartitionEpoch(epoch), (ME,), (ME,))
+    return Word(partition, TOPIC_ID, leader, leadership, is_new=not epoch)
+
+
+def batch_of(*values: str, producer_id: int = -1, base_sequence: int = -1) -> bytearray:
+    """A batch as a producer sends it."""
+    return build_batch(
+        [Record(at, 1_700_000_000_000, None, value.encode()) for at, value in enumerate(values)],
+        producer_id=producer_id,
+        producer_epoch=0 if producer_id >= 0 else -1,
+        base_sequence=base_sequence,
+    )
+
+
+Talk = Callable[[Replicas], Coroutine[Any, Any, None]]
+
+
+class Ground:
+    """One machine with two log dirs, through several lives."""
+
+    def __init__(self, seed: int = 1, **topics: dict[str, str]) -> None:
+        self.settings = PlainSettings(topics)
+        self.world = World(seed)
+        self.machine = self.world.machine("broker")
+
+    def __enter__(self) -> Self:
+        self.world.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.world.__exit__(None, None, None)
+
+    def live(self, talk: Talk, *, cleanly: bool = True) -> None:
+        """One life: opens the dirs, talks, and closes them or loses power."""
+        ended: list[bool] = []
+
+        async def main(machine: Machine) -> None:
+            replicas = Replicas(ME, self.doors(machine), self.settings)
+            await replicas.open("cluster")
+            await talk(replicas)
+            if cleanly:
+                await replicas.close(BrokerEpoch(7))
+            ended.append(True)
+
+        self.machine.start(main)
+        self.world.run(seconds=30)
+        assert ended, "the talk did not come to its end"
+        if not cleanly:
+            self.machine.cut_power()
+
+    def doors(self, machine: Machine) -> Doors:
+        """Of this life."""
+        dirs = tuple(Dir(machine.disk(name), SimulatedWorker()) for name in ("disk-a", "disk-b"))
+        return Doors(machine.clock, machine.random, machine.network, dirs, _no_journal)
+
+
+def _no_journal() -> Any:
+    raise AssertionError("there is no ZooKeeper here")
+
+
+class Appender:
+    """Appends in the order of its calls, and remembers what it was told."""
+
+    def __init__(self, led: Led) -> None:
+        self.led = led
+        self.told: list[Offset | ErrorCode] = []
+
+    def append(self, batch: bytearray) -> None:
+        """Told later."""
+        self.led.append_own(batch, self._done)
+
+    def _done(self, outcome: Offset | BrokerError) -> None:
+        self.told.append(outcome.code if isinstance(outcome, BrokerError) else outcome)

@@ -1,0 +1,174 @@
+"""Partitions from the controller's word to records in a file, on simulated disks."""
+
+import asyncio
+
+import pytest
+
+from odradek.broker.jobs import drained
+from odradek.broker.replicas import Replicas, UnknownPartition
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import Offset
+from odradek.records.batch import headers
+from odradek.records.record import read_records
+from odradek.replication.errors import NotLeaderOrFollower
+from odradek.sim.disk_faults import Fault
+from odradek.storage.errors import LogDirOffline
+from tests.unit.broker.ground import ORDERS, Appender, Ground, batch_of, word
+
+
+async def settled(replicas: Replicas) -> None:
+    """Every turn is over, and every job has ended."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+        for worker in replicas.workers.values():
+            await drained(worker)
+
+
+async def values(replicas: Replicas, partition: TopicPartition = ORDERS) -> list[str]:
+    """All that is in the log, read piece by piece."""
+    found = []
+    async for piece in replicas.read_in_pieces(replicas.led(partition), 64):
+        for position, header in headers(piece):
+            found += [
+                (record.value or b"").decode() for record in read_records(piece, header, position)
+            ]
+    return found
+
+
+def test_what_is_appended_is_committed_and_read_after_a_restart() -> None:
+    """With one replica the leader alone is the in-sync set."""
+
+    async def first(replicas: Replicas) -> None:
+        assert await replicas.become([word()]) == {}
+        appender = Appender(replicas.led(ORDERS))
+        appender.append(batch_of("a", "b"))
+        appender.append(batch_of("c"))
+        assert appender.told == []
+        await settled(replicas)
+        assert appender.told == [0, 2]
+        assert replicas.led(ORDERS).leader.high_watermark == 3
+
+    async def second(replicas: Replicas) -> None:
+        await replicas.become([word(epoch=1)])
+        led = replicas.led(ORDERS)
+        assert (led.log.log_end_offset, led.log.high_watermark) == (3, 3)
+        assert [entry.start_offset for entry in led.log.epochs.entries] == [0, 3]
+        assert await values(replicas) == ["a", "b", "c"]
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def test_watchers_hear_of_each_new_high_watermark() -> None:
+    """After those who waited for it were told."""
+    heard: list[int] = []
+
+    async def talk(replicas: Replicas) -> None:
+        replicas.on_elected.append(lambda led: led.watchers.append(heard.append))
+        await replicas.become([word()])
+        appender = Appender(replicas.led(ORDERS))
+        for value in "abc":
+            appender.append(batch_of(value))
+        await settled(replicas)
+        appender.append(batch_of("d"))
+        await settled(replicas)
+
+    with Ground() as ground:
+        ground.live(talk)
+    assert heard == [3, 4]
+
+
+def test_logs_are_spread_over_the_dirs() -> None:
+    """Each new one goes where there are the fewest."""
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word(TopicPartition("orders", number)) for number in range(4)])
+        assert [len(log_dir) for log_dir in replicas.dirs.dirs] == [2, 2]
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_partition_is_served_by_its_leader_alone() -> None:
+    """Everybody else says why not."""
+
+    async def talk(replicas: Replicas) -> None:
+        with pytest.raises(UnknownPartition):
+            replicas.led(ORDERS)
+        await replicas.become([word()])
+        resigned: list[TopicPartition] = []
+        replicas.on_resigned.append(resigned.append)
+        await replicas.become([word(epoch=1, leader=BrokerId(2))])
+        assert resigned == [ORDERS]
+        with pytest.raises(NotLeaderOrFollower):
+            replicas.led(ORDERS)
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
+    """Its id tells it from the one before, whose log may still be there."""
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        Appender(replicas.led(ORDERS)).append(batch_of("old"))
+        await settled(replicas)
+        assert await replicas.stop({ORDERS: True}) == {}
+        anew = word()._replace(topic_id=TopicId(b"another topic id"))
+        await replicas.become([anew])
+        assert replicas.led(ORDERS).log.log_end_offset == 0
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+@pytest.mark.parametrize("flush", ["true", "false"])
+def test_what_was_synced_before_it_was_acknowledged_survives_a_loss_of_power(flush: str) -> None:
+    """With `flush.before.ack` an answer means: on the disk."""
+
+    async def first(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        appender = Appender(replicas.led(ORDERS))
+        for value in "abcdef":
+            appender.append(batch_of(value))
+            await settled(replicas)
+        assert appender.told == [0, 1, 2, 3, 4, 5]
+
+    async def second(replicas: Replicas) -> None:
+        await replicas.become([word(epoch=1)])
+        found = await values(replicas)
+        assert found == list("abcdef")[: len(found)]
+        if flush == "true":
+            assert len(found) == 6
+
+    with Ground(orders={"flush.before.ack": flush}) as ground:
+        ground.live(first, cleanly=False)
+        ground.live(second)
+
+
+def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
+    """The broker goes on with the other one."""
+    other = TopicPartition("orders", 1)
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word(), word(other)])
+        home = replicas.dirs.home_of(ORDERS)
+        assert home is not None
+        ground.machine.disk(home.name.rpartition("/")[2]).faults.rows.append(Fault())
+        appender = Appender(replicas.led(ORDERS))
+        appender.append(batch_of("lost"))
+        await settled(replicas)
+        replicas.look_at_failures()
+        assert appender.told == [ErrorCode.KAFKA_STORAGE_ERROR]
+        with pytest.raises(LogDirOffline):
+            replicas.led(ORDERS)
+        survivor = Appender(replicas.led(other))
+        survivor.append(batch_of("kept"))
+        await settled(replicas)
+        assert survivor.told == [Offset(0)]
+
+    with Ground() as ground:
+        ground.live(talk)
