@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
+from odradek.broker.admission import Admission
+from odradek.broker.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
@@ -62,22 +64,38 @@ class Scheduler(Protocol):
         ...
 
 
+class Rules(NamedTuple):
+    """What the topic says, and what is counted for it."""
+
+    admission: Admission
+    traffic: Traffic
+
+
+class Around(NamedTuple):
+    """What a partition finds around it."""
+
+    appends: Scheduler
+    clock: Clock
+
+
 class Led:
     """A partition of which this broker is the leader, for as long as it is."""
 
     __slots__ = (
         "_appends",
         "_clock",
+        "admission",
         "expecting",
         "is_over",
         "is_scheduled",
         "leader",
         "log",
         "partition",
+        "traffic",
         "watchers",
     )
 
-    def __init__(self, log: PartitionLog, leader: Leader, appends: Scheduler, clock: Clock) -> None:
+    def __init__(self, log: PartitionLog, leader: Leader, rules: Rules, world: Around) -> None:
         self.partition: TopicPartition = log.partition
         self.log = log
         self.leader = leader
@@ -85,8 +103,10 @@ class Led:
         self.expecting: list[Expecting] = []  # of this turn
         self.is_scheduled = False  # the end of the turn knows of it
         self.is_over = False  # the reign has ended
-        self._appends = appends
-        self._clock = clock
+        self.admission = rules.admission
+        self.traffic = rules.traffic
+        self._appends = world.appends
+        self._clock = world.clock
 
     @property
     def topic_id(self) -> TopicId:

@@ -15,10 +15,12 @@ from typing import Final, NamedTuple, Protocol
 
 import structlog
 
+from odradek.broker.admission import Admission
 from odradek.broker.appends import Appends
 from odradek.broker.doors import Doors
 from odradek.broker.jobs import drained, off_loop
-from odradek.broker.replica import Led
+from odradek.broker.replica import Around, Led, Rules
+from odradek.broker.traffic import Traffics
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import replication, topic, transactions
 from odradek.config.topic import TopicConfig
@@ -82,6 +84,7 @@ class Replicas:
         dirs = [LogDir(each.disk, self.failures) for each in doors.dirs]
         self.dirs = LogDirs(dirs, self.failures, doors.random)
         self.workers = {each.disk.name: each.worker for each in doors.dirs}
+        self.traffics = Traffics()
         self.on_elected: list[Callable[[Led], None]] = []
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
@@ -284,7 +287,9 @@ class Replicas:
             settings=self._leader_settings(word.partition.topic),
             now=self._clock.monotonic(),
         )
-        led = Led(found, leader, self._appends[home.name], self._clock)
+        name = word.partition.topic
+        rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.of(name))
+        led = Led(found, leader, rules, Around(self._appends[home.name], self._clock))
         led.carry_out(effects)
         return led
 
@@ -313,6 +318,7 @@ class Replicas:
     def on_topic_settings(self, name: str) -> None:
         """Something was changed for a topic, or for all."""
         config, settings = self._log_config(name), self._leader_settings(name)
+        admission = Admission.of(self._settings.topic(name))
         now = self._clock.monotonic()
         for log_dir in self.dirs.online:
             for found in log_dir.logs.values():
@@ -320,6 +326,7 @@ class Replicas:
                     found.config = config
         for led in self._led.values():
             if led.partition.topic == name:
+                led.admission = admission
                 led.carry_out(led.leader.on_min_isr(settings.min_isr, now))
 
     def look_at_failures(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
+from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timers
 from odradek.model.ids import BrokerId
 
@@ -18,6 +19,7 @@ class Services:
 
     broker_id: BrokerId
     doors: Doors
+    replicas: Replicas
     timers: Timers
     offered: tuple[Api, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller

@@ -1,0 +1,223 @@
+"""Produce (key 0), versions 3 to 9.
+
+Appends batches to partitions that this broker leads. With acks=0 there is no answer; with acks=1
+it comes once the batches are in the file; with acks=-1 once every member of the in-sync set has
+them. Each partition of a request succeeds or fails by itself.
+v3 record batches, transactional ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467).
+v9 flexible. Versions 0 to 2 are named, because clients older than librdkafka 2.11.1 look whether
+they are, and answered that their format is not supported.
+Skipped: record_errors; a batch is taken or refused as a whole.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.replica import Led
+from odradek.broker.timers import Timer
+from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import Millis
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+ALL: Final = -1
+NONE: Final = 0
+ACKS: Final = (ALL, NONE, 1)
+MESSAGE_SINCE: Final = 8
+
+
+class InvalidRequiredAcks(BrokerError):
+    """Neither all, nor one, nor none."""
+
+    code = ErrorCode.INVALID_REQUIRED_ACKS
+
+
+class TransactionsNotServed(BrokerError):
+    """A batch of a transaction, where no coordinator could ever end it."""
+
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def handle(services: "Services", exchange: Exchange, request: ProduceRequest) -> None:
+    """Appends each batch, and answers when the slowest is done."""
+    if request.acks not in ACKS:
+        raise InvalidRequiredAcks(f"acks={request.acks}; -1, 0 and 1 are served")
+    _Production(services, exchange, request).begin()
+
+
+class _Production:
+    """One request and what has become of its batches. It is the writer of each of them."""
+
+    __slots__ = (
+        "_exchange",
+        "_left",
+        "_parts",
+        "_request",
+        "_response",
+        "_services",
+        "_timer",
+        "_waiting",
+    )
+
+    def __init__(self, services: "Services", exchange: Exchange, request: ProduceRequest) -> None:
+        self._services = services
+        self._exchange = exchange
+        self._request = request
+        self._parts: list[tuple[Led, Offset, PartitionProduceResponse]] = []  # that were appended
+        self._response = ProduceResponse()
+        self._left = 0  # of these, without an outcome
+        self._timer: Timer | None = None
+        self._waiting: list[Callable[[], None]] = []  # how to give up waiting for commits
+
+    def begin(self) -> None:
+        """Appends all that can be, and answers at once if nothing was."""
+        responses, failed = [], False
+        for topic in self._request.topic_data:
+            rows = []
+            for data in topic.partition_data:
+                row = PartitionProduceResponse(data.index)
+                rows.append(row)
+                try:
+                    self._append(TopicPartition(topic.name, data.index), data, row)
+                except BrokerError as error:
+                    failed = True
+                    self._services.replicas.traffics.refused.failed_produces += 1
+                    _mark(row, error.code, str(error), self._exchange.version)
+            responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
+        if self._request.acks == NONE:
+            self._end_unheard(failed=failed)
+            return
+        self._response = ProduceResponse(responses)
+        if not self._left:
+            self._answer()
+
+    def _append(
+        self, partition: TopicPartition, data: PartitionProduceData, row: PartitionProduceResponse
+    ) -> None:
+        led = self._services.replicas.led(partition)
+        if self._request.acks == ALL:
+            led.leader.check_enough_replicas()
+        if not data.records:
+            raise InvalidRecord("no batch")
+        assert isinstance(data.records, memoryview), "a decoder gives views into the frame"
+        now = self._services.doors.clock.wall()
+        batch, header, stamp = led.admission.admit(data.records, self._exchange.version, now)
+        if header.is_transactional:
+            raise TransactionsNotServed("transactions are not served")
+        appended = led.append(batch, header, self, len(self._parts))
+        row.base_offset = appended.base_offset
+        row.log_append_time_ms = stamp
+        row.log_start_offset = led.log.log_start_offset
+        self._parts.append((led, Offset(appended.last_offset + 1), row))
+        self._left += 1
+        traffic = led.traffic
+        traffic.produces += 1
+        traffic.messages_in += header.record_count
+        traffic.bytes_in += header.size
+
+    # What comes of it
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """One batch is in the file, or will never be."""
+        led, end_offset, row = self._parts[place]
+        if error is not None:
+            _mark(row, error.code, str(error), self._exchange.version)
+        elif self._request.acks == ALL:
+            give_up = led.await_commit(end_offset, _Commit(self, row))
+            if give_up is not None:
+                self._wait(give_up)
+            return
+        self.on_outcome()
+
+    def on_outcome(self, row: PartitionProduceResponse | None = None, code: int = 0) -> None:
+        """One batch has come to its end."""
+        if row is not None and code:
+            _mark(row, ErrorCode(code), ErrorCode(code).sentence, self._exchange.version)
+        self._left -= 1
+        if not self._left and self._request.acks != NONE:
+            self._answer()
+
+    def _wait(self, give_up: Callable[[], None]) -> None:
+        """For the other replicas, until the producer's patience ends."""
+        self._waiting.append(give_up)
+        if self._timer is None:
+            now = self._services.doors.clock.monotonic()
+            deadline = Millis(now + max(self._request.timeout_ms, 0))
+            self._timer = self._services.timers.at(deadline, self._on_timeout)
+            self._exchange.on_gone = self._give_up
+
+    def _on_timeout(self) -> None:
+        """What is not committed may be yet; who asked does not wait for it any longer."""
+        self._give_up()
+        for led, end_offset, row in self._parts:
+            if not row.error_code and end_offset > led.leader.high_watermark:
+                code = ErrorCode.REQUEST_TIMED_OUT
+                _mark(row, code, code.sentence, self._exchange.version)
+        self._answer()
+
+    def _give_up(self) -> None:
+        for give_up in self._waiting:
+            give_up()
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _answer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._exchange.answer(self._response)
+
+    def _end_unheard(self, *, failed: bool) -> None:
+        """A producer that wants no answer learns of a failure by the end of its connection."""
+        if failed:
+            self._exchange.connection.hang_up("an append that nobody waits for has failed")
+        else:
+            self._exchange.answer_nothing()
+
+
+class _Commit:
+    """Waits for one batch to be committed: a ticket at the leader."""
+
+    __slots__ = ("_production", "_row")
+
+    def __init__(self, production: _Production, row: PartitionProduceResponse) -> None:
+        self._production = production
+        self._row = row
+
+    def on_verdict(self, error: ErrorCode | None) -> None:
+        """The leader has decided."""
+        self._production.on_outcome(self._row, error or ErrorCode.NONE)
+
+
+def _mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: int) -> None:
+    """This partition's batch was not taken."""
+    row.error_code = code
+    row.base_offset = row.log_append_time_ms = row.log_start_offset = -1
+    if version >= MESSAGE_SINCE:
+        row.error_message = text
+
+
+def refuse(request: ProduceRequest, version: int, code: ErrorCode, message: str) -> ProduceResponse:
+    """Every partition of the request, with the code."""
+    if version not in API.versions:
+        code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    responses = []
+    for topic in request.topic_data:
+        rows = [PartitionProduceResponse(data.index) for data in topic.partition_data]
+        for row in rows:
+            _mark(row, code, message, version)
+        responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
+    return ProduceResponse(responses)
+
+
+API: Final = Api(key=0, versions=range(3, 10), handle=handle, refuse=refuse, offered_from=0)
