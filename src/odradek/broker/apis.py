@@ -5,7 +5,34 @@ from types import MappingProxyType
 from typing import Final
 
 from odradek.broker.exchange import Api
-from odradek.broker.handlers import api_versions
+from odradek.broker.handlers import (
+    api_versions,
+    delete_groups,
+    describe_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_fetch,
+    produce,
+    sync_group,
+)
 
-OFFERED: Final[Mapping[int, Api]] = MappingProxyType({api.key: api for api in (api_versions.API,)})
+OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
+    {
+        api.key: api
+        for api in (
+            produce.API,
+            offset_fetch.API,
+            join_group.API,
+            heartbeat.API,
+            leave_group.API,
+            sync_group.API,
+            describe_groups.API,
+            list_groups.API,
+            api_versions.API,
+            delete_groups.API,
+        )
+    }
+)
 """Every API by its key; what is not here is not named to clients."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
+from odradek.broker.groups import GroupCoordinator
 from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timers
 from odradek.model.ids import BrokerId
@@ -20,6 +21,7 @@ class Services:
     broker_id: BrokerId
     doors: Doors
     replicas: Replicas
+    groups: GroupCoordinator
     timers: Timers
     offered: tuple[Api, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller

@@ -3,11 +3,15 @@
 It finds the shard of a group or a transactional id, keeps what the shell has to do apart by
 partition, and tells when it wants to be woken. A leadership is known by its leader epoch: news of
 an append or a high watermark that belong to an earlier one are no news any more.
+
+How many partitions there are is what the topic says, not the settings, for they may have changed
+since it was made: as long as there is no topic, nobody is coordinated.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from odradek.coordinator.decision import NO_EFFECTS, Answer, Call, Decision, Effects, Moment
 from odradek.coordinator.errors import NotCoordinator
@@ -32,9 +36,9 @@ class Place(NamedTuple):
 class Shards(Generic[M]):
     """What a coordinator is made of: given once, at its start."""
 
-    partitions: int
+    partitions: Callable[[], int]  # of the topic as it is now; 0 if there is none
     new_machine: Callable[[], M]
-    refuse: Callable[[Call, ErrorCode], Struct]
+    refuse: Callable[[Any, ErrorCode], Struct]  # the response to a request that says no more
     write_timeout: Millis
 
 
@@ -66,16 +70,17 @@ class Coordinator(Generic[M]):
 
     # -- what happens -----------------------------------------------------------------------------
 
-    def partition_of(self, subject: str) -> int:
-        """Where a group or transactional id belongs."""
-        return partition_of(subject, self._made_of.partitions)
+    def partition_of(self, subject: str) -> int | None:
+        """Where a group or transactional id belongs; nowhere as long as there is no topic."""
+        partitions = self._made_of.partitions()
+        return partition_of(subject, partitions) if partitions else None
 
     def on_call(self, subject: str, call: Call, now: Moment) -> tuple[Place | None, Effects]:
         """A request about this group or transactional id. No place: another broker leads it."""
         partition = self.partition_of(subject)
-        found = self._shards.get(partition)
-        if found is None:
-            refused = self._made_of.refuse(call, NotCoordinator.code)
+        found = None if partition is None else self._shards.get(partition)
+        if partition is None or found is None:
+            refused = self._made_of.refuse(call.request, NotCoordinator.code)
             return None, Effects(answer=(Answer(call.ticket, refused),))
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)
@@ -99,12 +104,15 @@ class Coordinator(Generic[M]):
         return NO_EFFECTS if shard is None else shard.committed(high_watermark, now)
 
     def carry_out(
-        self, decide: Callable[[M], Iterable[Decision]], now: Moment
+        self, decide: Callable[[M, Moment], Iterable[Decision]], now: Moment
     ) -> Iterator[tuple[Place, Effects]]:
-        """Something that concerns every partition, such as the end of a topic."""
+        """Something that concerns every partition, such as the end of a topic.
+
+        Those whose log is still being read find out what follows for them when they are active.
+        """
         for partition, (leader_epoch, shard, machine) in tuple(self._shards.items()):
-            if shard.active:
-                yield Place(partition, leader_epoch), shard.carry_out(decide(machine), now)
+            effects = shard.on_event(partial(decide, machine), now)
+            yield Place(partition, leader_epoch), effects
 
     # -- time -------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ Invariants: writes settle in the order in which they were decided. A ticket is a
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -114,6 +114,7 @@ class Shard:
         self.active = False
         self.waiting: dict[Ticket, Call] = {}  # every call without an answer
         self._loaded_to: Offset | None = None  # the log's end when all of it had been read
+        self._events: list[Callable[[Moment], Iterable[Decision]]] = []  # until it is active
         self._writes: deque[Write] = deque()  # in the order of the log
         self._unappended: deque[Write] = deque()  # those of them that are not in the log yet
         self._impatient: deque[Write] = deque()  # those whose deadline still counts
@@ -154,9 +155,12 @@ class Shard:
         self._carry_out(decision, now)
         return self._take_effects()
 
-    def carry_out(self, decisions: Iterable[Decision], now: Moment) -> Effects:
-        """What the rules decided upon something that was no request."""
-        self._carry_out_all(decisions, now)
+    def on_event(self, decide: Callable[[Moment], Iterable[Decision]], now: Moment) -> Effects:
+        """Something that was no request: the rules decide, as soon as they know everything."""
+        if self.active:
+            self._carry_out_all(decide(now), now)
+        else:
+            self._events.append(decide)
         return self._take_effects()
 
     def appended(self, number: int, base_offset: Offset) -> None:
@@ -181,6 +185,9 @@ class Shard:
                 return NO_EFFECTS
             self.active = True
             self._carry_out_all(self.machine.activated(now), now)
+            for decide in self._events:
+                self._carry_out_all(decide(now), now)
+            self._events.clear()
         while self._writes and self._writes[0].committed_at(high_watermark):
             self._settle(self._writes.popleft(), now)
         return self._take_effects()

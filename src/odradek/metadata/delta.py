@@ -52,15 +52,21 @@ def delta(old: ClusterImage, new: ClusterImage) -> ClusterDelta:
     if old is new:
         return ClusterDelta()
     topics = {} if old.topics is new.topics else _changed_topics(old.topics, new.topics)
-    removed = [name for name, (was, now) in topics.items() if was and _is_another(was, now)]
     added = [name for name, (was, now) in topics.items() if now and _is_another(now, was)]
     return ClusterDelta(
         brokers=brokers_delta(old.brokers, new.brokers),
         topics_added=tuple(added),
-        topics_removed=tuple(removed),
+        topics_removed=_removed(topics),
         partitions_changed=tuple(_changed_partitions(topics)),
         settings_changed=_changed_settings(old, new),
     )
+
+
+def topics_removed(old: ClusterImage, new: ClusterImage) -> tuple[str, ...]:
+    """The topics that are no more, or were made anew: what was known of them is worth nothing."""
+    if old.topics is new.topics:
+        return ()
+    return _removed(_changed_topics(old.topics, new.topics))
 
 
 def brokers_delta(old: Mapping[BrokerId, Broker], new: Mapping[BrokerId, Broker]) -> BrokersDelta:
@@ -83,6 +89,10 @@ def _changed_topics(
     changed = [name for name, topic in new.items() if old.get(name) is not topic]
     gone = old.keys() - new.keys()
     return {name: (old.get(name), new.get(name)) for name in sorted({*changed, *gone})}
+
+
+def _removed(changed: Mapping[str, _Turn]) -> tuple[str, ...]:
+    return tuple(name for name, (was, now) in changed.items() if was and _is_another(was, now))
 
 
 def _is_another(topic: TopicImage, than: TopicImage | None) -> bool:

@@ -1,13 +1,15 @@
 """The shards of one broker."""
 
 from odradek.coordinator.coordinator import Coordinator, Place, Shards
-from odradek.coordinator.decision import Call, Caller, Moment, Ticket
+from odradek.coordinator.decision import NO_EFFECTS, Call, Caller, Entry, Moment, Ticket
 from odradek.coordinator.groups.admin import list_groups
 from odradek.coordinator.groups.answers import refusal
 from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.requests import DescribeGroup
 from odradek.coordinator.groups.settings import GroupSettings
+from odradek.coordinator.groups.values import CommittedOffset, OffsetKey
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis, Timestamp
 from odradek.sim.chance import SeededRandom
@@ -23,12 +25,17 @@ NOW = Moment(Millis(0), Timestamp(1_700_000_000_000))
 CALLER = Caller("app", "/h")
 
 
-def coordinator() -> tuple[Coordinator[GroupMachine], Place]:
+def coordinator(partitions: int = 50) -> tuple[Coordinator[GroupMachine], Place]:
     """One that is about to lead the partition of the group."""
     settings, random = GroupSettings(), SeededRandom(1, "members")
-    made_of = Shards(50, lambda: GroupMachine(settings, random), refusal, settings.commit_timeout)
+    made_of = Shards(
+        lambda: partitions,
+        lambda: GroupMachine(settings, random),
+        refusal,
+        settings.commit_timeout,
+    )
     found = Coordinator(made_of)
-    return found, Place(found.partition_of(GROUP), LeaderEpoch(3))
+    return found, Place(found.partition_of(GROUP) or 0, LeaderEpoch(3))
 
 
 def leading() -> tuple[Coordinator[GroupMachine], Place]:
@@ -52,6 +59,16 @@ def commit(ticket: int) -> Call:
 def test_another_brokers_group_is_refused() -> None:
     """The client must look for the coordinator anew."""
     found, _ = coordinator()
+    place, effects = found.on_call(GROUP, Call(Ticket(1), DescribeGroup(GROUP), 5, CALLER), NOW)
+    assert place is None
+    (answer,) = effects.answer
+    assert answer.response == DescribedGroup(error_code=ErrorCode.NOT_COORDINATOR, group_id=GROUP)
+
+
+def test_without_a_topic_there_is_no_coordinator() -> None:
+    """Nobody knows yet where the group will belong."""
+    found, _ = coordinator(partitions=0)
+    assert found.partition_of(GROUP) is None
     place, effects = found.on_call(GROUP, Call(Ticket(1), DescribeGroup(GROUP), 5, CALLER), NOW)
     assert place is None
     (answer,) = effects.answer
@@ -114,6 +131,22 @@ def test_what_concerns_all_is_done_everywhere() -> None:
     found.appended(place, effects.append[0].number, Offset(0))
     found.committed(place, Offset(1), NOW)
     found.elected(Place((place.partition + 1) % 50, LeaderEpoch(0)))
-    ((where, effects),) = found.carry_out(lambda machine: machine.forget_topics(["t"], NOW), NOW)
+    (where, effects), (_, others) = found.carry_out(
+        lambda machine, now: machine.forget_topics(["t"], now), NOW
+    )
     assert where == place
     assert [entry.value for entry in effects.append[0].records] == [None]
+    assert not others.append
+
+
+def test_what_happens_while_a_log_is_read_is_not_missed() -> None:
+    """A topic ends before its offsets were read: they are forgotten when they have been."""
+    found, place = coordinator()
+    shard, _ = found.elected(place)
+    offset = CommittedOffset(Offset(5), None, "", NOW.wall)
+    shard.load(Offset(0), Entry(OffsetKey(GROUP, TopicPartition("t", 0)), offset))
+    ((_, effects),) = found.carry_out(lambda machine, now: machine.forget_topics(["t"], now), NOW)
+    assert effects == NO_EFFECTS
+    shard.loaded(Offset(1))
+    (append,) = found.committed(place, Offset(1), NOW).append
+    assert [entry.value for entry in append.records] == [None]

@@ -127,7 +127,7 @@ def test_a_deleted_topic_takes_its_offsets_with_it() -> None:
     t.commit(5, group_id="others")
     t.hold()
     t.commit(6, group_id="late")
-    t.settle(t.shard.carry_out(t.machine.forget_topics(["orders"], t.now), t.now))
+    t.settle(t.shard.on_event(lambda now: t.machine.forget_topics(["orders"], now), t.now))
     t.flow()
     assert t.fetch() == {BILLS: 5}
     assert t.fetch(group="others") == {}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from odradek.coordinator.decision import Call
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.members import Member
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, FetchOffsets
@@ -72,9 +71,8 @@ def sync_refused(code: ErrorCode) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=code)
 
 
-def refusal(call: Call, code: ErrorCode) -> Struct:
+def refusal(request: Any, code: ErrorCode) -> Struct:
     """The response to this request that says nothing but the code."""
-    request: Any = call.request
     match request:
         case JoinGroupRequest():
             unknown = code is ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -154,7 +154,7 @@ class GroupMachine:
 
     def refuse(self, call: Call, code: ErrorCode) -> Struct:
         """The response that says no more than this."""
-        return answers.refusal(call, code)
+        return answers.refusal(call.request, code)
 
     def translate(self, request: Any, code: ErrorCode) -> ErrorCode:
         """What a failed append means to whoever sent this request."""

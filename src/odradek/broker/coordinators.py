@@ -1,0 +1,338 @@
+"""The shell of a coordinator: its partitions of an internal topic, and who waits for an answer.
+
+It does what the core decided, in the order in which it was decided: records go to the log of their
+partition, answers to the requests that wait for them. What it hears of in the middle of that (a
+write that is refused at once, say) waits until it is done. In return it tells the core of
+elections, of what was written and how far that is committed, and of time.
+
+A partition is loaded from its log when it is won: one after the other, and a little in each turn
+of the loop, for all else goes on meanwhile.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import structlog
+
+from odradek.broker.exchange import Exchange
+from odradek.broker.replica import Led
+from odradek.broker.replicas import Replicas
+from odradek.broker.timers import Timer, Timers
+from odradek.coordinator.batches import Decoder, Encoder, load_batches, to_batches
+from odradek.coordinator.coordinator import Coordinator, Place
+from odradek.coordinator.decision import (
+    Append,
+    Call,
+    Caller,
+    Decision,
+    Effects,
+    Moment,
+    Ticket,
+)
+from odradek.coordinator.shard import Machine, Shard
+from odradek.model.errors import BatchTooLarge, BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import KIB, Bytes, Millis
+from odradek.ports import Clock
+from odradek.records.compression import Codec
+
+PARTS_MAX: Final = 128
+"""Of a request about many groups, how many are begun in one turn of the loop."""
+LOADED_BYTES: Final = Bytes(32 * KIB)
+"""Of a log that is loaded, how much in one turn: about three milliseconds."""
+
+M = TypeVar("M", bound=Machine)
+log = structlog.get_logger()
+
+
+class Keeping(NamedTuple):
+    """How the records of a coordinator are kept in its topic."""
+
+    topic: str
+    encode: Encoder
+    decode: Decoder
+    codec: Callable[[], Codec]
+    batch_bytes_max: Callable[[], Bytes]  # of the topic as it is now
+
+
+class Surroundings(NamedTuple):
+    """What a shell needs of its broker."""
+
+    clock: Clock
+    timers: Timers
+    tasks: asyncio.TaskGroup
+    replicas: Replicas
+
+
+class Errand:
+    """A request, in one part or cut into many, and what has been answered of it."""
+
+    __slots__ = ("answers", "caller", "exchange", "missing", "parts", "tell", "tickets")
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        parts: Sequence[tuple[str, Any]],
+        tell: Callable[[list[Any]], None],
+    ) -> None:
+        self.exchange = exchange
+        self.caller = Caller(exchange.client_id, f"/{exchange.connection.peer[0]}")
+        self.parts = parts
+        self.tell = tell
+        self.answers: list[Any] = [None] * len(parts)
+        self.missing = len(parts)
+        self.tickets: list[Ticket] = []  # of the parts that were begun
+
+
+class Writing:
+    """The batches of one append: written all of them, or none that counts."""
+
+    __slots__ = ("base_offset", "error", "missing", "number")
+
+    def __init__(self, number: int, batches: int) -> None:
+        self.number = number
+        self.missing = batches
+        self.base_offset: Offset | None = None  # of the first one that was written
+        self.error: BrokerError | None = None  # the first there was
+
+
+class Reign(NamedTuple):
+    """One leadership of one partition."""
+
+    place: Place
+    led: Led
+    shard: Shard
+    writings: deque[Writing]  # not reported yet, in the order of the log
+
+
+class CoordinatorShell(Generic[M]):
+    """A coordinator in the midst of a broker."""
+
+    def __init__(self, core: Coordinator[M], keeping: Keeping, around: Surroundings) -> None:
+        self._core = core
+        self._keeping = keeping
+        self._around = around
+        self._reigns: dict[int, Reign] = {}
+        self._waiting: dict[Ticket, tuple[Errand, int]] = {}  # with the number of the part
+        self._tickets = count(1)
+        self._effects: deque[tuple[Place | None, Effects]] = deque()
+        self._is_busy = False  # effects are being carried out
+        self._turns = asyncio.Lock()  # one partition is loaded at a time
+        self._timer: Timer | None = None
+        self._rings_at = Millis(0)
+        around.replicas.on_elected.append(self._on_elected)
+        around.replicas.on_resigned.append(self._on_resigned)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        exchange: Exchange,
+        parts: Sequence[tuple[str, Any]],
+        tell: Callable[[list[Any]], None],
+    ) -> None:
+        """Puts each part to the partition of its subject; tells once all are answered.
+
+        The answers come in the order of the parts. Nobody is told if the client goes away, though
+        what it asked for may still come about.
+        """
+        if not parts:
+            tell([])
+            return
+        errand = Errand(exchange, parts, tell)
+        exchange.on_gone = partial(self._forget, errand)
+        self._begin(errand, 0)
+
+    def _begin(self, errand: Errand, first: int) -> None:
+        now, version, end = self._now(), errand.exchange.version, first + PARTS_MAX
+        for number, (subject, request) in enumerate(errand.parts[first:end], first):
+            ticket = Ticket(next(self._tickets))
+            self._waiting[ticket] = errand, number
+            errand.tickets.append(ticket)
+            call = Call(ticket, request, version, errand.caller)
+            self._carry_out(*self._core.on_call(subject, call, now))
+        if end < len(errand.parts) and not errand.exchange.connection.is_over:
+            asyncio.get_running_loop().call_soon(self._begin, errand, end)
+
+    def _forget(self, errand: Errand) -> None:
+        for ticket in errand.tickets:
+            self._waiting.pop(ticket, None)
+
+    def everywhere(self, decide: Callable[[M, Moment], Iterable[Decision]]) -> None:
+        """Something that concerns every partition has happened."""
+        for place, effects in tuple(self._core.carry_out(decide, self._now())):
+            self._carry_out(place, effects)
+
+    # -- leadership ----------------------------------------------------------------------------
+
+    def _on_elected(self, led: Led) -> None:
+        if led.partition.topic != self._keeping.topic:
+            return
+        place = Place(led.partition.partition, led.leader_epoch)
+        shard, effects = self._core.elected(place)
+        reign = self._reigns[place.partition] = Reign(place, led, shard, deque())
+        self._carry_out(None, effects)
+        led.watchers.append(partial(self._on_high_watermark, place))
+        self._around.tasks.create_task(self._load(reign))
+
+    def _on_resigned(self, partition: TopicPartition) -> None:
+        if partition.topic == self._keeping.topic:
+            self._resign(partition.partition)
+
+    def _resign(self, partition: int) -> None:
+        self._reigns.pop(partition, None)
+        self._carry_out(None, self._core.resigned(partition))
+
+    def close(self) -> None:
+        """The broker stops: everybody who waits must look for another coordinator."""
+        for partition in tuple(self._reigns):
+            self._resign(partition)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _load(self, reign: Reign) -> None:
+        partition = str(reign.led.partition)
+        try:
+            async with self._turns:
+                if not await self._read(reign):
+                    return
+        except BrokerError as error:
+            # Who believed half a log would hand out old offsets: it goes on being "loading".
+            log.error("coordinator.not_loaded", partition=partition, exc_info=error)
+            return
+        end = reign.led.log.log_end_offset
+        reign.shard.loaded(end)
+        log.info("coordinator.loaded", partition=partition, end_offset=end)
+        self._on_high_watermark(reign.place, reign.led.leader.high_watermark)
+
+    async def _read(self, reign: Reign) -> bool:
+        """Replays the log; whether the reign has lasted so long."""
+        async for piece in self._around.replicas.read_in_pieces(reign.led, LOADED_BYTES):
+            if self._reigns.get(reign.place.partition) is not reign:
+                return False
+            for complaint in load_batches(reign.shard, piece, self._keeping.decode):
+                log.warning(
+                    "coordinator.record_passed_over",
+                    partition=str(reign.led.partition),
+                    reason=complaint,
+                )
+            await asyncio.sleep(0)
+        return self._reigns.get(reign.place.partition) is reign
+
+    def _on_high_watermark(self, place: Place, high_watermark: Offset) -> None:
+        self._carry_out(place, self._core.committed(place, high_watermark, self._now()))
+
+    # -- effects -------------------------------------------------------------------------------
+
+    def _carry_out(self, place: Place | None, effects: Effects) -> None:
+        """From top to bottom; what comes in meanwhile has its turn behind."""
+        self._effects.append((place, effects))
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._effects:
+                where, found = self._effects.popleft()
+                reign = None if where is None else self._reigns.get(where.partition)
+                if reign is not None and reign.place == where:
+                    for append in found.append:
+                        self._append(reign, append)
+                    self._watch(reign.shard.next_deadline())
+                for answer in found.answer:
+                    self._answer(answer.ticket, answer.response)
+        finally:
+            self._is_busy = False
+
+    def _append(self, reign: Reign, append: Append) -> None:
+        keeping, bytes_max = self._keeping, self._keeping.batch_bytes_max()
+        batches = list(
+            to_batches(
+                append.records,
+                keeping.encode,
+                self._around.clock.wall(),
+                codec=keeping.codec(),
+                bytes_max=bytes_max,
+            )
+        )
+        writing = Writing(append.number, len(batches))
+        reign.writings.append(writing)
+        told = partial(self._on_written, reign, writing)
+        error = _fault(reign.led, batches, bytes_max)
+        for batch in batches:
+            if error is None:
+                try:
+                    reign.led.append_own(batch, told)
+                    continue
+                except BrokerError as found:
+                    error = found
+            told(error)
+
+    def _on_written(self, reign: Reign, writing: Writing, outcome: Offset | BrokerError) -> None:
+        writing.missing -= 1
+        if isinstance(outcome, BrokerError):
+            writing.error = writing.error or outcome
+        elif writing.base_offset is None:
+            writing.base_offset = outcome
+        while reign.writings and not reign.writings[0].missing:
+            self._report(reign, reign.writings.popleft())
+        # It may be committed already: then that was told before the core could know the offset.
+        self._on_high_watermark(reign.place, reign.led.leader.high_watermark)
+
+    def _report(self, reign: Reign, writing: Writing) -> None:
+        """An append has come to its end; the core hears of them in the order of the log."""
+        place = reign.place
+        if writing.error is None:
+            assert writing.base_offset is not None, writing.number
+            self._core.appended(place, writing.number, writing.base_offset)
+        elif writing.base_offset is None:
+            failure = writing.error.code, self._now()
+            self._carry_out(place, self._core.append_failed(place, writing.number, failure))
+        elif self._reigns.get(place.partition) is reign:
+            # What the log says is no longer what is believed here.
+            log.error("coordinator.half_written", place=place, reason=str(writing.error))
+            self._resign(place.partition)
+
+    def _answer(self, ticket: Ticket, response: Any) -> None:
+        errand, number = self._waiting.pop(ticket, (None, 0))
+        if errand is None:
+            return  # the client has gone
+        errand.answers[number] = response
+        errand.missing -= 1
+        if not errand.missing:
+            errand.tell(errand.answers)
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def _now(self) -> Moment:
+        return Moment(self._around.clock.monotonic(), self._around.clock.wall())
+
+    def _watch(self, deadline: Millis | None) -> None:
+        """One timer for all partitions: it rings too early now and then, never too late."""
+        if deadline is None or (self._timer is not None and self._rings_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = deadline
+        self._timer = self._around.timers.at(deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        for place, effects in tuple(self._core.tick(self._now())):
+            self._carry_out(place, effects)
+        self._watch(self._core.next_deadline())
+
+
+def _fault(led: Led, batches: Sequence[bytearray], bytes_max: Bytes) -> BrokerError | None:
+    """What is wrong with any of them: it concerns all, for they belong together."""
+    try:
+        led.leader.check_enough_replicas()
+    except BrokerError as error:
+        return error
+    size = max(map(len, batches))
+    return BatchTooLarge(f"{size} bytes; at most {bytes_max}") if size > bytes_max else None

@@ -1,0 +1,38 @@
+"""DeleteGroups (key 42), versions 0 to 2.
+
+Groups without members are forgotten, with their positions. v2 flexible.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.coordinator.groups.requests import DeleteGroup
+from odradek.model.errors import ErrorCode
+from odradek.wire.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+def handle(services: "Services", exchange: Exchange, request: DeleteGroupsRequest) -> None:
+    """Each group where it lives; one that is named twice is deleted once."""
+    parts = [(name, DeleteGroup(name)) for name in dict.fromkeys(request.groups_names)]
+    services.groups.ask(
+        exchange, parts, lambda found: exchange.answer(DeleteGroupsResponse(results=found))
+    )
+
+
+def refuse(
+    request: DeleteGroupsRequest, version: int, code: ErrorCode, message: str
+) -> DeleteGroupsResponse:
+    """The code for each group."""
+    del version, message
+    results = [DeletableGroupResult(name, code) for name in dict.fromkeys(request.groups_names)]
+    return DeleteGroupsResponse(results=results)
+
+
+API: Final = Api(key=42, versions=range(3), handle=handle, refuse=refuse)

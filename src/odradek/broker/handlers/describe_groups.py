@@ -1,0 +1,50 @@
+"""DescribeGroups (key 15), versions 0 to 6.
+
+Who is in a group, and what each member reads. v3 what the client may do with it. v4 static members.
+v5 flexible. v6 GROUP_ID_NOT_FOUND with a sentence (KIP-1043).
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.coordinator.groups.requests import DescribeGroup
+from odradek.model.errors import ErrorCode
+from odradek.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+READ, DELETE, DESCRIBE = 3, 6, 8  # operations, as access control lists number them
+MAY_DO_ALL: Final = 1 << READ | 1 << DELETE | 1 << DESCRIBE
+"""Nobody is kept from anything as long as there are no access control lists."""
+MESSAGE_SINCE: Final = 6
+
+
+def handle(services: "Services", exchange: Exchange, request: DescribeGroupsRequest) -> None:
+    """Each group where it lives."""
+
+    def tell(found: list[DescribedGroup]) -> None:
+        if request.include_authorized_operations:
+            for group in found:
+                if not group.error_code:
+                    group.authorized_operations = MAY_DO_ALL
+        exchange.answer(DescribeGroupsResponse(groups=found))
+
+    services.groups.ask(exchange, [(name, DescribeGroup(name)) for name in request.groups], tell)
+
+
+def refuse(
+    request: DescribeGroupsRequest, version: int, code: ErrorCode, message: str
+) -> DescribeGroupsResponse:
+    """The code for each group."""
+    text = message if version >= MESSAGE_SINCE else None
+    return DescribeGroupsResponse(
+        groups=[DescribedGroup(code, text, name) for name in request.groups]
+    )
+
+
+API: Final = Api(key=15, versions=range(7), handle=handle, refuse=refuse)

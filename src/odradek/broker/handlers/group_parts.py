@@ -1,0 +1,63 @@
+"""What the handlers of the group APIs share."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from odradek.broker.exchange import Exchange
+from odradek.coordinator.groups import answers
+from odradek.metadata.image import ClusterImage
+from odradek.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+def ask_one(services: "Services", exchange: Exchange, request: Any) -> None:
+    """The group that the request names answers it as a whole."""
+    services.groups.ask(
+        exchange, ((request.group_id, request),), lambda found: exchange.answer(found[0])
+    )
+
+
+def refuse_one(request: Any, version: int, code: ErrorCode, message: str) -> Any:
+    """The response that says no more than this."""
+    del version, message
+    return answers.refusal(request, code)
+
+
+class Unknown(NamedTuple):
+    """Partitions of a topic that a request names, and that do not exist."""
+
+    topic: str
+    partitions: list[int]
+
+
+def take_out_unknown(image: ClusterImage, request: Any) -> list[Unknown]:
+    """Leaves in a request about topics only what exists; what does not is refused beside it."""
+    kept, unknown = [], []
+    for topic in request.topics:
+        found = image.topics.get(topic.name)
+        there = found.partitions if found else ()
+        missing = [
+            one.partition_index for one in topic.partitions if one.partition_index not in there
+        ]
+        if missing:
+            unknown.append(Unknown(topic.name, missing))
+            topic.partitions = [one for one in topic.partitions if one.partition_index in there]
+        if topic.partitions:
+            kept.append(topic)
+    request.topics = kept
+    return unknown
+
+
+def put_together(
+    topics: Sequence[Any], unknown: Sequence[Unknown], kinds: tuple[Any, Any]
+) -> list[Any]:
+    """The topics of a response, with what was refused as unknown; each topic is named once."""
+    of_topic, of_partition = kinds
+    by_name = {topic.name: topic for topic in topics}
+    for name, partitions in unknown:
+        topic = by_name.setdefault(name, of_topic(name))
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        topic.partitions = [*topic.partitions, *(of_partition(one, code) for one in partitions)]
+    return list(by_name.values())

@@ -1,0 +1,23 @@
+"""LeaveGroup (key 13), versions 0 to 5.
+
+Members go: one by itself, or several by an operator's hand. v3 several, and static ones by their
+names. v4 flexible. v5 a reason.
+Skipped: the reason is not kept.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.wire.messages.leave_group import LeaveGroupRequest
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+def handle(services: "Services", exchange: Exchange, request: LeaveGroupRequest) -> None:
+    """As the group says."""
+    ask_one(services, exchange, request)
+
+
+API: Final = Api(key=13, versions=range(6), handle=handle, refuse=refuse_one)

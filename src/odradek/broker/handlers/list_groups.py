@@ -1,0 +1,32 @@
+"""ListGroups (key 16), versions 0 to 5.
+
+The groups that this broker coordinates; a client that wants all asks every broker.
+v3 flexible. v4 by state (KIP-518). v5 by type (KIP-848); all are classic ones.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.model.errors import ErrorCode
+from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+def handle(services: "Services", exchange: Exchange, request: ListGroupsRequest) -> None:
+    """As far as they are known; an error says that some are still being read."""
+    found, loading = services.groups.list_groups(request.states_filter, request.types_filter)
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
+    exchange.answer(ListGroupsResponse(error_code=code, groups=found))
+
+
+def refuse(
+    request: ListGroupsRequest, version: int, code: ErrorCode, message: str
+) -> ListGroupsResponse:
+    """No groups."""
+    del request, version, message
+    return ListGroupsResponse(error_code=code)
+
+
+API: Final = Api(key=16, versions=range(6), handle=handle, refuse=refuse)

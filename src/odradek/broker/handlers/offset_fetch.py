@@ -1,0 +1,117 @@
+"""OffsetFetch (key 9), versions 1 to 9; 0 is named for the sake of old clients.
+
+Where groups are. v2 all of a group's positions at once, errors of the whole group. v5 leader
+epochs. v6 flexible. v7 rather an error than an offset that is about to change (KIP-447).
+v8 many groups, which may live in different partitions of `__consumer_offsets` (KIP-709).
+v9 members of the new protocol: not asked for here.
+Skipped: v0, which reads offsets from ZooKeeper; v10, which names topics by their ids.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.coordinator.groups.requests import FetchOffsets
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import NO_LEADER_EPOCH, NO_OFFSET
+from odradek.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+MANY_GROUPS_SINCE: Final = 8
+GROUP_ERROR_SINCE: Final = 2  # before, each partition has it
+
+
+def handle(services: "Services", exchange: Exchange, request: OffsetFetchRequest) -> None:
+    """Each group where it lives."""
+    version = exchange.version
+
+    def tell(found: list[OffsetFetchResponseGroup]) -> None:
+        if version >= MANY_GROUPS_SINCE:
+            exchange.answer(OffsetFetchResponse(groups=found))
+        else:
+            exchange.answer(_of_one(request, version, found[0]))
+
+    stable = request.require_stable
+    asked: Iterable[Any] = request.groups if version >= MANY_GROUPS_SINCE else (request,)
+    parts = [
+        (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in asked
+    ]
+    services.groups.ask(exchange, parts, tell)
+
+
+def _partitions(topics: Sequence[Any] | None) -> list[TopicPartition] | None:
+    if topics is None:
+        return None
+    return [
+        TopicPartition(topic.name, partition)
+        for topic in topics
+        for partition in topic.partition_indexes
+    ]
+
+
+def _of_one(
+    request: OffsetFetchRequest, version: int, group: OffsetFetchResponseGroup
+) -> OffsetFetchResponse:
+    """What was said before there were several groups."""
+    code = ErrorCode(group.error_code)
+    if code and version < GROUP_ERROR_SINCE:
+        return _refused_each(request, code)
+    return OffsetFetchResponse(
+        error_code=code,
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.name,
+                [
+                    OffsetFetchResponsePartition(
+                        one.partition_index,
+                        one.committed_offset,
+                        one.committed_leader_epoch,
+                        one.metadata,
+                        one.error_code,
+                    )
+                    for one in topic.partitions
+                ],
+            )
+            for topic in group.topics
+        ],
+    )
+
+
+def _refused_each(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.name,
+                [
+                    OffsetFetchResponsePartition(one, NO_OFFSET, NO_LEADER_EPOCH, "", code)
+                    for one in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
+def refuse(
+    request: OffsetFetchRequest, version: int, code: ErrorCode, message: str
+) -> OffsetFetchResponse:
+    """The code for each group, or for each partition where there is no better place."""
+    del message
+    if version >= MANY_GROUPS_SINCE:
+        groups = [OffsetFetchResponseGroup(one.group_id, (), code) for one in request.groups]
+        return OffsetFetchResponse(groups=groups)
+    if version >= GROUP_ERROR_SINCE:
+        return OffsetFetchResponse(error_code=code)
+    return _refused_each(request, code)
+
+
+API: Final = Api(key=9, versions=range(1, 10), handle=handle, refuse=refuse, offered_from=0)

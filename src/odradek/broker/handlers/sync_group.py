@@ -1,0 +1,30 @@
+"""SyncGroup (key 14), versions 0 to 5.
+
+A member collects its assignment; the leader brings those of all.
+v3 static members. v4 flexible. v5 says which protocol it means (KIP-559), and must.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.coordinator.groups.errors import InconsistentGroupProtocol
+from odradek.wire.messages.sync_group import SyncGroupRequest
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+PROTOCOL_SINCE: Final = 5
+
+
+def handle(services: "Services", exchange: Exchange, request: SyncGroupRequest) -> None:
+    """As the group says, once the leader has spoken."""
+    if exchange.version >= PROTOCOL_SINCE and None in {
+        request.protocol_type,
+        request.protocol_name,
+    }:
+        raise InconsistentGroupProtocol("it must be said which protocol is meant")
+    ask_one(services, exchange, request)
+
+
+API: Final = Api(key=14, versions=range(6), handle=handle, refuse=refuse_one)

@@ -1,0 +1,224 @@
+"""The group coordinator on the loop: what is written, loaded, timed and forgotten."""
+
+from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup
+from odradek.model.errors import ErrorCode
+from odradek.model.names import GROUP_METADATA_TOPIC
+from tests.unit.broker.ground import Ground
+from tests.unit.broker.group_desk import PLACE, Desk, Known, commit, live
+
+
+def test_a_commit_survives_the_broker() -> None:
+    """It is answered once it is in the log, and read from there in the next life."""
+
+    async def first(desk: Desk) -> None:
+        await desk.active()
+        assert await desk.commit(42) is ErrorCode.NONE
+
+    async def second(desk: Desk) -> None:
+        await desk.active()
+        assert await desk.fetch() == {"orders-0": 42}
+
+    with Ground() as ground:
+        live(ground, first)
+        live(ground, second)
+
+
+def test_who_asks_too_early_is_told_to_ask_again() -> None:
+    """Until the log is read nothing is known, and nothing may be said."""
+
+    async def first(desk: Desk) -> None:
+        await desk.active()
+        await desk.commit(1)
+
+    async def second(desk: Desk) -> None:
+        assert await desk.fetch() is ErrorCode.NOT_COORDINATOR
+        await desk.elect()
+        assert await desk.fetch() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        while await desk.fetch() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            await desk.seconds(0.001)
+        assert await desk.fetch() == {"orders-0": 1}
+
+    with Ground() as ground:
+        live(ground, first)
+        live(ground, second)
+
+
+def test_commits_of_one_turn_keep_their_order() -> None:
+    """The last one counts, whichever is written first."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        asked = [desk.ask(commit(offset)) for offset in range(20)]
+        for each in asked:
+            await each.answers()
+        assert await desk.fetch() == {"orders-0": 19}
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+def test_what_is_too_large_is_refused_and_leaves_no_trace() -> None:
+    """A commit is one batch if it can be, and several if it must; but a record is never cut.
+
+    The refusal comes at once, and yet behind what was on its way before it.
+    """
+
+    async def talk(desk: Desk) -> None:
+        led = await desk.active()
+        before = desk.ask(commit(1))
+        request = commit(2)
+        request.topics[0].partitions[0].committed_metadata = "x" * 2_000
+        refused = desk.ask(request)
+        behind = desk.ask(commit(3, partitions=50))
+        (response,) = await refused.answers()
+        assert before.told.done()
+        code = response.topics[0].partitions[0].error_code
+        assert code == ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+        await behind.answers()
+        found = await desk.fetch()
+        assert isinstance(found, dict)
+        assert found["orders-49"] == 3
+        assert led.log.log_end_offset == 51
+
+    async def again(desk: Desk) -> None:
+        await desk.active()
+        found = await desk.fetch()
+        assert isinstance(found, dict)
+        assert len(found) == 50
+
+    with Ground() as ground:
+        ground.settings.topics[GROUP_METADATA_TOPIC] = {"max.message.bytes": "1000"}
+        live(ground, talk)
+        live(ground, again)
+
+
+def test_parts_are_answered_in_their_order() -> None:
+    """A request about many groups is one answer, however many turns it takes."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        await desk.commit(1)
+        names = [f"group-{number}" for number in range(300)] + ["readers"]
+        answers = await desk.ask(*map(DescribeGroup, names)).answers()
+        assert [answer.group_id for answer in answers] == names
+        assert [answer.group_state for answer in answers[-2:]] == ["Dead", "Empty"]
+        assert await desk.ask().answers() == []
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+def test_a_client_that_went_away_is_told_nothing() -> None:
+    """What it asked for is done all the same: it was written already."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        asked = desk.ask(commit(7))
+        asked.go_away()
+        await desk.seconds(1)
+        assert not asked.told.done()
+        assert await desk.fetch() == {"orders-0": 7}
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+def test_a_topic_takes_its_offsets_with_it() -> None:
+    """Also one that was made anew under the same name; positions in others stay."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        await desk.commit(5)
+        await desk.commit(6, "payments")
+        desk.known.add("orders", 4, life=1)
+        await desk.seconds(1)
+        assert await desk.fetch() == {"payments-0": 6}
+        desk.known.remove("payments")
+        await desk.seconds(1)
+        assert await desk.fetch() == {}
+
+    known = Known(orders=1, payments=1, **{GROUP_METADATA_TOPIC: 1})
+    with Ground() as ground:
+        live(ground, talk, known)
+
+
+def test_a_topic_that_goes_while_the_log_is_read() -> None:
+    """Its offsets are forgotten once they are known."""
+
+    async def first(desk: Desk) -> None:
+        await desk.active()
+        await desk.commit(5)
+
+    async def second(desk: Desk) -> None:
+        await desk.elect()
+        desk.known.remove("orders")
+        await desk.seconds(1)
+        assert await desk.fetch() == {}
+
+    with Ground() as ground:
+        live(ground, first)
+        live(ground, second)
+
+
+def test_who_waits_at_the_end_of_a_reign_must_look_elsewhere() -> None:
+    """The same at the end of the broker."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        asked = desk.ask(commit(1))
+        await desk.replicas.stop({PLACE: False})
+        (response,) = await asked.answers()
+        assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+        assert await desk.fetch() is ErrorCode.NOT_COORDINATOR
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+def test_a_commit_that_takes_too_long_is_answered_by_the_clock() -> None:
+    """A replica in sync is silent: the client tries again, though the commit may yet come true."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.elect(isr=(1, 2))
+        await desk.seconds(1)
+        began = desk.machine.clock.monotonic()
+        assert await desk.commit(1) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert desk.machine.clock.monotonic() - began >= 5_000
+        assert await desk.fetch() == {}
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+def test_a_commit_that_too_few_would_hold_is_not_written() -> None:
+    """It is refused at once, instead of when its time is over."""
+
+    async def talk(desk: Desk) -> None:
+        led = await desk.elect(isr=(1,))
+        await desk.seconds(1)
+        assert await desk.commit(1) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert led.log.log_end_offset == 0
+
+    with Ground() as ground:
+        ground.settings.topics[GROUP_METADATA_TOPIC] = {"min.insync.replicas": "2"}
+        live(ground, talk)
+
+
+def test_an_empty_group_can_be_deleted() -> None:
+    """Its offsets go with it, in the log too."""
+
+    async def first(desk: Desk) -> None:
+        await desk.active()
+        await desk.commit(5, partitions=3)
+        (deleted,) = await desk.ask(DeleteGroup("readers")).answers()
+        assert deleted.error_code == ErrorCode.NONE
+        (missing,) = await desk.ask(DeleteGroup("readers")).answers()
+        assert missing.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+    async def second(desk: Desk) -> None:
+        await desk.active()
+        assert desk.groups.list_groups((), ()) == ([], False)
+
+    with Ground() as ground:
+        live(ground, first)
+        live(ground, second)
