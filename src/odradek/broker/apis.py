@@ -9,6 +9,7 @@ from odradek.broker.handlers import (
     api_versions,
     delete_groups,
     describe_groups,
+    fetch,
     heartbeat,
     join_group,
     leave_group,
@@ -23,6 +24,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
         api.key: api
         for api in (
             produce.API,
+            fetch.API,
             offset_fetch.API,
             join_group.API,
             heartbeat.API,

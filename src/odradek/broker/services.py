@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
+from odradek.broker.fetches import Fetches
 from odradek.broker.groups import GroupCoordinator
 from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timers
@@ -21,6 +22,7 @@ class Services:
     broker_id: BrokerId
     doors: Doors
     replicas: Replicas
+    fetches: Fetches
     groups: GroupCoordinator
     timers: Timers
     offered: tuple[Api, ...]  # what clients are told of

@@ -1,0 +1,50 @@
+"""Fetch (key 1), versions 4 to 12.
+
+Reads batches from partitions that this broker leads, up to the high watermark, or up to the last
+stable offset where the client asks for what is committed. Waits until there is enough, or the
+client's patience ends. v4 record batches, isolation levels. v5 log start offset. v7 sessions
+(KIP-227). v9 leader epochs (KIP-320). v10 zstd. v11 racks (KIP-392). v12 flexible.
+Versions 0 to 3 are named, as are those of Produce, and not served.
+Skipped: another replica to read from is never named; topic ids (v13).
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.fetch_sessions import wanted_by
+from odradek.model.errors import ErrorCode
+from odradek.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+ERROR_SINCE: Final = 7
+
+
+def handle(services: "Services", exchange: Exchange, request: FetchRequest) -> None:
+    """Answers now or later."""
+    services.fetches.begin(exchange, request)
+
+
+def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -> FetchResponse:
+    """The code once; before there was a place for it, with every partition."""
+    del message
+    if version not in API.versions:
+        code = ErrorCode.UNSUPPORTED_VERSION
+    if version >= ERROR_SINCE:
+        return FetchResponse(error_code=code)
+    topics: dict[str, list[PartitionData]] = {}
+    for wanted in wanted_by(request):
+        row = PartitionData(wanted.partition.partition, code, high_watermark=-1, records=b"")
+        topics.setdefault(wanted.partition.topic, []).append(row)
+    return FetchResponse(
+        responses=[FetchableTopicResponse(name, partitions=rows) for name, rows in topics.items()]
+    )
+
+
+API: Final = Api(key=1, versions=range(4, 13), handle=handle, refuse=refuse, offered_from=0)
