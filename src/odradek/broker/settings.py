@@ -1,0 +1,85 @@
+"""What holds now: the broker's own settings, those changed at run time, and those of topics.
+
+The tree says what was changed (`coordination` reads it and tells here); whoever acts on a setting
+watches, and takes over the new value at once.
+"""
+
+from collections.abc import Callable, Mapping
+
+import structlog
+
+from odradek.config.broker import BrokerConfig
+from odradek.config.dynamic import update
+from odradek.config.setting import BrokerSetting
+from odradek.config.topic import TopicConfig
+from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.model.ids import BrokerId
+
+BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
+log = structlog.get_logger()
+
+
+class Settings:
+    """All that this broker acts on."""
+
+    def __init__(self, static: BrokerConfig, me: BrokerId) -> None:
+        self.broker = static
+        self.me = me
+        self.broker_watchers: list[BrokerWatcher] = []
+        self.topic_watchers: list[Callable[[str], None]] = []
+        self._overrides: dict[Entity, Mapping[str, str]] = {}
+        self._topics: dict[str, TopicConfig] = {}  # those with settings of their own
+
+    def topic(self, name: str) -> TopicConfig:
+        """For one topic; all that say nothing share one object."""
+        return self._topics.get(name, self.broker.topic_defaults)
+
+    def overrides(self, entity: Entity) -> Mapping[str, str]:
+        """What is set for an entity itself."""
+        return self._overrides.get(entity, {})
+
+    def knows(self, entity: Entity) -> bool:
+        """Whether its settings were read."""
+        return entity in self._overrides
+
+    def on_entity(self, entity: Entity, texts: Mapping[str, str]) -> None:
+        """These are its settings from now on."""
+        if self._overrides.get(entity) == texts:
+            return
+        self._overrides[entity] = texts
+        if entity.type is EntityType.TOPICS:
+            self._on_topic(entity.name, texts)
+        elif entity == Entity(EntityType.BROKERS, DEFAULT_ENTITY):
+            self._on_broker(cluster=texts)
+        elif entity == Entity(EntityType.BROKERS, str(self.me)):
+            self._on_broker(broker=texts)
+
+    def forget_topic(self, name: str) -> None:
+        """The topic is gone."""
+        self._overrides.pop(Entity(EntityType.TOPICS, name), None)
+        self._topics.pop(name, None)
+
+    def _on_topic(self, name: str, texts: Mapping[str, str]) -> None:
+        config, findings = self.broker.topic_defaults.with_overrides(texts)
+        for finding in findings:
+            log.warning("topic.setting_ignored", topic=name, reason=finding.sentence)
+        if texts:
+            self._topics[name] = config
+        else:
+            self._topics.pop(name, None)
+        for watcher in self.topic_watchers:
+            watcher(name)
+
+    def _on_broker(
+        self, *, cluster: Mapping[str, str] | None = None, broker: Mapping[str, str] | None = None
+    ) -> None:
+        updated = update(self.broker, cluster=cluster, broker=broker)
+        for finding in updated.findings:
+            log.warning("broker.setting_ignored", reason=finding.sentence)
+        if not updated.changed:
+            return
+        self.broker = updated.config
+        for name, config in list(self._topics.items()):
+            self._topics[name] = self.broker.topic_defaults.with_overrides(config.overrides)[0]
+        for watcher in self.broker_watchers:
+            watcher(updated.changed)
