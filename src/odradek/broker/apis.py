@@ -14,6 +14,8 @@ from odradek.broker.handlers import (
     join_group,
     leave_group,
     list_groups,
+    offset_commit,
+    offset_delete,
     offset_fetch,
     produce,
     sync_group,
@@ -25,6 +27,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
         for api in (
             produce.API,
             fetch.API,
+            offset_commit.API,
             offset_fetch.API,
             join_group.API,
             heartbeat.API,
@@ -34,6 +37,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             list_groups.API,
             api_versions.API,
             delete_groups.API,
+            offset_delete.API,
         )
     }
 )

@@ -6,8 +6,9 @@ when their topic goes.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from odradek.broker.cluster import Cluster
 from odradek.broker.coordinators import CoordinatorShell, Keeping, Surroundings
 from odradek.broker.exchange import Exchange
 from odradek.broker.replicas import SettingsSource
@@ -24,13 +25,6 @@ from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.ports import Random
 from odradek.records.compression import Codec
 from odradek.wire.messages.list_groups import ListedGroup
-
-
-class Cluster(Protocol):
-    """What is known of the cluster, and who wants to hear of changes."""
-
-    image: ClusterImage
-    watchers: list[Callable[[ClusterImage, ClusterImage], None]]
 
 
 class GroupCoordinator:

@@ -6,6 +6,7 @@ Made once, by `broker.Broker`, and handed to each handler; a test may make one w
 import asyncio
 from dataclasses import dataclass
 
+from odradek.broker.cluster import Cluster
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
 from odradek.broker.fetches import Fetches
@@ -21,6 +22,7 @@ class Services:
 
     broker_id: BrokerId
     doors: Doors
+    cluster: Cluster
     replicas: Replicas
     fetches: Fetches
     groups: GroupCoordinator

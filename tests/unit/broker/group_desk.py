@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from odradek.broker.cluster import Cluster
 from odradek.broker.coordinators import Surroundings
 from odradek.broker.exchange import Api, Exchange
 from odradek.broker.groups import GroupCoordinator
@@ -14,7 +15,7 @@ from odradek.broker.replica import Led
 from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timers
 from odradek.coordinator.groups.requests import FetchOffsets
-from odradek.metadata.image import Changes, ClusterImage, PartitionImage
+from odradek.metadata.image import Changes, PartitionImage
 from odradek.metadata.nouns import Assignment
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
@@ -51,31 +52,23 @@ class Visitor:
         raise AssertionError(reason)
 
 
-class Known:
+class Known(Cluster):
     """The cluster as the test says."""
 
     def __init__(self, **topics: int) -> None:
-        self.image = ClusterImage()
-        self.watchers: list[Callable[[ClusterImage, ClusterImage], None]] = []
+        super().__init__(ME)
         for name, partitions in topics.items():
             self.add(name, partitions)
 
     def add(self, name: str, partitions: int, life: int = 0) -> None:
         """A topic; another life is another id."""
-        images = {
-            number: PartitionImage(Assignment((BrokerId(1),))) for number in range(partitions)
-        }
+        images = {number: PartitionImage(Assignment((ME,))) for number in range(partitions)}
         topic_id = TopicId(bytes([life]) + name.encode().ljust(15)[:15])
-        self._change(Changes(self.image).topic(name, topic_id, images))
+        self.become(Changes(self.image).topic(name, topic_id, images).image())
 
     def remove(self, name: str) -> None:
         """It is deleted."""
-        self._change(Changes(self.image).remove_topic(name))
-
-    def _change(self, changes: Changes) -> None:
-        old, self.image = self.image, changes.image()
-        for watcher in self.watchers:
-            watcher(old, self.image)
+        self.become(Changes(self.image).remove_topic(name).image())
 
 
 class Desk:

@@ -1,0 +1,36 @@
+"""OffsetDelete (key 47), version 0 (KIP-496).
+
+Positions of a group are forgotten, unless a member of it reads the topic.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
+from odradek.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+KINDS: Final = (OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
+
+
+def handle(services: "Services", exchange: Exchange, request: OffsetDeleteRequest) -> None:
+    """Once what could be forgotten is."""
+    unknown = take_out_unknown(services.cluster.image, request)
+
+    def tell(found: list[OffsetDeleteResponse]) -> None:
+        response = found[0]
+        if not response.error_code:
+            response.topics = put_together(response.topics, unknown, KINDS)
+        exchange.answer(response)
+
+    services.groups.ask(exchange, ((request.group_id, request),), tell)
+
+
+API: Final = Api(key=47, versions=range(1), handle=handle, refuse=refuse_one)
