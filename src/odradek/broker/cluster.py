@@ -58,6 +58,10 @@ class Cluster:
             watcher(old, image)
         self._waiting = [waiting for waiting in self._waiting if not waiting.look(image)]
 
+    async def has_broker(self, broker: BrokerId) -> None:
+        """Returns once the controller has named this broker."""
+        await self._wait({"": None}, lambda image, _: broker in image.brokers)
+
     async def has_topics(self, names: Iterable[str]) -> None:
         """Returns once each of these is there, and all its partitions have leaders."""
         await self._wait(dict.fromkeys(names), _is_led)

@@ -20,4 +20,5 @@ class Doors(NamedTuple):
     random: Random
     network: Network
     dirs: tuple[Dir, ...]
+    hostname: str  # how others find this machine, where nobody says better
     journal: Callable[[], Journal]  # opened only where the embedded ZooKeeper is wanted

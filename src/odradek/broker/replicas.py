@@ -27,6 +27,7 @@ from odradek.config.topic import TopicConfig
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
@@ -112,6 +113,10 @@ class Replicas:
     def all_led(self) -> list[Led]:
         """Every partition that this broker leads."""
         return list(self._led.values())
+
+    def worker_of(self, led: Led) -> Worker:
+        """Who goes to the disk of a partition."""
+        return self.workers[led.log.folder.disk.name]
 
     def _not_led(self, partition: TopicPartition) -> BrokerError:
         word = self._known.get(partition)

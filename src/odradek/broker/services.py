@@ -10,9 +10,13 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
 from odradek.broker.fetches import Fetches
+from odradek.broker.front import Front
 from odradek.broker.groups import GroupCoordinator
+from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.replicas import Replicas
+from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
+from odradek.broker.topics import Topics
 from odradek.model.ids import BrokerId
 
 
@@ -22,7 +26,11 @@ class Services:
 
     broker_id: BrokerId
     doors: Doors
+    settings: Settings
     cluster: Cluster
+    topics: Topics
+    producer_ids: ProducerIds
+    front: Front
     replicas: Replicas
     fetches: Fetches
     groups: GroupCoordinator

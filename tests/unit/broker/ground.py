@@ -92,7 +92,7 @@ class Ground:
     def doors(self, machine: Machine) -> Doors:
         """Of this life."""
         dirs = tuple(Dir(machine.disk(name), SimulatedWorker()) for name in ("disk-a", "disk-b"))
-        return Doors(machine.clock, machine.random, machine.network, dirs, _no_journal)
+        return Doors(machine.clock, machine.random, machine.network, dirs, "broker", _no_journal)
 
 
 def _no_journal() -> Any:

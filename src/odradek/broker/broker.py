@@ -1,0 +1,247 @@
+"""One broker from its start to its stop: the parts, in the order in which they need each other.
+
+It starts from below: ZooKeeper, if it runs here; the session; the logs; the ports; the
+registration; and once the controller has spoken of this broker, it is open for business. It stops
+from above: nobody new is let in, what is under way is answered, reigns end, everything is made
+durable, and the last that goes is the session, by which others learn that it has gone.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from odradek.broker import apis
+from odradek.broker.cluster import Cluster
+from odradek.broker.controlling import Controlling, Deliver
+from odradek.broker.coordination import Coordination
+from odradek.broker.coordinators import Surroundings
+from odradek.broker.dispatch import Dispatch
+from odradek.broker.doors import Doors
+from odradek.broker.fetch_sessions import FetchSessions
+from odradek.broker.fetches import Fetches, Means
+from odradek.broker.front import Front, Limits
+from odradek.broker.groups import GroupCoordinator
+from odradek.broker.handlers.leader_and_isr import leader_and_isr
+from odradek.broker.handlers.stop_replica import stop_replica
+from odradek.broker.handlers.update_metadata import update_metadata
+from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.replicas import AllDirsFailed, Replicas
+from odradek.broker.services import Services
+from odradek.broker.settings import Settings
+from odradek.broker.timers import Timers
+from odradek.broker.topics import Topics
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import broker_id, zookeeper_is_embedded
+from odradek.config.rows import broker as broker_rows
+from odradek.config.rows import network as network_rows
+from odradek.config.rows import zookeeper as zookeeper_rows
+from odradek.config.setting import BrokerSetting
+from odradek.ensemble.server import Doors as ZooKeeperDoors
+from odradek.ensemble.server import ZookeeperServer
+from odradek.metadata.nouns import Broker as Registered
+from odradek.model.errors import InvalidSetting
+from odradek.model.ids import NO_BROKER
+from odradek.model.units import SECOND, Millis
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
+from odradek.wire.schema import Request, Response
+from odradek.zookeeper.server_settings import ServerSettings
+
+STOP_PATIENCE: Final = Millis(5 * SECOND)
+"""How long a stop waits for requests that are under way."""
+STOP_LOOK: Final = Millis(10)
+
+log = structlog.get_logger()
+
+
+class Broker:
+    """One life of a broker."""
+
+    def __init__(self, config: BrokerConfig, doors: Doors) -> None:
+        self.config = config
+        self.doors = doors
+        self.me = broker_id(config)
+        if self.me == NO_BROKER:
+            raise InvalidSetting("broker.id is not set; numbers are not drawn as yet")
+        self.settings = Settings(config, self.me)
+        self.cluster = Cluster(self.me)
+        self.replicas = Replicas(self.me, doors, self.settings)
+        self.timers = Timers(doors.clock)
+        self.front = Front(config, doors, self.timers)
+        self.services: Services | None = None  # once it has started
+        self.is_ready = False  # traffic is accepted
+        self._stopping = asyncio.Event()
+        self._failure: Exception | None = None  # why it stops, if it does by itself
+        self._zookeeper: ZookeeperServer | None = None
+
+    def stop(self) -> None:
+        """Asks it to stop, in good order."""
+        self._stopping.set()
+
+    async def serve(self, ready: Callable[[], None]) -> None:
+        """Runs until it is asked to stop, or can serve no more, which is then raised."""
+        async with asyncio.TaskGroup() as tasks:
+            running = [*await self._start_zookeeper(tasks)]
+            coordination = Coordination(
+                self._connect_string(), self.doors, self.settings, self.cluster
+            )
+            await coordination.connect(tasks)
+            controlling = await self._start(coordination, tasks)
+            running.append(tasks.create_task(coordination.listen()))
+            running.append(tasks.create_task(self._open(coordination, ready)))
+            await self._stopping.wait()
+            await self._stop(coordination, controlling)
+            if self._zookeeper is not None:
+                self._zookeeper.close()
+            for task in running:
+                task.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    # Start
+
+    async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """The server in our own process, if there shall be one."""
+        if not zookeeper_is_embedded(self.config):
+            return []
+        doors = self.doors
+        server = ZookeeperServer(
+            ZooKeeperDoors(doors.clock, doors.random, doors.network, doors.journal()),
+            ServerSettings(),
+        )
+        host = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_HOST]
+        await server.open((host, self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT]))
+        self._zookeeper = server
+        return [tasks.create_task(server.serve())]
+
+    def _connect_string(self) -> str:
+        said = self.config[zookeeper_rows.ZOOKEEPER_CONNECT]
+        if self._zookeeper is None:
+            assert said is not None, "either it is said, or the server is ours"
+            return said
+        host, port = self._zookeeper.address
+        chroot = "" if said is None or "/" not in said else said[said.index("/") :]
+        return f"{host if host not in {'', '::', '0.0.0.0'} else '127.0.0.1'}:{port}{chroot}"  # noqa: S104 - compared
+
+    async def _start(self, coordination: Coordination, tasks: asyncio.TaskGroup) -> Controlling:
+        """Everything up to the registration."""
+        await coordination.read_all_settings()
+        self.replicas.on_all_failed = self._on_all_failed
+        await self.replicas.open(self.cluster.cluster_id)
+        client = coordination.client
+        controlling = Controlling(client, self.doors, self.settings, self.cluster)
+        self.services = services = self._services(coordination, tasks)
+        self.front.on_request = Dispatch(services, apis.OFFERED).on_frame
+        self.settings.topic_watchers.append(self.replicas.on_topic_settings)
+        self.settings.broker_watchers.append(self._on_settings)
+        controlling.deliver = self._deliver_by(coordination)
+        coordination.on_change = [coordination.look_at_changes, controlling.look]
+        coordination.on_session_over.append(controlling.resign)
+        endpoints = await self.front.bind()
+        rack = self.config[broker_rows.BROKER_RACK]
+        await coordination.register(Registered(self.me, endpoints, rack))
+        return controlling
+
+    def _services(self, coordination: Coordination, tasks: asyncio.TaskGroup) -> Services:
+        config, client = self.config, coordination.client
+        fetches = Fetches(
+            Means(
+                self.replicas,
+                self.timers,
+                self.doors.clock,
+                config[network_rows.FETCH_MAX_BYTES],
+            ),
+            FetchSessions(
+                self.doors.random,
+                config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
+            ),
+        )
+        around = Surroundings(self.doors.clock, self.timers, tasks, self.replicas)
+        return Services(
+            broker_id=self.me,
+            doors=self.doors,
+            settings=self.settings,
+            cluster=self.cluster,
+            topics=Topics(client, self.doors, self.settings, self.cluster),
+            producer_ids=ProducerIds(self.me, client),
+            front=self.front,
+            replicas=self.replicas,
+            fetches=fetches,
+            groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
+            timers=self.timers,
+            offered=tuple(apis.OFFERED.values()),
+            tasks=tasks,
+        )
+
+    def _deliver_by(self, coordination: Coordination) -> Deliver:
+        """The controller's messages to this broker, as if they came by the network."""
+
+        async def deliver(request: Request) -> Response:
+            match request:
+                case LeaderAndIsrRequest():
+                    await coordination.read_settings(
+                        [topic.topic_name for topic in request.topic_states]
+                    )
+                    return await leader_and_isr(self.cluster, self.replicas, request)
+                case UpdateMetadataRequest():
+                    return update_metadata(self.cluster, request)
+                case StopReplicaRequest():
+                    return await stop_replica(self.cluster, self.replicas, request)
+                case _:
+                    raise AssertionError(request)
+
+        return deliver
+
+    async def _open(self, coordination: Coordination, ready: Callable[[], None]) -> None:
+        """Once all was looked at, and the controller has spoken of us."""
+        await coordination.has_looked.wait()
+        await self.cluster.has_broker(self.me)
+        self.front.open()
+        self.is_ready = True
+        log.info("broker.started", broker=self.me, listeners=self.front.addresses)
+        ready()
+
+    # While it runs
+
+    def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
+        """Some hold for connections, some for topics that say nothing themselves."""
+        log.info("settings.changed", names=[row.name for row in changed])
+        self.front.limits = Limits.of(self.settings.broker)
+        for name in list(self.cluster.image.topics):
+            self.replicas.on_topic_settings(name)
+
+    def _on_all_failed(self) -> None:
+        self._failure = AllDirsFailed("no log dir is left")
+        self._stopping.set()
+
+    # Stop
+
+    async def _stop(self, coordination: Coordination, controlling: Controlling) -> None:
+        log.info("broker.stopping", broker=self.me)
+        self.is_ready = False
+        self.front.close_listeners()
+        await self._finish_requests()
+        assert self.services is not None, "it has started"
+        self.services.groups.close()
+        epoch = self.cluster.broker_epoch
+        controlling.resign()
+        with suppress(TimeoutError):
+            await coordination.close()
+        await self.replicas.close(epoch)
+        self.front.close()
+        self.timers.close()
+        log.info("broker.stopped", broker=self.me)
+
+    async def _finish_requests(self) -> None:
+        """Those that only wait for more to read are not waited for."""
+        assert self.services is not None, "it has started"
+        clock = self.doors.clock
+        give_up = clock.monotonic() + STOP_PATIENCE
+        while clock.monotonic() < give_up:
+            if self.front.open_requests <= self.services.fetches.waiting:
+                return
+            await clock.sleep_until(Millis(clock.monotonic() + STOP_LOOK))

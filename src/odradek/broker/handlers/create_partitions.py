@@ -1,0 +1,69 @@
+"""CreatePartitions (key 37), versions 0 to 3.
+
+Makes topics larger: the new partitions stand behind the old ones, placed by hand or as for a new
+topic. v2 flexible. v3 a throttle that is never asked for here.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.topics import InvalidRequest
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.units import Millis
+from odradek.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+async def handle(
+    services: "Services", exchange: Exchange, request: CreatePartitionsRequest
+) -> CreatePartitionsResponse:
+    """One topic after the other; each has its own outcome."""
+    del exchange
+    named = Counter(topic.name for topic in request.topics)
+    results: dict[str, CreatePartitionsTopicResult] = {}
+    for topic in request.topics:
+        results[topic.name] = result = CreatePartitionsTopicResult(topic.name)
+        try:
+            if named[topic.name] > 1:
+                raise InvalidRequest(f"topic {topic.name!r} is named more than once")
+            await _expand(services, request, topic)
+        except BrokerError as error:
+            result.error_code, result.error_message = error.code, str(error)
+    return CreatePartitionsResponse(results=list(results.values()))
+
+
+async def _expand(
+    services: "Services", request: CreatePartitionsRequest, topic: CreatePartitionsTopic
+) -> None:
+    assignments = None
+    if topic.assignments is not None:
+        assignments = [[BrokerId(it) for it in row.broker_ids] for row in topic.assignments]
+    if request.validate_only:
+        await services.topics.plan_expansion(topic.name, topic.count, assignments)
+        return
+    await services.topics.expand(topic.name, topic.count, assignments)
+    patience = Millis(request.timeout_ms)
+    await services.topics.wait_for_partitions(topic.name, topic.count, patience)
+
+
+def refuse(
+    request: CreatePartitionsRequest, version: int, code: ErrorCode, message: str
+) -> CreatePartitionsResponse:
+    """The code for each topic."""
+    del version
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    return CreatePartitionsResponse(
+        results=[CreatePartitionsTopicResult(name, code, message) for name in names]
+    )
+
+
+API: Final = Api(key=37, versions=range(4), handle=handle, refuse=refuse)

@@ -1,0 +1,78 @@
+"""DeleteTopics (key 20), versions 0 to 6.
+
+Marks the topics, and waits until they are gone or the client's patience ends. v4 flexible. v5 error
+messages. v6 topics by their ids.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_TOPIC_ID, TopicId
+from odradek.model.units import Millis
+from odradek.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+STATES_SINCE: Final = 6
+MESSAGE_SINCE: Final = 5
+
+
+async def handle(
+    services: "Services", exchange: Exchange, request: DeleteTopicsRequest
+) -> DeleteTopicsResponse:
+    """Each topic has its own outcome."""
+    states, results = _states(request, exchange.version), []
+    names: dict[str, TopicId] = {}
+    for state in states:
+        topic_id = TopicId(bytes(state.topic_id))
+        name = state.name if state.name is not None else services.topics.name_of(topic_id)
+        if name is None:
+            results.append(
+                DeletableTopicResult(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no such topic id")
+            )
+            continue
+        topic = services.cluster.image.topics.get(name)
+        names[name] = topic.topic_id if topic and topic.topic_id else NO_TOPIC_ID
+    outcomes = await services.topics.delete(list(names), Millis(request.timeout_ms))
+    results += [_result(name, names[name], outcomes[name], exchange.version) for name in names]
+    return DeleteTopicsResponse(responses=results)
+
+
+def _states(request: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
+    if version >= STATES_SINCE:
+        return list(request.topics)
+    return [DeleteTopicState(name) for name in request.topic_names]
+
+
+def _result(
+    name: str, topic_id: TopicId, error: BrokerError | None, version: int
+) -> DeletableTopicResult:
+    result = DeletableTopicResult(name, topic_id if version >= STATES_SINCE else NO_TOPIC_ID)
+    if error is not None:
+        result.error_code = error.code
+        if version >= MESSAGE_SINCE:
+            result.error_message = str(error)
+    return result
+
+
+def refuse(
+    request: DeleteTopicsRequest, version: int, code: ErrorCode, message: str
+) -> DeleteTopicsResponse:
+    """The code for each topic."""
+    text = message if version >= MESSAGE_SINCE else None
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(state.name or "", error_code=code, error_message=text)
+            for state in _states(request, version)
+        ]
+    )
+
+
+API: Final = Api(key=20, versions=range(7), handle=handle, refuse=refuse)

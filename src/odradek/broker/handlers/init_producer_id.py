@@ -1,0 +1,42 @@
+"""InitProducerId (key 22), versions 0 to 5.
+
+Gives an idempotent producer its id; each one is new, with epoch 0. v3 an id to go on with, after
+an error that a new epoch would end: the client gets another id instead, which does the same.
+Skipped: transactional ids are refused as long as there is no coordinator for them.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+class NoTransactions(BrokerError):
+    """There is no coordinator for transactions; nothing was begun."""
+
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+async def handle(
+    services: "Services", exchange: Exchange, request: InitProducerIdRequest
+) -> InitProducerIdResponse:
+    """The next id."""
+    del exchange
+    if request.transactional_id is not None:
+        raise NoTransactions("transactions are not served")
+    return InitProducerIdResponse(producer_id=await services.producer_ids.next())
+
+
+def refuse(
+    request: InitProducerIdRequest, version: int, code: ErrorCode, message: str
+) -> InitProducerIdResponse:
+    """Nothing but the code."""
+    del request, version, message
+    return InitProducerIdResponse(error_code=code, producer_epoch=-1)
+
+
+API: Final = Api(key=22, versions=range(6), handle=handle, refuse=refuse)

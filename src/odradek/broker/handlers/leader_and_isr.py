@@ -1,0 +1,69 @@
+"""LeaderAndIsr (key 4), version 7: the controller says who leads the partitions that we hold.
+
+Version 2 brought broker epochs, 3 the replicas that are added and removed, 5 topic ids, 6 the mark
+of a recovery. Not offered to clients; the controller in this process calls it.
+Skipped: versions below 5, which name no topic ids.
+"""
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.replicas import Replicas, Word
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.replication.leader import Leadership
+from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+    LeaderAndIsrTopicState,
+)
+
+
+async def leader_and_isr(
+    cluster: Cluster, replicas: Replicas, request: LeaderAndIsrRequest
+) -> LeaderAndIsrResponse:
+    """Begins and ends reigns as the controller says."""
+    epoch = ControllerEpoch(request.controller_epoch)
+    cluster.check(epoch, BrokerEpoch(request.broker_epoch))
+    words = [
+        _word(topic, state) for topic in request.topic_states for state in topic.partition_states
+    ]
+    errors = await replicas.become(words)
+    return LeaderAndIsrResponse(
+        topics=[
+            LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))
+            for topic in request.topic_states
+        ]
+    )
+
+
+def _word(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> Word:
+    leadership = Leadership(
+        LeaderEpoch(state.leader_epoch),
+        PartitionEpoch(state.partition_epoch),
+        tuple(map(BrokerId, state.replicas)),
+        tuple(map(BrokerId, state.isr)),
+    )
+    return Word(
+        TopicPartition(topic.topic_name, state.partition_index),
+        TopicId(bytes(topic.topic_id)),
+        BrokerId(state.leader) if state.leader >= 0 else None,
+        leadership,
+        is_new=state.is_new,
+    )
+
+
+def _outcomes(
+    topic: LeaderAndIsrTopicState, errors: dict[TopicPartition, ErrorCode]
+) -> list[LeaderAndIsrPartitionError]:
+    return [
+        LeaderAndIsrPartitionError(
+            partition_index=state.partition_index,
+            error_code=errors.get(
+                TopicPartition(topic.topic_name, state.partition_index), ErrorCode.NONE
+            ),
+        )
+        for state in topic.partition_states
+    ]

@@ -1,0 +1,193 @@
+"""Metadata (key 3), versions 0 to 12.
+
+Who is in the cluster, and who leads the partitions of some topics, or of all. A topic that is
+missing is made, where client and settings allow it, and the answer waits for it. v1 controller,
+racks, null for all topics. v2 cluster id. v4 whether to make topics. v5 offline replicas. v7 leader
+epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their ids.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.config.rows import broker as rows
+from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, TopicId
+from odradek.model.names import GROUP_METADATA_TOPIC, INTERNAL_TOPICS, topic_name_fault
+from odradek.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+NULL_SINCE: Final = 1
+READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = 3, 4, 5, 6, 7, 8
+CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = 9, 10, 11, 12
+
+
+def _bits(*operations: int) -> int:
+    return sum(1 << operation for operation in operations)
+
+
+ALL_ON_TOPIC: Final = _bits(
+    READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS
+)
+ALL_ON_CLUSTER: Final = _bits(
+    CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE
+)
+"""Nobody is kept from anything as long as there are no access control lists."""
+
+
+def handle(services: "Services", exchange: Exchange, request: MetadataRequest) -> None:
+    """At once, unless a topic is to be made first."""
+    missing = _missing(services, request)
+    if missing:
+        services.tasks.create_task(_make_and_answer(services, exchange, request, missing))
+    else:
+        exchange.answer(_answer(services, exchange, request, {}))
+
+
+def _missing(services: "Services", request: MetadataRequest) -> list[str]:
+    """Topics that are named, legal, not there, and may be made."""
+    if not request.allow_auto_topic_creation or not request.topics:
+        return []
+    topics, image = request.topics, services.cluster.image
+    may_make = services.settings.broker[rows.AUTO_CREATE_TOPICS_ENABLE]
+    names = [topic.name for topic in topics if topic.name and topic.name not in image.topics]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if (may_make or name == GROUP_METADATA_TOPIC) and topic_name_fault(name) is None
+    ]
+
+
+async def _make_and_answer(
+    services: "Services", exchange: Exchange, request: MetadataRequest, missing: list[str]
+) -> None:
+    """A topic that cannot be made has its own error."""
+    made = await asyncio.gather(*map(services.topics.ensure, missing), return_exceptions=True)
+    errors: dict[str, ErrorCode] = {}
+    for name, outcome in zip(missing, made, strict=True):
+        if isinstance(outcome, BrokerError):
+            errors[name] = outcome.code
+        elif isinstance(outcome, Exception):
+            errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
+    exchange.answer(_answer(services, exchange, request, errors))
+
+
+def _answer(
+    services: "Services",
+    exchange: Exchange,
+    request: MetadataRequest,
+    errors: dict[str, ErrorCode],
+) -> MetadataResponse:
+    image = services.cluster.image
+    with_operations = request.include_topic_authorized_operations
+    topics = [
+        _topic(services, topic) if isinstance(topic, TopicImage) else topic
+        for topic in _asked_for(image, request, exchange.version, errors)
+    ]
+    if with_operations:
+        for topic in topics:
+            if not topic.error_code:
+                topic.topic_authorized_operations = ALL_ON_TOPIC
+    response = MetadataResponse(
+        brokers=_brokers(services, exchange, image),
+        cluster_id=services.cluster.cluster_id,
+        controller_id=NO_BROKER if image.controller is None else image.controller,
+        topics=topics,
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ALL_ON_CLUSTER
+    return response
+
+
+def _asked_for(
+    image: ClusterImage, request: MetadataRequest, version: int, errors: dict[str, ErrorCode]
+) -> Iterable[TopicImage | MetadataResponseTopic]:
+    """The topics, or why there is none."""
+    topics = request.topics
+    if topics is None or (not topics and version < NULL_SINCE):
+        return image.topics.values()
+    return [_find(image, topic, errors) for topic in topics]
+
+
+def _find(
+    image: ClusterImage, topic: MetadataRequestTopic, errors: dict[str, ErrorCode]
+) -> TopicImage | MetadataResponseTopic:
+    name, topic_id = topic.name, TopicId(bytes(topic.topic_id))
+    if topic_id != NO_TOPIC_ID:
+        found = image.topic_of_id(topic_id)
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+    else:
+        found = image.topics.get(name or "")
+        unknown = errors.get(name or "", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if name is not None and topic_name_fault(name) is not None:
+            unknown = ErrorCode.INVALID_TOPIC_EXCEPTION
+    if found is not None:
+        return found
+    return MetadataResponseTopic(unknown, name, topic_id)
+
+
+def _topic(services: "Services", topic: TopicImage) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        ErrorCode.NONE,
+        topic.name,
+        NO_TOPIC_ID if topic.topic_id is None else topic.topic_id,
+        topic.name in INTERNAL_TOPICS,
+        [_partition(services, number, it) for number, it in topic.partitions.items()],
+    )
+
+
+def _partition(
+    services: "Services", number: int, partition: PartitionImage
+) -> MetadataResponsePartition:
+    state, replicas = partition.state, partition.assignment.replicas
+    alive = services.cluster.image.brokers
+    led = state is not None and state.leader in alive
+    return MetadataResponsePartition(
+        ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
+        number,
+        state.leader if led and state is not None and state.leader is not None else NO_BROKER,
+        -1 if state is None else state.leader_epoch,
+        replicas,
+        () if state is None else state.isr,
+        [it for it in replicas if it not in alive or it in partition.offline],
+    )
+
+
+def _brokers(
+    services: "Services", exchange: Exchange, image: ClusterImage
+) -> list[MetadataResponseBroker]:
+    """By the listener that the client came by; those that have none of it are left out."""
+    found = []
+    for broker in image.brokers.values():
+        is_me = broker.id == services.broker_id
+        at = services.front.endpoint(exchange.connection, broker, is_me=is_me)
+        if at is not None:
+            found.append(MetadataResponseBroker(broker.id, at.host, at.port, broker.rack))
+    return found
+
+
+def refuse(
+    request: MetadataRequest, version: int, code: ErrorCode, message: str
+) -> MetadataResponse:
+    """Each topic with the code."""
+    del message, version
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(code, topic.name, topic.topic_id)
+            for topic in request.topics or ()
+        ]
+    )
+
+
+API: Final = Api(key=3, versions=range(13), handle=handle, refuse=refuse)

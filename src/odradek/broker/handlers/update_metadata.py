@@ -1,0 +1,76 @@
+"""UpdateMetadata (key 6), version 8: the controller says who is alive, and who leads what.
+
+It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
+being deleted. Version 5 brought broker epochs, 7 topic ids, 8 the mark of a full update.
+Not offered to clients; the controller in this process calls it.
+Skipped: versions below 5.
+"""
+
+from odradek.broker.cluster import Cluster
+from odradek.config.listeners import SecurityProtocol
+from odradek.controller.messages import DELETED
+from odradek.metadata.image import Changes, ClusterImage, PartitionImage
+from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId
+from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+    UpdateMetadataTopicState,
+)
+
+
+def update_metadata(cluster: Cluster, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    """Takes it over, at once and whole."""
+    epoch = ControllerEpoch(request.controller_epoch)
+    cluster.check(epoch, BrokerEpoch(request.broker_epoch))
+    changes = Changes(cluster.image)
+    changes.brokers(map(_broker, request.live_brokers))
+    changes.controller(BrokerId(request.controller_id))
+    for topic in request.topic_states:
+        _change(changes, cluster.image, topic)
+    cluster.become(changes.image())
+    return UpdateMetadataResponse()
+
+
+def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> None:
+    """A topic with another id is another topic; nothing of the old one is kept."""
+    topic_id = TopicId(bytes(topic.topic_id))
+    known = image.topics.get(topic.topic_name)
+    partitions = dict(known.partitions) if known and known.topic_id == topic_id else {}
+    for state in topic.partition_states:
+        if state.leader == DELETED:
+            partitions.pop(state.partition_index, None)
+        else:
+            partitions[state.partition_index] = _partition(state)
+    if partitions:
+        changes.topic(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, partitions)
+    elif known is not None:
+        changes.remove_topic(topic.topic_name)
+
+
+def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
+    return PartitionImage(
+        Assignment(tuple(map(BrokerId, state.replicas))),
+        PartitionState(
+            leader=BrokerId(state.leader) if state.leader >= 0 else None,
+            leader_epoch=LeaderEpoch(state.leader_epoch),
+            isr=tuple(map(BrokerId, state.isr)),
+            partition_epoch=PartitionEpoch(state.zk_version),
+            controller_epoch=ControllerEpoch(state.controller_epoch),
+        ),
+        frozenset(map(BrokerId, state.offline_replicas)),
+    )
+
+
+def _broker(broker: UpdateMetadataBroker) -> Broker:
+    return Broker(
+        BrokerId(broker.id),
+        tuple(
+            Endpoint(at.listener, at.host, at.port, SecurityProtocol(at.security_protocol))
+            for at in broker.endpoints
+        ),
+        broker.rack,
+    )
