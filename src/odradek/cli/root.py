@@ -23,6 +23,7 @@ INTERRUPTED: Final = 130  # what shells call the end by Ctrl-C
 NOUNS: Final[Mapping[str, str]] = {
     "check": "Say what is wrong with a properties file.",
     "dump-log": "Show what lies in the files of a log, and where they are corrupt.",
+    "serve": "Serve with the settings of FILE until the process is asked to end.",
     "zookeeper": "The ZooKeeper server that comes with Odradek.",
 }
 """Every noun with its line of help; `-` in a noun is `_` in the name of its module."""

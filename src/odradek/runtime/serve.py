@@ -1,0 +1,87 @@
+"""`odradek serve`: one broker in a process of its own, on the real world."""
+
+import asyncio
+import gc
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from odradek.broker.broker import Broker
+from odradek.broker.doors import Dir, Doors
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import log_dirs, zookeeper_data_dir
+from odradek.ports import Journal
+from odradek.runtime.chance import SystemRandom
+from odradek.runtime.clock import SystemClock
+from odradek.runtime.disk import SystemDisk
+from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.network import SystemNetwork
+from odradek.runtime.worker import ThreadWorker
+from odradek.runtime.zookeeper import GC_THRESHOLDS
+
+Announce = Callable[[Broker], None]
+
+
+def run_broker(config: BrokerConfig, announce: Announce) -> None:
+    """Serves until the process is asked to end; a second time, it ends at once."""
+    try:
+        import uvloop  # noqa: PLC0415 - it is not on every platform
+    except ImportError:
+        run = asyncio.run
+    else:
+        run = uvloop.run
+    try:
+        run(_serve(config, announce))
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+
+
+async def _serve(config: BrokerConfig, announce: Announce) -> None:
+    gc.disable()  # nothing of what a start makes is garbage
+    journals: list[SqliteJournal] = []
+
+    def journal() -> Journal:
+        opened = SqliteJournal(Path(zookeeper_data_dir(config)))
+        journals.append(opened)
+        return opened
+
+    dirs = tuple(
+        Dir(SystemDisk(name), ThreadWorker(f"log dir {name}")) for name in log_dirs(config)
+    )
+    doors = Doors(
+        SystemClock(), SystemRandom(), SystemNetwork(), dirs, socket.gethostname(), journal
+    )
+    broker = Broker(config, doors)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, partial(_on_signal, broker, number))
+    try:
+        await broker.serve(partial(_ready, broker, announce))
+    finally:
+        for opened in journals:
+            opened.close()
+        for each in dirs:
+            with closing(each.worker):
+                pass
+
+
+def _ready(broker: Broker, announce: Announce) -> None:
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    gc.enable()
+    announce(broker)
+
+
+def _on_signal(broker: Broker, number: int) -> None:
+    """The second one is left to the system."""
+    asyncio.get_running_loop().remove_signal_handler(number)
+    broker.stop()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What went wrong first: the rest follows from it."""
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
