@@ -1,0 +1,99 @@
+"""FindCoordinator (key 10), versions 0 to 6.
+
+Which broker speaks for a group. The first who asks has the topic made in which groups are kept.
+v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of KIP-890: not given here.
+v6 share groups: refused.
+Skipped: there is no coordinator of transactions yet; who asks for one is told to ask again.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Client, Exchange
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+MANY_SINCE: Final = 4
+GROUP, TRANSACTION = 0, 1
+NOBODY: Final = -1
+
+
+class InvalidKeyType(BrokerError):
+    """A kind of coordinator that does not exist here."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+class NoCoordinator(BrokerError):
+    """Nobody speaks for the key at the moment; the client shall ask again."""
+
+    code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def handle(
+    services: "Services", exchange: Exchange, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse:
+    """The leader of the key's partition, as it is reached by the listener of this connection."""
+    if request.key_type == TRANSACTION:
+        raise NoCoordinator("there is no coordinator of transactions")
+    if request.key_type != GROUP:
+        raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
+    try:
+        await services.topics.ensure(GROUP_METADATA_TOPIC)
+    except BrokerError as error:
+        raise NoCoordinator(f"{GROUP_METADATA_TOPIC} cannot be had: {error}") from error
+    client = exchange.connection
+    found = [_find(services, client, key) for key in _keys(request, exchange.version)]
+    return _response(found, exchange.version)
+
+
+def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
+    return list(request.coordinator_keys) if version >= MANY_SINCE else [request.key]
+
+
+def _find(services: "Services", client: Client, group: str) -> Coordinator:
+    partition, image = services.groups.partition_of(group), services.cluster.image
+    known = None if partition is None else image.partition(partition)
+    leader = None if known is None else known.leader
+    broker = None if leader is None else image.brokers.get(leader)
+    if broker is not None:
+        is_me = broker.id == services.broker_id
+        endpoint = services.front.endpoint(client, broker, is_me=is_me)
+        if endpoint is not None:
+            return Coordinator(group, broker.id, endpoint.host, endpoint.port, error_message=None)
+    return _refused(group, NoCoordinator.code, f"nobody leads {partition} at the moment")
+
+
+def _refused(key: str, code: ErrorCode, message: str) -> Coordinator:
+    return Coordinator(key, NOBODY, "", NOBODY, code, message)
+
+
+def _response(found: list[Coordinator], version: int) -> FindCoordinatorResponse:
+    if version >= MANY_SINCE:
+        return FindCoordinatorResponse(coordinators=found)
+    (one,) = found
+    return FindCoordinatorResponse(
+        error_code=one.error_code,
+        error_message=one.error_message,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
+    )
+
+
+def refuse(
+    request: FindCoordinatorRequest, version: int, code: ErrorCode, message: str
+) -> FindCoordinatorResponse:
+    """Nobody, for each key."""
+    found = [_refused(key, code, message) for key in _keys(request, version)]
+    return _response(found, version)
+
+
+API: Final = Api(key=10, versions=range(7), handle=handle, refuse=refuse)
