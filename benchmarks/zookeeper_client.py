@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -117,13 +117,15 @@ class OurServer:
     def start(self) -> float:
         """How long it took, from nothing to listening."""
         start = perf_counter()
+        command = (sys.executable, "-m", "odradek", "zookeeper", "serve")
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "serve", str(self._directory)],
+            [*command, "--data", str(self._directory), "--port", "0"],
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert self._process.stdout is not None
-        self.connect_string = f"127.0.0.1:{self._process.stdout.readline().strip()}"
+        self.connect_string = self._process.stdout.readline().split()[-1]
         return perf_counter() - start
 
     def stop(self) -> None:
@@ -138,25 +140,6 @@ class OurServer:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
         return int(line.split()[1]) // 1_000
-
-
-async def serve(directory: Path) -> None:
-    """The other process: prints its port once it listens."""
-    import structlog
-
-    from odradek.ensemble.server import Doors, ZookeeperServer
-    from odradek.runtime.journal import SqliteJournal
-    from odradek.zookeeper.server_settings import ServerSettings
-
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    doors = Doors(SystemClock(), SystemRandom(), SystemNetwork(), SqliteJournal(directory))
-    server = ZookeeperServer(doors, ServerSettings())
-    await server.open(("127.0.0.1", 0))
-    print(server.address[1], flush=True)
-    task = asyncio.current_task()
-    assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    await server.serve()
 
 
 async def prepare(connect: str) -> None:
@@ -251,10 +234,6 @@ async def idle(connect: str) -> None:
 
 def main() -> None:
     """All of it."""
-    if sys.argv[1:2] == ["serve"]:
-        with suppress(asyncio.CancelledError):
-            uvloop.run(serve(Path(sys.argv[2])))
-        return
     os.environ.setdefault("ODRADEK_INSTALL", "yes")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

@@ -50,9 +50,11 @@ async def _serve(
     try:
         doors = Doors(SystemClock(), SystemRandom(), SystemNetwork(), journal)
         server = ZookeeperServer(doors, settings)
+        gc.disable()  # a tree that is restored is no garbage either
         await server.open(address)
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
+        gc.enable()
         announce(server.address)
         await server.serve()
     finally:

@@ -100,6 +100,9 @@ def put_acls(acls: Sequence[Acl]) -> bytes:
     return put_list(acls, put_acl)
 
 
+_OPEN_ACL_BYTES: Final = put_acls(OPEN_ACL)
+
+
 def put_stat(stat: Stat) -> bytes:
     """The 68 bytes of a stat."""
     return STAT.pack(*stat)
@@ -174,7 +177,9 @@ def take_acl(data: bytes, at: int) -> Decoded[Acl]:
 
 
 def take_acls(data: bytes, at: int) -> Decoded[tuple[Acl, ...]]:
-    """An access control list."""
+    """An access control list. The open one, which most nodes have, is always the same object."""
+    if data.startswith(_OPEN_ACL_BYTES, at):
+        return OPEN_ACL, at + len(_OPEN_ACL_BYTES)
     acls, at = take_list(data, at, take_acl)
     return tuple(acls), at
 

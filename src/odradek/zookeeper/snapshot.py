@@ -125,7 +125,7 @@ class _Reader:
         count, at = take_int(row, 1)
         for _ in range(count):
             acl, at = take_acls(row, at)
-            self._acls.append(OPEN_ACL if acl == OPEN_ACL else acl)  # seen at a glance to be open
+            self._acls.append(acl)
 
     def _read_nodes(self, row: bytes) -> None:
         at, end, acls, paths = 1, len(row), self._acls, self._paths
