@@ -29,7 +29,7 @@ from odradek.zookeeper.jute import (
     take_int,
 )
 from odradek.zookeeper.transactions import SessionOpened
-from odradek.zookeeper.tree import CHILDREN_IN_A_TUPLE, ROOT, Node, Tree
+from odradek.zookeeper.tree import CHILDREN_IN_A_TUPLE, ROOT, Node, Tree, fields_to_node
 
 FORMAT: Final = 1
 NODES_PER_ROW: Final = 500
@@ -108,7 +108,7 @@ class _Reader:
             case b"A":
                 self._read_acls(row)
             case b"N":
-                self._read_nodes(row)
+                self.tree.load(self._nodes_of(row))
             case b"E":
                 self._read_end(row)
             case _:
@@ -127,9 +127,9 @@ class _Reader:
             acl, at = take_acls(row, at)
             self._acls.append(acl)
 
-    def _read_nodes(self, row: bytes) -> None:
+    def _nodes_of(self, row: bytes) -> Iterator[tuple[str, Node]]:
         at, end, acls, paths = 1, len(row), self._acls, self._paths
-        unpack, size, load = _NODE.unpack_from, _NODE.size, self.tree.load
+        unpack, size = _NODE.unpack_from, _NODE.size
         while at < end:
             names_length, data_length, acl, czxid, mzxid, ctime, mtime, *rest = unpack(row, at)
             start = at + size
@@ -147,7 +147,7 @@ class _Reader:
                     names = dict.fromkeys(names)
             version, creations, aversion, owner, pzxid = rest
             # Equal numbers are one object: most nodes were never written again.
-            node = Node(
+            node = (
                 row[middle:at] if data_length >= 0 else None,
                 acls[acl],
                 czxid,
@@ -161,8 +161,8 @@ class _Reader:
                 czxid if pzxid == czxid else pzxid,
                 names,
             )
-            load(path, node)
             self._nodes += 1
+            yield path, fields_to_node(node)
 
     def _read_end(self, row: bytes) -> None:
         _, sessions, nodes = _LAST.unpack(row)

@@ -10,7 +10,7 @@ touched, which is what watches are about. Invariants: every node but the root ha
 `children` of a node are exactly the nodes whose path continues its own by one part.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from sys import intern
 from typing import Final, NamedTuple
@@ -91,7 +91,7 @@ Touched = tuple[EventType, str, tuple[Acl, ...], tuple[Acl, ...] | None]
 """What a change did that a watch may be waiting for: its kind, its path, the node's ACL, and the
 parent's where its list of children changed. A plain tuple, for most are never looked at."""
 
-_fields_to_node: Final[Callable[[tuple[object, ...]], Node]] = partial(tuple.__new__, Node)
+fields_to_node: Final[Callable[[tuple[object, ...]], Node]] = partial(tuple.__new__, Node)
 """As `Node(...)`, in half the time: every write makes one."""
 
 
@@ -140,6 +140,14 @@ def _without(names: Children, name: str) -> Children:
     return tuple(other for other in names if other != name)
 
 
+def _system_nodes() -> Iterator[tuple[str, Node]]:
+    for path, names in _SYSTEM_NODES.items():
+        config = path == CONFIG  # for reading only
+        acl = (Acl(Permission.READ, ANYONE),) if config else OPEN_ACL
+        aversion = -1 if config else 0
+        yield path, Node(b"", acl, 0, 0, 0, 0, 0, 0, aversion, 0, 0, names)
+
+
 class Tree:
     """All nodes, with what must be found fast: ephemerals by session, containers, TTLs."""
 
@@ -151,11 +159,7 @@ class Tree:
         self.quotas: dict[str, None] = {}  # the paths that have one
         self.bytes = 0  # of paths and data
         self._undo: list[tuple[str, Node | None, Node | None]] | None = None
-        for path, names in _SYSTEM_NODES.items():
-            config = path == CONFIG
-            acl = (Acl(Permission.READ, ANYONE),) if config else OPEN_ACL
-            aversion = -1 if config else 0
-            self.load(path, Node(b"", acl, 0, 0, 0, 0, 0, 0, aversion, 0, 0, names))
+        self.load(_system_nodes())
 
     def clear(self) -> None:
         """Forgets everything, so that a snapshot can be put in its place."""
@@ -163,10 +167,16 @@ class Tree:
             self._count(path, node, -1)
         self.nodes.clear()
 
-    def load(self, path: str, node: Node) -> None:
-        """Puts a node in as it is, names of children and all, as from a snapshot."""
-        self.nodes[path] = node
-        self._count(path, node, 1)
+    def load(self, found: Iterable[tuple[str, Node]]) -> None:
+        """Puts nodes in as they are, names of children and all, as from a snapshot."""
+        nodes, size = self.nodes, 0
+        for path, node in found:
+            nodes[path] = node
+            data = node.data
+            size += len(path) + (len(data) if data else 0)
+            if node.owner or path.startswith(QUOTA):
+                self._list(path, node, 1)
+        self.bytes += size
 
     def apply(self, change: NodeChange, zxid: int, time: int) -> Touched:
         """Carries a change out. It was decided on this very tree, so it cannot fail."""
@@ -223,7 +233,7 @@ class Tree:
         node = self.nodes[path]
         before, acl, czxid, _, ctime, _, _, creations, aversion, owner, pzxid, children = node
         times = (czxid, zxid, ctime, time)
-        self.nodes[path] = _fields_to_node(
+        self.nodes[path] = fields_to_node(
             (data, acl, *times, version, creations, aversion, owner, pzxid, children)
         )
         growth = (len(data) if data else 0) - (len(before) if before else 0)
@@ -276,12 +286,16 @@ class Tree:
         *before, creations, aversion, owner, _, names = parent
         creations += change is _with
         names = change(names, name_of(path))
-        self.nodes[above] = _fields_to_node((*before, creations, aversion, owner, zxid, names))
+        self.nodes[above] = fields_to_node((*before, creations, aversion, owner, zxid, names))
         return parent
 
     def _count(self, path: str, node: Node, sign: int) -> None:
         """Keeps the indexes and the sum of bytes true."""
         self.bytes += sign * (len(path) + (len(node.data) if node.data else 0))
+        if node.owner or path.startswith(QUOTA):
+            self._list(path, node, sign)
+
+    def _list(self, path: str, node: Node, sign: int) -> None:
         if path.startswith(QUOTA) and (limited := quota_path(path)):
             self._index(self.quotas, limited, sign)
         owner = node.owner

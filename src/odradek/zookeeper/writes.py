@@ -82,7 +82,7 @@ def _decide_set_data(tree: Tree, request: SetData, who: Writer) -> NodeChange:
         _check_room(tree, who.limits, growth)
         if tree.quotas:
             check_quota(tree, path, nodes=0, size=growth)
-    if version not in {ANY_VERSION, current}:
+    if version not in (ANY_VERSION, current):
         _check_version(current, version, path)
     return DataSet(path, data, next_version(current))
 
