@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from tests.compat.broker_process import Broker, broker_in
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.oracle import Oracle
 
@@ -26,6 +27,15 @@ def our_zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurZooke
     yield server
     server.stop()
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One broker for all tests of a file: use topics and groups of your own in it."""
+    running = broker_in(tmp_path_factory.mktemp("broker"))
+    running.start()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="session")

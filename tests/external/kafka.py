@@ -70,7 +70,7 @@ class RealKafka:
             "zookeeper.session.timeout.ms=3000\nnum.partitions=1\n"
             "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n"
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
-            "group.initial.rebalance.delay.ms=0\nlog.cleaner.enable=false\n"
+            "group.initial.rebalance.delay.ms=0\ngroup.min.session.timeout.ms=100\nlog.cleaner.enable=false\n"
         )
         options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]

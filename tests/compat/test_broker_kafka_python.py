@@ -1,0 +1,146 @@
+"""kafka-python, which guesses from the versions on offer what kind of broker it talks to."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.compat.broker_process import Broker, eventually
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own files
+    from kafka import (
+        KafkaAdminClient,
+        KafkaConsumer,
+        KafkaProducer,
+        OffsetAndMetadata,
+        TopicPartition,
+    )
+    from kafka.admin import NewTopic
+
+SECONDS_MAX = 20
+_NUMBERS = count()
+
+
+def fresh(prefix: str) -> str:
+    """A name that no other test has."""
+    return f"{prefix}-{next(_NUMBERS)}"
+
+
+@contextmanager
+def administrator(broker: Broker) -> Iterator[Any]:
+    """From start to close."""
+    with closing(KafkaAdminClient(bootstrap_servers=broker.bootstrap)) as admin:
+        yield admin
+
+
+def topic(broker: Broker, partitions: int = 1) -> str:
+    """A new one."""
+    name = fresh("orders")
+    with administrator(broker) as admin:
+        admin.create_topics([NewTopic(name, partitions, 1)])
+    return name
+
+
+@contextmanager
+def consumer(broker: Broker, *topics: str, group: str | None = None, **how: Any) -> Iterator[Any]:
+    """From start to close, from the beginning of the log."""
+    client = KafkaConsumer(
+        *topics,
+        bootstrap_servers=broker.bootstrap,
+        group_id=group,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=100,
+        fetch_max_wait_ms=50,
+        **how,
+    )
+    with closing(client):
+        yield client
+
+
+def produce(broker: Broker, name: str, values: list[bytes], **how: Any) -> None:
+    """Sends, and waits for every acknowledgement."""
+    with closing(KafkaProducer(bootstrap_servers=broker.bootstrap, **how)) as producer:
+        sent = [producer.send(name, value, partition=0) for value in values]
+        offsets = [one.get(SECONDS_MAX).offset for one in sent]
+    assert offsets == list(range(len(values)))
+
+
+def take(client: Any, expected: int) -> list[bytes]:
+    """So many values."""
+    values: list[bytes] = []
+
+    def enough() -> bool:
+        for records in client.poll(timeout_ms=1_000).values():
+            values.extend(record.value for record in records)
+        return len(values) >= expected
+
+    eventually(enough)
+    return values
+
+
+def share(client: Any) -> int:
+    """How many partitions are its; it lives while it is asked."""
+    client.poll(timeout_ms=20)
+    return len(client.assignment())
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "lz4"])
+def test_what_is_produced_is_consumed(broker: Broker, codec: str) -> None:
+    """In order, once; the producer counts its batches by default."""
+    name, values = topic(broker), [b"value %d" % number for number in range(200)]
+    produce(broker, name, values, compression_type=codec)
+    with consumer(broker, name, group=fresh("readers")) as client:
+        assert take(client, 200) == values
+
+
+def test_members_share_and_inherit(broker: Broker) -> None:
+    """Two members have all partitions between them; when one leaves, the other has all."""
+    name, group = topic(broker, 4), fresh("readers")
+    with consumer(broker, name, group=group) as stays:
+        eventually(lambda: share(stays) == 4)
+        with consumer(broker, name, group=group) as leaves:
+            eventually(lambda: share(stays) == share(leaves) == 2)
+        eventually(lambda: share(stays) == 4)
+
+
+def test_positions(broker: Broker) -> None:
+    """Committed, sought, and found by time."""
+    name, group = topic(broker), fresh("readers")
+    produce(broker, name, [b"%d" % number for number in range(10)])
+    about = TopicPartition(name, 0)
+    with consumer(broker, name, group=group) as client:
+        take(client, 10)
+        client.commit({about: OffsetAndMetadata(4, "half way", -1)})
+        assert client.beginning_offsets([about]) == {about: 0}
+        assert client.end_offsets([about]) == {about: 10}
+        assert client.offsets_for_times({about: 0})[about].offset == 0
+        client.seek(about, 8)
+        assert take(client, 2) == [b"8", b"9"]
+    with consumer(broker, group=group) as client:
+        client.assign([about])
+        assert client.committed(about) == 4
+        assert take(client, 6) == [b"%d" % number for number in range(4, 10)]
+
+
+def test_the_administrator(broker: Broker) -> None:
+    """Topics and groups come and go."""
+    name, group = topic(broker, 2), fresh("readers")
+    produce(broker, name, [b"a"])
+    with administrator(broker) as admin:
+        with consumer(broker, name, group=group) as client:
+            take(client, 1)
+            client.commit()
+        listed = [one["group_id"] for one in admin.list_groups()]
+        assert group in listed
+        described = admin.describe_groups([group])
+        assert described[group]["group_state"] == "Empty"
+        admin.delete_groups([group])
+        assert group not in [one["group_id"] for one in admin.list_groups()]
+        admin.delete_topics([name])
+        eventually(lambda: name not in admin.list_topics())
