@@ -1,7 +1,6 @@
 """`odradek serve`: one broker in a process of its own, on the real world."""
 
 import asyncio
-import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -18,9 +17,9 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
 from odradek.runtime.worker import ThreadWorker
-from odradek.runtime.zookeeper import GC_THRESHOLDS
 
 Announce = Callable[[Broker], None]
 
@@ -40,7 +39,7 @@ def run_broker(config: BrokerConfig, announce: Announce) -> None:
 
 
 async def _serve(config: BrokerConfig, announce: Announce) -> None:
-    gc.disable()  # nothing of what a start makes is garbage
+    begin_start()
     journals: list[SqliteJournal] = []
 
     def journal() -> Journal:
@@ -69,9 +68,7 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
 
 
 def _ready(broker: Broker, announce: Announce) -> None:
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-    gc.enable()
+    calm_collector()
     announce(broker)
 
 

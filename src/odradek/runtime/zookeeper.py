@@ -1,22 +1,19 @@
 """`odradek zookeeper serve`: the embedded ZooKeeper server in a process of its own."""
 
 import asyncio
-import gc
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from odradek.ensemble.server import Doors, ZookeeperServer
 from odradek.ports import Address
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
 from odradek.zookeeper.server_settings import ServerSettings
-
-GC_THRESHOLDS: Final = (50_000, 20, 100)  # the tree is no garbage: looking it through costs pauses
 
 
 def run_zookeeper(
@@ -42,6 +39,7 @@ async def _serve(
     settings: ServerSettings,
     announce: Callable[[Address], None],
 ) -> None:
+    begin_start()
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -50,11 +48,8 @@ async def _serve(
     try:
         doors = Doors(SystemClock(), SystemRandom(), SystemNetwork(), journal)
         server = ZookeeperServer(doors, settings)
-        gc.disable()  # a tree that is restored is no garbage either
         await server.open(address)
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLDS)
-        gc.enable()
+        calm_collector()
         announce(server.address)
         await server.serve()
     finally:
