@@ -18,6 +18,7 @@ from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.errors import StorageError
 from odradek.storage.flushing import sync_group
+from odradek.storage.log import PartitionLog
 from odradek.storage.writing import WriteJob
 
 IN_PLACE_BYTES_MAX: Final = Bytes(64 * KIB)
@@ -41,6 +42,7 @@ class Appends:
     def __init__(self, worker: Worker, clock: Clock) -> None:
         self._worker = worker
         self._clock = clock
+        self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Led] = []
         self._gathered: list[_Part] = []  # while a job is under way
         self._is_busy = False  # one of our jobs is
@@ -51,6 +53,7 @@ class Appends:
         if led.is_scheduled:
             return
         led.is_scheduled = True
+        self.touched[led.log] = None
         self._turn.append(led)
         if len(self._turn) == 1:
             asyncio.get_running_loop().call_soon(self._end_turn)

@@ -33,6 +33,7 @@ from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
 from odradek.broker.topics import Topics
+from odradek.broker.upkeep import Upkeep
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import broker_id, zookeeper_is_embedded
 from odradek.config.rows import broker as broker_rows
@@ -93,7 +94,11 @@ class Broker:
             controlling = await self._start(coordination, tasks)
             running.append(tasks.create_task(coordination.listen()))
             running.append(tasks.create_task(self._open(coordination, ready)))
+            upkeep = Upkeep(self.replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
+            for task in upkeep:
+                task.cancel()
+            await asyncio.gather(*upkeep, return_exceptions=True)
             await self._stop(coordination, controlling)
             if self._zookeeper is not None:
                 self._zookeeper.close()

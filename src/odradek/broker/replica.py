@@ -147,6 +147,12 @@ class Led:
         self.expecting.append(Expecting(writer, place, self.log.next_offset))
         self._appends.schedule(self)
 
+    def roll(self, writer: Writer, place: int) -> None:
+        """Begins a new segment; `writer` is told once that is done."""
+        self.log.roll(self._clock.wall())
+        self.expecting.append(Expecting(writer, place, self.log.next_offset))
+        self._appends.schedule(self)
+
     def take_expecting(self) -> list[Expecting]:
         """Those of this turn: the next one begins."""
         taken, self.expecting = self.expecting, []

@@ -92,9 +92,7 @@ class Replicas:
         self._me = broker_id
         self._clock = doors.clock
         self._settings = settings
-        self._appends = {
-            name: Appends(worker, doors.clock) for name, worker in self.workers.items()
-        }
+        self.appends = {name: Appends(worker, doors.clock) for name, worker in self.workers.items()}
         self._led: dict[TopicPartition, Led] = {}
         self._known: dict[TopicPartition, Word] = {}  # the last word on each
         self._one_word_at_a_time = asyncio.Lock()
@@ -294,7 +292,7 @@ class Replicas:
         )
         name = word.partition.topic
         rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.of(name))
-        led = Led(found, leader, rules, Around(self._appends[home.name], self._clock))
+        led = Led(found, leader, rules, Around(self.appends[home.name], self._clock))
         led.carry_out(effects)
         return led
 
@@ -317,6 +315,14 @@ class Replicas:
         worker = self.workers[log_dir.name]
         await drained(worker)
         await drained(worker)
+
+    async def roll(self, partition: TopicPartition) -> None:
+        """Begins a new segment, if this broker leads the partition."""
+        led = self._led.get(partition)
+        if led is not None:
+            rolled = _Begun(1)
+            led.roll(rolled, 0)
+            await rolled.wait()
 
     # Settings and failures
 
@@ -376,7 +382,7 @@ class Replicas:
 
 
 class _Begun:
-    """Waits until so many reigns are in their logs, or could not be written there."""
+    """Waits until so many reigns, or segments, are in their logs, or could not be written."""
 
     def __init__(self, left: int) -> None:
         self._left = left
