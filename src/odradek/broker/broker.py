@@ -79,6 +79,12 @@ class Broker:
         self._failure: Exception | None = None  # why it stops, if it does by itself
         self._zookeeper: ZookeeperServer | None = None
 
+    @property
+    def services_of_this_life(self) -> Services:
+        """The parts, once it has started."""
+        assert self.services is not None, "it has not started"
+        return self.services
+
     def stop(self) -> None:
         """Asks it to stop, in good order."""
         self._stopping.set()
@@ -230,8 +236,7 @@ class Broker:
         self.is_ready = False
         self.front.close_listeners()
         await self._finish_requests()
-        assert self.services is not None, "it has started"
-        self.services.groups.close()
+        self.services_of_this_life.groups.close()
         epoch = self.cluster.broker_epoch
         controlling.resign()
         with suppress(TimeoutError):
@@ -243,10 +248,9 @@ class Broker:
 
     async def _finish_requests(self) -> None:
         """Those that only wait for more to read are not waited for."""
-        assert self.services is not None, "it has started"
         clock = self.doors.clock
         give_up = clock.monotonic() + STOP_PATIENCE
         while clock.monotonic() < give_up:
-            if self.front.open_requests <= self.services.fetches.waiting:
+            if self.front.open_requests <= self.services_of_this_life.fetches.waiting:
                 return
             await clock.sleep_until(Millis(clock.monotonic() + STOP_LOOK))

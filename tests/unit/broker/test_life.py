@@ -1,0 +1,111 @@
+"""A broker from its start to its stop, and what is there when it comes back."""
+
+from odradek.model.errors import ErrorCode
+from odradek.records.batch import headers
+from odradek.records.record import read_records
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.unit.broker.stage import Stage
+
+
+def values(row: PartitionData) -> list[str]:
+    """The values of all records."""
+    assert isinstance(row.records, memoryview), row
+    data = bytes(row.records)
+    return [
+        (record.value or b"").decode()
+        for position, header in headers(data)
+        for record in read_records(data, header, position)
+    ]
+
+
+def test_a_broker_tells_who_is_there() -> None:
+    """Itself, as the controller of a cluster of one."""
+    with Stage() as stage:
+        answer = stage.client().ask(MetadataRequest(topics=None))
+    assert [(it.node_id, it.port) for it in answer.brokers] == [(1, 9092)]
+    assert answer.controller_id == 1
+    assert len(answer.cluster_id) == 22
+    assert answer.topics == []
+
+
+def test_what_was_produced_is_fetched() -> None:
+    """At the offsets that were answered."""
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        assert client.produce("orders", "a", "b").base_offset == 0
+        assert client.produce("orders", "c").base_offset == 2
+        row = client.fetch("orders", 1)
+        assert (row.high_watermark, values(row)) == (3, ["a", "b", "c"])
+
+
+def test_what_was_acknowledged_survives_a_stop_and_a_kill() -> None:
+    """Records, topics and the id of the cluster are all there again."""
+    with Stage() as stage:
+        stage.make("orders", partitions=2)
+        client = stage.client()
+        client.produce("orders", "a", partition=1)
+        cluster_id = client.ask(MetadataRequest(topics=None)).cluster_id
+        stage.stop()
+        stage.start()
+        client = stage.client()
+        client.produce("orders", "b", partition=1)
+        stage.kill()
+        stage.start()
+        client = stage.client()
+        assert values(client.fetch("orders", 0, partition=1)) == ["a", "b"]
+        assert client.ask(MetadataRequest(topics=None)).cluster_id == cluster_id
+
+
+def test_a_topic_that_is_deleted_is_gone_and_may_come_back_empty() -> None:
+    """A new topic of the same name has another id, and nothing of the old one."""
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.produce("orders", "old")
+        (gone,) = client.ask(
+            DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=5_000)
+        ).responses
+        assert gone.error_code == ErrorCode.NONE
+        missing = client.fetch("orders", 0)
+        assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        stage.make("orders")
+        assert client.fetch("orders", 0).high_watermark == 0
+        stage.stop()
+        stage.start()
+        assert values(stage.client().fetch("orders", 0)) == []
+
+
+def test_a_topic_comes_into_being_when_it_is_first_asked_for() -> None:
+    """If the client allows it; the answer names its leader already."""
+    with Stage() as stage:
+        client = stage.client()
+        asked = [MetadataRequestTopic(name="orders")]
+        not_made = client.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False))
+        assert not_made.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        made = client.ask(MetadataRequest(topics=asked))
+        assert made.topics[0].error_code == ErrorCode.NONE
+        assert made.topics[0].partitions[0].leader_id == 1
+
+
+def test_a_fetch_waits_until_there_is_something() -> None:
+    """It is woken by what comes; nobody looks for those who wait."""
+    with Stage() as stage:
+        stage.make("orders")
+        reader, writer = stage.client("reader"), stage.client("writer")
+        wanted = FetchTopic("orders", partitions=[FetchPartition(0, partition_max_bytes=1 << 20)])
+        number = reader.send(FetchRequest(max_wait_ms=20_000, min_bytes=1, topics=[wanted]))
+        stage.run(5)
+        assert not reader.has_answer(number)
+        writer.produce("orders", "a")
+        row = reader.answer_to(number, seconds=1).responses[0].partitions[0]
+        assert values(row) == ["a"]
+
+
+def test_a_fetch_that_waits_in_vain_is_answered_when_its_time_is_up() -> None:
+    """It gets what there is, which is nothing, and asks again."""
+    with Stage() as stage:
+        stage.make("orders")
+        assert values(stage.client().fetch("orders", 0, max_wait_ms=3_000)) == []
