@@ -6,15 +6,18 @@ from typing import Final
 
 from odradek.broker.exchange import Api
 from odradek.broker.handlers import (
+    alter_configs,
     api_versions,
     create_partitions,
     create_topics,
     delete_groups,
     delete_topics,
+    describe_configs,
     describe_groups,
     fetch,
     find_coordinator,
     heartbeat,
+    incremental_alter_configs,
     init_producer_id,
     join_group,
     leave_group,
@@ -50,7 +53,10 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             delete_topics.API,
             init_producer_id.API,
             create_partitions.API,
+            describe_configs.API,
+            alter_configs.API,
             delete_groups.API,
+            incremental_alter_configs.API,
             offset_delete.API,
         )
     }

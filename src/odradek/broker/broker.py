@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from odradek.broker import apis
+from odradek.broker.alterations import Alterations
 from odradek.broker.cluster import Cluster
 from odradek.broker.controlling import Controlling, Deliver
 from odradek.broker.coordination import Coordination
@@ -177,6 +178,7 @@ class Broker:
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
+            alterations=Alterations(client, self.settings, self.cluster),
             topics=Topics(client, self.doors, self.settings, self.cluster),
             producer_ids=ProducerIds(self.me, client),
             front=self.front,

@@ -6,6 +6,7 @@ Made once, by `broker.Broker`, and handed to each handler; a test may make one w
 import asyncio
 from dataclasses import dataclass
 
+from odradek.broker.alterations import Alterations
 from odradek.broker.cluster import Cluster
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Api
@@ -29,6 +30,7 @@ class Services:
     settings: Settings
     cluster: Cluster
     topics: Topics
+    alterations: Alterations
     producer_ids: ProducerIds
     front: Front
     replicas: Replicas

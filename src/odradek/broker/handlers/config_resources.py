@@ -1,0 +1,39 @@
+"""What the handlers of settings share: what can have settings, by the numbers of the wire."""
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from odradek.broker.topics import InvalidRequest
+from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.names import topic_name_fault
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+class ResourceType(IntEnum):
+    """What has settings that a client may see."""
+
+    TOPIC = 2
+    BROKER = 4
+
+
+class InvalidTopicName(BrokerError):
+    """No topic can have this name."""
+
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def entity_of(services: "Services", kind: int, name: str) -> Entity:
+    """The entity that is meant; a broker without a name is the default of all brokers."""
+    if kind == ResourceType.TOPIC:
+        fault = topic_name_fault(name)
+        if fault is not None:
+            raise InvalidTopicName(fault)
+        return Entity(EntityType.TOPICS, name)
+    if kind == ResourceType.BROKER:
+        if name in {"", str(services.broker_id)}:
+            return Entity(EntityType.BROKERS, name or DEFAULT_ENTITY)
+        raise InvalidRequest(f"broker {name!r}: this is broker {services.broker_id}; ask that one")
+    raise InvalidRequest(f"resource type {kind}: known are 2 for topics and 4 for brokers")

@@ -1,0 +1,106 @@
+"""DescribeConfigs (key 32), versions 0 to 4.
+
+The settings of topics and brokers: values, who set them, and who else said something about them.
+v1 sources and synonyms. v3 types and documentation. v4 flexible.
+Skipped: levels of loggers; they are not settings here.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.alterations import UnknownTopic
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers.config_resources import entity_of
+from odradek.config.describe import (
+    Described,
+    Source,
+    broker_settings,
+    cluster_settings,
+    topic_settings,
+)
+from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+SOURCES_SINCE: Final = 1  # before, it is only said whether a value is a default
+
+
+def handle(services: "Services", exchange: Exchange, request: DescribeConfigsRequest) -> None:
+    """Each resource with its settings, or with why not."""
+    version = exchange.version
+    results = [_result(services, one, (request, version)) for one in request.resources]
+    exchange.answer(DescribeConfigsResponse(results=results))
+
+
+def _result(
+    services: "Services",
+    resource: DescribeConfigsResource,
+    asked: tuple[DescribeConfigsRequest, int],
+) -> DescribeConfigsResult:
+    request, version = asked
+    kind, name = resource.resource_type, resource.resource_name
+    try:
+        described = _described(services, entity_of(services, kind, name))
+    except BrokerError as error:
+        return DescribeConfigsResult(error.code, str(error), kind, name)
+    wanted = frozenset(resource.configuration_keys or ())
+    configs = [
+        _line(one, request, version) for one in described if not wanted or one.name in wanted
+    ]
+    return DescribeConfigsResult(ErrorCode.NONE, None, kind, name, configs)
+
+
+def _described(services: "Services", entity: Entity) -> Iterable[Described]:
+    config = services.settings.broker
+    if entity.type is EntityType.TOPICS:
+        if entity.name not in services.cluster.image.topics:
+            raise UnknownTopic(f"topic {entity.name!r} does not exist")
+        return topic_settings(config, services.settings.topic(entity.name))
+    return cluster_settings(config) if entity.name == DEFAULT_ENTITY else broker_settings(config)
+
+
+def _line(
+    one: Described, request: DescribeConfigsRequest, version: int
+) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=one.name,
+        value=one.text,
+        read_only=one.read_only,
+        is_default=version < SOURCES_SINCE and one.source is Source.DEFAULT,
+        config_source=one.source,
+        is_sensitive=one.sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(synonym.name, synonym.text, synonym.source)
+            for synonym in one.synonyms
+        ]
+        if request.include_synonyms
+        else (),
+        config_type=one.type,
+        documentation=one.doc if request.include_documentation else None,
+    )
+
+
+def refuse(
+    request: DescribeConfigsRequest, version: int, code: ErrorCode, message: str
+) -> DescribeConfigsResponse:
+    """The code for each resource."""
+    del version
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(code, message, one.resource_type, one.resource_name)
+            for one in request.resources
+        ]
+    )
+
+
+API: Final = Api(key=32, versions=range(5), handle=handle, refuse=refuse)
