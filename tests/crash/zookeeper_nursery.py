@@ -18,7 +18,6 @@ from typing import Final
 import structlog
 
 from odradek.ensemble import server as shell
-from odradek.model.units import Millis
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.journal import SqliteJournal
@@ -44,11 +43,10 @@ def main() -> None:
 
 
 async def _live(directory: Path) -> None:
-    shell.SNAPSHOT_ENTRIES = SNAPSHOT_ENTRIES  # type: ignore[misc] # earlier than in production
-    snapshot.NODES_PER_ROW = NODES_PER_ROW  # type: ignore[misc] # and in more pieces
+    snapshot.NODES_PER_ROW = NODES_PER_ROW  # type: ignore[misc] # more pieces than in production
     journal = SqliteJournal(directory)
     doors = shell.Doors(SystemClock(), SystemRandom(), SystemNetwork(), journal)
-    server = shell.ZookeeperServer(doors, ServerSettings(tick_time=Millis(2_000)))
+    server = shell.ZookeeperServer(doors, ServerSettings(snapshot_entries=SNAPSHOT_ENTRIES))
     await server.open(("127.0.0.1", 0))
     print(os.getpid(), server.address[1], flush=True)
     await server.serve()

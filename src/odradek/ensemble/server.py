@@ -6,13 +6,13 @@ nothing is answered any more: `serve` closes every connection and raises `Journa
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import structlog
 
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.units import KIB, MIB, MINUTE, Bytes, Millis
+from odradek.model.units import KIB, MINUTE, Bytes, Millis
 from odradek.ports import Address, Clock, Entry, Journal, Listener, Network, Random, Stream
 from odradek.zookeeper import snapshot
 from odradek.zookeeper.codes import MalformedPacket
@@ -22,8 +22,7 @@ from odradek.zookeeper.server import Moment, Server
 from odradek.zookeeper.server_settings import ServerSettings
 
 SCRATCH_BYTES: Final = Bytes(64 * KIB)  # one for all connections: what was read is taken at once
-SNAPSHOT_ENTRIES: Final = 50_000  # replaying so many takes half a second
-SNAPSHOT_BYTES: Final = Bytes(16 * MIB)
+SHORT: Final = 10  # a stop shortens what is a tenth as long: the next start would wait for it
 IDLE: Final = MINUTE  # the longest sleep: the wall clock may have been set meanwhile
 
 log = structlog.get_logger()
@@ -55,10 +54,10 @@ class ZookeeperServer:
         self._listener: Listener | None = None
         self._links: dict[Connection, Link] = {}
         self._entries: list[Entry] = []
-        self._written = asyncio.Event()  # there are entries
+        self._written = asyncio.Event()  # there are entries, or there may be a snapshot to take
         self._hurry = asyncio.Event()  # the next tick is earlier than was thought
         self._awake_at = Millis(0)
-        self._since_snapshot = (0, 0)  # entries, and their bytes
+        self._since_snapshot = (0, 0)  # entries of the journal, and their bytes
         self._snapshot: asyncio.Task[None] | None = None
 
     @property
@@ -76,7 +75,8 @@ class ZookeeperServer:
     async def open(self, address: Address) -> None:
         """Restores what the journal has, and listens; `JournalFailed` says why it cannot."""
         try:
-            database = Database.restore(*self._doors.journal.load())
+            rows, entries = self._doors.journal.load()
+            database = Database.restore(rows, self._counted(entries))
         except (MalformedPacket, OSError) as error:
             raise JournalFailed(f"the journal cannot be read: {error}") from error
         self._core = Server(database, self._settings, self._doors.random, self.moment())
@@ -90,7 +90,19 @@ class ZookeeperServer:
         )
 
     async def serve(self) -> None:
-        """Runs until it is cancelled or its journal fails."""
+        """Runs until it is cancelled or its journal fails.
+
+        Cancelled, it stops in good order: it hangs up, and shortens a long journal for the next
+        start; cancelled once more, it leaves that.
+        """
+        self._written.set()  # the journal may be long already
+        try:
+            await self._run()
+        except asyncio.CancelledError:
+            await self._shorten()
+            raise
+
+    async def _run(self) -> None:
         reason: Exception | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -162,27 +174,40 @@ class ZookeeperServer:
             self._written.clear()
             entries, self._entries = self._entries, []
             self._look_at_the_clock()
-            state = self._view(entries)
-            await self._doors.journal.append(entries)
-            self.core.durable(entries[-1].zxid, self.moment())
-            self.act()
+            self._note_growth(entries)
+            state = self._view()
+            if entries:
+                assert entries[-1].zxid == self.core.database.zxid, "what was decided was taken"
+                await self._doors.journal.append(entries)
+                self.core.durable(entries[-1].zxid, self.moment())
+                self.act()
             if state is not None:
+                self._since_snapshot = (0, 0)
                 self._snapshot = tasks.create_task(self._keep(state))
+                self._snapshot.add_done_callback(lambda _: self._written.set())
 
-    def _view(self, entries: Sequence[Entry]) -> snapshot.State | None:
-        """What a snapshot is to hold, if it is time for one: all up to these entries."""
+    def _counted(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """What the journal has already, one by one."""
+        for entry in entries:
+            self._note_growth((entry,))
+            yield entry
+
+    def _note_growth(self, entries: Sequence[Entry]) -> None:
         count, size = self._since_snapshot
-        count += len(entries)
-        size += sum(len(entry.data) for entry in entries)
-        self._since_snapshot = (count, size)
-        if count < SNAPSHOT_ENTRIES and size < SNAPSHOT_BYTES:
+        size += sum([len(entry.data) for entry in entries])
+        self._since_snapshot = (count + len(entries), size)
+
+    def _is_long(self, part: int = 1) -> bool:
+        """Whether the journal has grown by a part of what it may grow between snapshots."""
+        count, size = self._since_snapshot
+        settings = self._settings
+        return count * part >= settings.snapshot_entries or size * part >= settings.snapshot_bytes
+
+    def _view(self) -> snapshot.State | None:
+        """What a snapshot is to hold, if it is time for one and none is under way."""
+        if not self._is_long() or (self._snapshot is not None and not self._snapshot.done()):
             return None
-        if self._snapshot is not None and not self._snapshot.done():
-            return None
-        self._since_snapshot = (0, 0)
-        state = self.core.database.state()
-        assert state.zxid == entries[-1].zxid, "what was decided was taken"
-        return state
+        return self.core.database.state()
 
     async def _keep(self, state: snapshot.State) -> None:
         """A snapshot that fails costs nothing but room: the entries are all there still."""
@@ -192,6 +217,12 @@ class ZookeeperServer:
             log.warning("zookeeper.snapshot_failed", zxid=state.zxid, error=str(error))
         else:
             log.info("zookeeper.snapshot_taken", zxid=state.zxid, nodes=len(state.nodes))
+
+    async def _shorten(self) -> None:
+        """Nothing is decided any more. What was not answered may become durable, as ever."""
+        was_cut_off = self._snapshot is not None and self._snapshot.cancelled()
+        if was_cut_off or self._is_long(SHORT):
+            await self._keep(self.core.database.state())
 
     async def _tick(self) -> None:
         while True:

@@ -95,7 +95,8 @@ class SqliteJournal:
 
     async def snapshot(self, zxid: int, rows: Iterable[bytes]) -> None:
         """Replaces the snapshot, atomically, and forgets the entries up to and with `zxid`."""
-        generation = self._generation + 1
+        # Asked of the thread: an attempt that was given up may be about to count, there.
+        generation = await self._in_thread(lambda: self._generation + 1)
         first, last = generation << 32, (generation + 1) << 32
         await self._delete(_DELETE_ROWS, first, last)  # of one that was never finished
         numbered = zip(range(first, last), rows, strict=False)

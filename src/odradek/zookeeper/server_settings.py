@@ -31,6 +31,8 @@ class ServerSettings:
     greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes
     container_interval: Millis = MINUTE  # how often empty containers are looked for
     container_unused: Millis = Millis(5 * MINUTE)  # how long one may wait for its first child
+    snapshot_entries: int = 50_000  # of the journal behind one: replaying them takes half a second
+    snapshot_bytes: Bytes = Bytes(16 * MIB)  # likewise; a multi is one entry and may be large
     four_letter_words: frozenset[str] = frozenset({"srvr"})  # 4lw.commands.whitelist; "*" is all
     super_digest: str | None = None
     tree: TreeLimits = field(default_factory=TreeLimits)

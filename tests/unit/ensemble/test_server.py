@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from odradek.ensemble import server as shell
 from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Entry, Stream
@@ -110,6 +109,7 @@ class Play:
         self.machine.on_exit = self._ended
         self.ended: list[BaseException | None] = []
         self.server: ZookeeperServer
+        self._serving: asyncio.Task[None] | None = None
         self.machine.start(self._serve)
         world.run(millis=5)
 
@@ -118,7 +118,13 @@ class Play:
         doors = Doors(machine.clock, machine.random, machine.network, journal)
         self.server = ZookeeperServer(doors, self.settings)
         await self.server.open(("", PORT))
+        self._serving = asyncio.current_task()
         await self.server.serve()
+
+    def stop(self) -> None:
+        """As a signal does."""
+        assert self._serving is not None
+        self._serving.cancel()
 
     def _ended(self, error: BaseException | None) -> None:
         self.ended.append(error)
@@ -189,11 +195,10 @@ def test_what_comes_together_is_one_commit(world: World) -> None:
 
 
 def test_a_snapshot_is_taken_while_clients_are_served(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World,
 ) -> None:
     """Then the journal forgets what is in it, and a restart has everything."""
-    monkeypatch.setattr(shell, "SNAPSHOT_ENTRIES", 30)
-    play = Play(world)
+    play = Play(world, ServerSettings(snapshot_entries=30))
     visitor = Visitor(play, "one").greet()
     for number in range(100):
         visitor.ask(Create(f"/{number}", b""), millis=40)
@@ -208,10 +213,70 @@ def test_a_snapshot_is_taken_while_clients_are_served(
     assert again.ask(*(GetData(f"/{number}") for number in range(100))) == [0] * 100
 
 
-def test_a_snapshot_that_fails_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entries are all there still; the server goes on."""
-    monkeypatch.setattr(shell, "SNAPSHOT_ENTRIES", 10)
+def test_a_journal_that_grew_meanwhile_is_shortened_again(world: World) -> None:
+    """What came while one snapshot was taken is in the next, though nobody asks any more."""
+    play = Play(world, ServerSettings(snapshot_entries=30))
+    visitor = Visitor(play, "one").greet()
+    play.ledger.slowness = Millis(50)
+    for number in range(100):
+        visitor.ask(Create(f"/{number}", b""), millis=5)
+    world.run(seconds=5)
+    assert visitor.ask() == [0] * 100
+    assert len(play.ledger.entries) < 30
+
+
+def test_a_snapshot_follows_a_start_with_a_long_journal(world: World) -> None:
+    """However often it is killed before it has written many entries, they do not add up."""
     play = Play(world)
+    visitor = Visitor(play, "one").greet()
+    visitor.ask(*(Create(f"/{number}", b"") for number in range(40)))
+    play.machine.kill()
+    assert len(play.ledger.entries) == 41
+    play.settings = ServerSettings(snapshot_entries=30)
+    play.machine.start()
+    world.run(seconds=1)
+    assert (play.ledger.snapshot_zxid, play.ledger.entries) == (41, [])
+
+
+def test_a_stop_in_good_order_leaves_little_to_replay(world: World) -> None:
+    """The next start does not wait for what the last life wrote, and has all of it."""
+    play = Play(world, ServerSettings(snapshot_entries=300))
+    visitor = Visitor(play, "one").greet()
+    visitor.ask(*(Create(f"/{number}", b"") for number in range(40)))
+    play.stop()
+    world.run(seconds=1)
+    assert visitor.over
+    assert (play.ledger.snapshot_zxid, play.ledger.entries) == (41, [])
+    play.machine.start()
+    world.run(millis=50)
+    assert Visitor(play, "two").greet().ask(GetData("/39")) == [0]
+
+
+def test_a_stop_after_little_writes_no_snapshot(world: World) -> None:
+    """A large tree is not written down for the sake of a few entries."""
+    play = Play(world, ServerSettings(snapshot_entries=300))
+    Visitor(play, "one").greet().ask(Create("/a", b""))
+    play.stop()
+    world.run(seconds=1)
+    assert (play.ledger.snapshot_zxid, len(play.ledger.entries)) == (0, 2)
+
+
+@pytest.mark.parametrize("millis", [150, 250, 350, 450])
+def test_a_stop_in_the_middle_of_a_snapshot_takes_one(world: World, millis: int) -> None:
+    """The one that was under way is given up, and what it was to shorten is shortened."""
+    play = Play(world, ServerSettings(snapshot_entries=30))
+    visitor = Visitor(play, "one").greet()
+    play.ledger.slowness = Millis(100)
+    visitor.ask(*(Create(f"/{number}", b"") for number in range(40)), millis=millis)
+    assert play.ledger.snapshot_zxid == 0
+    play.stop()
+    world.run(seconds=2)
+    assert (play.ledger.snapshot_zxid, play.ledger.entries) == (41, [])
+
+
+def test_a_snapshot_that_fails_costs_nothing(world: World) -> None:
+    """The entries are all there still; the server goes on."""
+    play = Play(world, ServerSettings(snapshot_entries=10))
     visitor = Visitor(play, "one").greet()
     journal = play.server._doors.journal
 

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,38 @@ def test_a_snapshot_that_broke_off_changes_nothing(directory: Path) -> None:
     assert kept(directory) == before
     asyncio.run(_snapshot(directory, [b"whole"]))
     assert kept(directory)[0] == [b"whole"]
+
+
+def test_a_snapshot_given_up_may_count_all_the_same(directory: Path) -> None:
+    """Who gave it up does not know; the next attempt must not take it for an unfinished one."""
+
+    def broken() -> Iterator[bytes]:
+        yield b"second"
+        raise OSError(errno.EIO, "the disk failed")
+
+    async def attempts() -> None:
+        journal = SqliteJournal(directory)
+        reached, released = threading.Event(), threading.Event()
+        switch = journal._switch
+
+        def late(generation: int) -> None:
+            reached.set()
+            released.wait()
+            switch(generation)
+
+        journal._switch = late  # type: ignore[method-assign] # the same, when we say so
+        first = asyncio.create_task(journal.snapshot(5, [b"first"]))
+        await asyncio.to_thread(reached.wait)
+        first.cancel()
+        second = asyncio.create_task(journal.snapshot(5, broken()))
+        await asyncio.sleep(0)
+        released.set()
+        with pytest.raises(OSError, match="the disk failed"):
+            await second
+        journal.close()
+
+    asyncio.run(attempts())
+    assert kept(directory)[0] == [b"first"]
 
 
 async def _snapshot(directory: Path, rows: list[bytes]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import count
 from typing import ClassVar, Final
 
-from odradek.ensemble import server as server_module
 from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND as SECOND_MILLIS
 from odradek.model.units import Millis
@@ -27,7 +26,7 @@ from odradek.sim.faults import (
 from odradek.sim.invariants import Invariant
 from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
-from odradek.sim.simulation import Knob, Simulation
+from odradek.sim.simulation import Simulation
 from odradek.sim.world import World
 from odradek.sim.worlds.zookeeper_mistakes import MISTAKES
 from odradek.sim.worlds.zookeeper_promises import (
@@ -46,9 +45,11 @@ from odradek.zookeeper.server_settings import ServerSettings
 SERVER: Final = "zookeeper"
 CLIENTS: Final = tuple(f"client-{number}" for number in range(3))
 ADDRESS: Final[Address] = (SERVER, 2181)
-SNAPSHOT_ENTRIES: Final = 150
 RESTART_MICROS: Final = 1_000_000
-SETTINGS: Final = ServerSettings(tick_time=SECOND_MILLIS)
+SETTINGS: Final = ServerSettings(
+    tick_time=SECOND_MILLIS,
+    snapshot_entries=150,  # often enough to be crashed into
+)
 
 
 class JournalErrors(Fault):
@@ -110,10 +111,6 @@ class ZooKeeperSimulation(Simulation):
             ClockJump(world, everybody),
             JournalErrors(world, self.ledger),
         )
-
-    def knobs(self) -> Sequence[Knob]:
-        """Snapshots are taken often enough to be crashed into."""
-        return (Knob(server_module, "SNAPSHOT_ENTRIES", SNAPSHOT_ENTRIES),)
 
     def invariants(self) -> Sequence[Invariant]:
         """See `zookeeper_promises`."""
