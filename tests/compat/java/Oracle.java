@@ -8,9 +8,9 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Answers questions about Kafka's formats with Kafka's own classes, one line of JSON each: what is
- * asked comes on the standard input, what is answered leaves on the standard output. Bytes are
- * base64. It ends when its input does.
+ * Answers questions about Kafka's formats with Kafka's own classes, and does with its clients and
+ * tools what it is told, one line of JSON each: what is asked comes on the standard input, what is
+ * answered leaves on the standard output. Bytes are base64. It ends when its input does.
  */
 final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -50,6 +50,14 @@ final class Oracle {
             case "settings" -> Settings.table(answer);
             case "setting" -> Settings.read(question, answer);
             case "properties" -> Settings.properties(question, answer);
+            case "tool" -> Tools.run(question, answer);
+            case "produce" -> Clients.produce(question, answer);
+            case "consumer" -> Clients.openConsumer(question, answer);
+            case "poll" -> Clients.poll(question, answer);
+            case "commit" -> Clients.commit(question, answer);
+            case "seek" -> Clients.seek(question, answer);
+            case "offsets" -> Clients.offsets(question, answer);
+            case "close" -> Clients.close(question, answer);
             default -> throw new IllegalArgumentException("no question called " + what);
         }
     }
