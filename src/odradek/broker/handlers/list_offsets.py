@@ -13,7 +13,7 @@ from odradek.broker.jobs import off_loop
 from odradek.broker.replica import Led
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, Offset
+from odradek.model.positions import LeaderEpoch
 from odradek.model.units import Timestamp
 from odradek.storage.segment import TimestampedOffset
 from odradek.wire.messages.list_offsets import (
@@ -92,17 +92,7 @@ async def _find(  # noqa: PLR0917 - what one partition is asked
     if found is not None:
         row.timestamp, row.offset = found.timestamp, found.offset
         if version >= EPOCH_SINCE:
-            row.leader_epoch = _epoch_at(led, found.offset)
-
-
-def _epoch_at(led: Led, offset: Offset) -> LeaderEpoch:
-    """The leadership that wrote the record at an offset, or will write it."""
-    epoch = NO_LEADER_EPOCH
-    for entry in led.log.epochs.entries:
-        if entry.start_offset > offset:
-            break
-        epoch = entry.leader_epoch
-    return epoch
+            row.leader_epoch = log.epochs.epoch_at(found.offset)
 
 
 def refuse(

@@ -143,13 +143,14 @@ def _topic(services: "Services", topic: TopicImage) -> MetadataResponseTopic:
         topic.name,
         NO_TOPIC_ID if topic.topic_id is None else topic.topic_id,
         topic.name in INTERNAL_TOPICS,
-        [_partition(services, number, it) for number, it in topic.partitions.items()],
+        [partition_row(services, number, it) for number, it in topic.partitions.items()],
     )
 
 
-def _partition(
+def partition_row(
     services: "Services", number: int, partition: PartitionImage
 ) -> MetadataResponsePartition:
+    """One partition: without a leader that is alive it cannot be used now."""
     state, replicas = partition.state, partition.assignment.replicas
     alive = services.cluster.image.brokers
     led = state is not None and state.leader in alive

@@ -1,0 +1,59 @@
+"""DescribeCluster (key 60), versions 0 and 1.
+
+Who is in the cluster, by the listener that the client came by. v1 asks for brokers or controllers;
+there are no controllers apart from brokers.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.handlers.metadata import ALL_ON_CLUSTER
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_BROKER
+from odradek.wire.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+BROKERS: Final = 1
+
+
+class NoSuchEndpoints(BrokerError):
+    """Controllers have no endpoints of their own."""
+
+    code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+
+
+def handle(services: "Services", exchange: Exchange, request: DescribeClusterRequest) -> None:
+    """The brokers, and which of them is the controller."""
+    if request.endpoint_type != BROKERS:
+        raise NoSuchEndpoints("only brokers can be asked for")
+    image, brokers = services.cluster.image, []
+    for broker in image.brokers.values():
+        is_me = broker.id == services.broker_id
+        at = services.front.endpoint(exchange.connection, broker, is_me=is_me)
+        if at is not None:
+            brokers.append(DescribeClusterBroker(broker.id, at.host, at.port, broker.rack))
+    response = DescribeClusterResponse(
+        cluster_id=services.cluster.cluster_id,
+        controller_id=NO_BROKER if image.controller is None else image.controller,
+        brokers=brokers,
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ALL_ON_CLUSTER
+    exchange.answer(response)
+
+
+def refuse(
+    request: DescribeClusterRequest, version: int, code: ErrorCode, message: str
+) -> DescribeClusterResponse:
+    """The code with its sentence."""
+    del request, version
+    return DescribeClusterResponse(error_code=code, error_message=message)
+
+
+API: Final = Api(key=60, versions=range(2), handle=handle, refuse=refuse)

@@ -1,0 +1,88 @@
+"""DescribeLogDirs (key 35), versions 0 to 4.
+
+What lies in each log dir of this broker, and how large it is; a dir that has failed says so. v2
+flexible. v3 an error for all. v4 the size of the disk, and what is left of it (KIP-827).
+Skipped: the size of the whole disk is told as what is left and what our logs take.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.jobs import off_loop
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.storage.errors import StorageError
+from odradek.storage.log import PartitionLog
+from odradek.storage.log_dir import LogDir
+from odradek.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+ERROR_SINCE: Final = 3
+
+
+async def handle(
+    services: "Services", exchange: Exchange, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse:
+    """Each dir in the order of the setting."""
+    del exchange
+    wanted = None
+    if request.topics is not None:
+        wanted = {
+            TopicPartition(topic.topic, number)
+            for topic in request.topics
+            for number in topic.partitions
+        }
+    replicas = services.replicas
+    return DescribeLogDirsResponse(
+        results=[await _result(services, log_dir, wanted) for log_dir in replicas.dirs.dirs]
+    )
+
+
+async def _result(
+    services: "Services", log_dir: LogDir, wanted: set[TopicPartition] | None
+) -> DescribeLogDirsResult:
+    if log_dir.is_offline:
+        return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.name)
+    rows: dict[str, list[DescribeLogDirsPartition]] = {}
+    ours = 0
+    for found, is_future in _logs(log_dir):
+        ours += found.size
+        if wanted is None or found.partition in wanted:
+            row = DescribeLogDirsPartition(found.partition.partition, found.size, 0, is_future)
+            rows.setdefault(found.partition.topic, []).append(row)
+    result = DescribeLogDirsResult(
+        log_dir=log_dir.name,
+        topics=[DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()],
+    )
+    try:
+        free = await off_loop(services.replicas.workers[log_dir.name], log_dir.disk.free_bytes)
+    except (OSError, StorageError):
+        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    else:
+        result.usable_bytes, result.total_bytes = free, free + ours
+    return result
+
+
+def _logs(log_dir: LogDir) -> Iterable[tuple[PartitionLog, bool]]:
+    yield from ((found, False) for found in log_dir.logs.values())
+    yield from ((found, True) for found in log_dir.futures.values())
+
+
+def refuse(
+    request: DescribeLogDirsRequest, version: int, code: ErrorCode, message: str
+) -> DescribeLogDirsResponse:
+    """The code, where there is a place for it."""
+    del request, message
+    return DescribeLogDirsResponse(error_code=code if version >= ERROR_SINCE else ErrorCode.NONE)
+
+
+API: Final = Api(key=35, versions=range(5), handle=handle, refuse=refuse)

@@ -1,0 +1,72 @@
+"""DescribeProducers (key 61), version 0.
+
+The producers that a partition remembers, with the transaction each has open, if any (KIP-664).
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from odradek.broker.exchange import Api, Exchange
+from odradek.broker.replica import Led
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+
+def handle(services: "Services", exchange: Exchange, request: DescribeProducersRequest) -> None:
+    """Each partition has its own outcome."""
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for number in topic.partition_indexes:
+            row = PartitionResponse(number)
+            try:
+                row.active_producers = _producers(
+                    services.replicas.led(TopicPartition(topic.name, number))
+                )
+            except BrokerError as error:
+                row.error_code, row.error_message = error.code, str(error)
+            rows.append(row)
+        topics.append(TopicResponse(topic.name, rows))
+    exchange.answer(DescribeProducersResponse(topics=topics))
+
+
+def _producers(led: Led) -> list[ProducerState]:
+    return [
+        ProducerState(
+            producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.timestamp,
+            entry.coordinator_epoch,
+            entry.transaction_start,
+        )
+        for producer_id, entry in sorted(led.log.producers.entries.items())
+    ]
+
+
+def refuse(
+    request: DescribeProducersRequest, version: int, code: ErrorCode, message: str
+) -> DescribeProducersResponse:
+    """The code for each partition."""
+    del version
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                topic.name,
+                [PartitionResponse(number, code, message) for number in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+API: Final = Api(key=61, versions=range(1), handle=handle, refuse=refuse)
