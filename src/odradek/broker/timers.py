@@ -49,8 +49,7 @@ class Timers:
         """Calls once the clock has reached the deadline, in a turn of its own."""
         timer = Timer(self, call)
         heappush(self._heap, (deadline, next(self._arrival), timer))
-        if self._handle is None or deadline < self._wakes_at:
-            self._arm(deadline)
+        self._arm_for_next()
         return timer
 
     def close(self) -> None:
@@ -67,6 +66,12 @@ class Timers:
             self._heap = [entry for entry in self._heap if entry[2].call is not None]
             heapify(self._heap)
             self._cancelled = 0
+
+    def _arm_for_next(self) -> None:
+        """What was set while another rang may be later than what waits already."""
+        deadline = self._heap[0][0] if self._heap else None
+        if deadline is not None and (self._handle is None or deadline < self._wakes_at):
+            self._arm(deadline)
 
     def _arm(self, deadline: Millis) -> None:
         if self._handle is not None:
@@ -85,5 +90,4 @@ class Timers:
                 self._cancelled = max(self._cancelled - 1, 0)
             else:
                 call()
-        if self._heap and self._handle is None:
-            self._arm(self._heap[0][0])
+        self._arm_for_next()

@@ -47,6 +47,26 @@ def test_a_deadline_may_be_set_while_another_rings() -> None:
     assert rung == [2, 5, 10]
 
 
+def test_a_late_deadline_that_is_set_while_one_rings_keeps_no_other_waiting() -> None:
+    """The next to ring is the earliest of all, whoever was set last."""
+    rung: list[int] = []
+
+    async def main(machine: Machine) -> None:
+        timers, now = Timers(machine.clock), machine.clock.monotonic()
+
+        def set_a_late_one() -> None:
+            timers.at(Millis(now + 60_000), lambda: None)
+
+        timers.at(Millis(now + 10), set_a_late_one)
+        timers.at(Millis(now + 20), lambda: rung.append(machine.clock.monotonic() - now))
+        await machine.clock.sleep_until(Millis(now + 50))
+
+    with World(seed=1) as world:
+        world.machine("broker").start(main)
+        world.run(seconds=1)
+    assert rung == [20]
+
+
 def test_cancelled_deadlines_do_not_pile_up() -> None:
     """Nearly all are cancelled: requests are answered before their time is up."""
 
