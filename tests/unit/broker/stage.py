@@ -118,6 +118,7 @@ class Stage:
             "listeners": f"PLAINTEXT://broker:{PORT}",
             "log.dirs": "disk-a,disk-b",
             "offsets.topic.num.partitions": "3",
+            "offsets.topic.replication.factor": "1",
             "group.initial.rebalance.delay.ms": "0",
             **{name.replace("_", "."): value for name, value in self._settings.items()},
         }
