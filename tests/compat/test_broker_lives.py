@@ -13,6 +13,7 @@ from tests.compat.broker_process import Broker, broker_in, eventually
 SECONDS_MAX = 20
 TOPIC, GROUP = "orders", "readers"
 RECORDS = 2_000
+READING = {"group.id": "auditors", "enable.partition.eof": True, "fetch.wait.max.ms": 10}
 
 
 @pytest.fixture
@@ -29,7 +30,8 @@ def mortal(tmp_path: Path) -> Iterator[Broker]:
 
 def quiet(broker: Broker, **how: Any) -> dict[str, Any]:
     """Settings of a client that says nothing when its broker is away."""
-    return {"bootstrap.servers": broker.bootstrap, "log_level": 0, **how}
+    calm = {"log_level": 0, "reconnect.backoff.max.ms": 100}
+    return {"bootstrap.servers": broker.bootstrap, **calm, **how}
 
 
 def client(broker: Broker) -> Consumer:
@@ -56,7 +58,7 @@ def committed(broker: Broker) -> int:
 
 def read_all(broker: Broker, partition: int, expected: int) -> list[bytes | None]:
     """Up to the end."""
-    consumer = Consumer(quiet(broker, **{"group.id": "auditors", "enable.partition.eof": True}))
+    consumer = Consumer(quiet(broker, **READING))
     consumer.assign([TopicPartition(TOPIC, partition, OFFSET_BEGINNING)])
     values: list[bytes | None] = []
 

@@ -209,8 +209,7 @@ class Coordination:
             try:
                 created = await self.client.create(path, data, mode=CreateMode.EPHEMERAL)
             except (NodeExists, ConnectionLost):
-                if await self._is_ours_already(path):
-                    return
+                await self.client.connected()
             else:
                 self._begin_life(created.stat.czxid)
                 return
@@ -218,32 +217,33 @@ class Coordination:
                 raise CannotCoordinate(
                     f"another broker is registered as {broker.id}, and lives elsewhere"
                 )
-            await self._doors.clock.sleep_until(
-                Millis(self._doors.clock.monotonic() + REGISTRATION_LOOK)
-            )
+            try:
+                found = await self.client.get(path)
+            except NoNode:
+                continue
+            if found.stat.ephemeral_owner == self.client.session_id:
+                self._begin_life(found.stat.czxid)
+                return
+            if not await self._takes_away_former_life(broker, found):
+                await self._doors.clock.sleep_until(
+                    Millis(self._doors.clock.monotonic() + REGISTRATION_LOOK)
+                )
 
-    async def _is_ours_already(self, path: str) -> bool:
-        """Whether the node is of this session; one of our former life is taken away."""
-        assert self._broker is not None, "it registers"
-        await self.client.connected()
+    async def _takes_away_former_life(self, broker: Broker, found: Data) -> bool:
+        """A broker at our own address can only be what we were before."""
         try:
-            found = await self.client.get(path)
-        except NoNode:
-            return False
-        if found.stat.ephemeral_owner == self.client.session_id:
-            self._begin_life(found.stat.czxid)
-            return True
-        try:
-            before = BrokerZnode.decode(self._broker.id, found.data)
+            before = BrokerZnode.decode(broker.id, found.data)
         except MalformedZnode:
             return False
-        if before.endpoints == self._broker.endpoints:
-            log.info("broker.replaces_its_former_life", broker=self._broker.id)
-            try:
-                await self.client.delete(path, found.stat.version)
-            except OperationError as error:
-                log.info("broker.not_replaced", error=str(error))
-        return False
+        if before.endpoints != broker.endpoints:
+            return False
+        log.info("broker.replaces_its_former_life", broker=broker.id)
+        try:
+            await self.client.delete(BrokerZnode.path(broker.id), found.stat.version)
+        except OperationError as error:
+            log.info("broker.not_replaced", error=str(error))
+            return False
+        return True
 
     def _begin_life(self, czxid: int) -> None:
         self._cluster.broker_epoch = BrokerEpoch(czxid)
