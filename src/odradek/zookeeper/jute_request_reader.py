@@ -6,7 +6,6 @@ Bytes behind the end of a body are ignored, as ZooKeeper ignores them.
 
 import struct
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final
 
 from odradek.zookeeper.codes import MalformedPacket, OpCode
@@ -58,10 +57,9 @@ from odradek.zookeeper.jute_requests import (
 _HEADER: Final = struct.Struct(">ii")
 _MULTI_HEADER: Final = struct.Struct(">i?i")
 
-_fields_to_set_data: Final[Callable[[tuple[object, ...]], SetData]] = partial(
-    tuple.__new__, SetData
-)
-"""As `SetData(...)`, in half the time: a controller sends ten thousand at once."""
+_int: Final = INT.unpack_from
+_tuple: Final = tuple.__new__
+"""Makes a named tuple in half the time: a controller sends ten thousand sets at once."""
 
 
 def request_header(packet: bytes) -> tuple[int, int]:
@@ -144,13 +142,12 @@ def _take_create_ttl(data: bytes, at: int) -> Decoded[Request]:
 def _take_set_data(data: bytes, at: int) -> Decoded[Request]:
     """By hand where both lengths are good, which is quicker; otherwise like the others."""
     start = at + 4
-    middle = start + INT.unpack_from(data, at)[0]
-    length = INT.unpack_from(data, middle)[0] if middle >= start else -1
+    middle = start + _int(data, at)[0]
+    length = _int(data, middle)[0] if middle >= start else -1
     end = middle + 4 + length
     if length >= 0 and end <= len(data):
-        version = INT.unpack_from(data, end)[0]
-        path = data[start:middle].decode()
-        return _fields_to_set_data((path, data[middle + 4 : end], version)), end + 4
+        fields = (data[start:middle].decode(), data[middle + 4 : end], _int(data, end)[0])
+        return _tuple(SetData, fields), end + 4
     path, at = take_text(data, at)
     content, at = take_buffer(data, at)
     version, at = take_int(data, at)
@@ -195,8 +192,9 @@ _Taker = Callable[[bytes, int], Decoded[Request]]
 def _take_ops(data: bytes, at: int, takers: Mapping[int, _Taker]) -> Decoded[list[Request]]:
     """A list without a count: its last header is marked done. Kinds may not be mixed."""
     ops: list[Request] = []
+    unpack = _MULTI_HEADER.unpack_from
     while True:
-        op, done, _ = _MULTI_HEADER.unpack_from(data, at)
+        op, done, _ = unpack(data, at)
         at += 9
         if done:
             return ops, at

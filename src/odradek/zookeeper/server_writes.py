@@ -24,6 +24,7 @@ from odradek.zookeeper.jute_requests import (
     SetAcl,
     SetData,
 )
+from odradek.zookeeper.quick_sets import set_quickly
 from odradek.zookeeper.transactions import Change
 from odradek.zookeeper.tree import NodeChange, Touched, Tree
 from odradek.zookeeper.writes import Writer, decide
@@ -73,11 +74,19 @@ def write(server: Writable, who: Writer, request: Request) -> bytes:
 
 def _multi(server: Writable, who: Writer, request: Multi) -> bytes:
     tree, zxid, time = server.database.tree, server.database.zxid + 1, server.wall
+    change: NodeChange | None
     changes: list[NodeChange] = []
     touched: list[Touched] = []
     parts: list[bytes] = []
     tree.begin()
     for done, op in enumerate(request.ops):
+        quick = set_quickly(tree, op, zxid, time) if type(op) is SetData else None
+        if quick is not None:
+            change, touch, stat = quick
+            changes.append(change)
+            touched.append(touch)
+            parts += (_RESULTS[SetData], stat)
+            continue
         try:
             change = decide(tree, op, who)
         except KeeperError as error:

@@ -35,6 +35,7 @@ SYSTEM_PATHS: Final = frozenset(_SYSTEM_NODES)  # they cannot be deleted
 CONTAINER: Final = -(1 << 63)  # the owner of a container, as ZooKeeper marks it
 _TTL: Final = -(1 << 56)  # 0xff in the first byte, the milliseconds in the last five
 TTL_MAX: Final = (1 << 40) - 1
+VERSION_MAX: Final = (1 << 31) - 1
 
 CHILDREN_IN_A_TUPLE: Final = 8  # most nodes have few: a dictionary for each costs 180 bytes
 
@@ -103,7 +104,7 @@ def wrapped(number: int) -> int:
 def next_version(version: int) -> int:
     """The one after; -1 is left out, since it stands for any."""
     following = version + 1
-    if 0 < following < 0x80000000:
+    if 0 < following <= VERSION_MAX:
         return following
     return 0 if following == -1 else wrapped(following)
 
@@ -190,6 +191,13 @@ class Tree:
             case AclSet():
                 return self._set_acl(change)
 
+    def replace_data(self, path: str, before: Node, after: Node, growth: int) -> None:
+        """Puts the next version of a node in its place: so many bytes more, and else the same."""
+        self.nodes[path] = after
+        self.bytes += growth
+        if self._undo is not None:
+            self._undo.append((path, before, None))
+
     def begin(self) -> None:
         """From here on every change can be taken back."""
         assert self._undo is None
@@ -233,13 +241,11 @@ class Tree:
         node = self.nodes[path]
         before, acl, czxid, _, ctime, _, _, creations, aversion, owner, pzxid, children = node
         times = (czxid, zxid, ctime, time)
-        self.nodes[path] = fields_to_node(
+        after = fields_to_node(
             (data, acl, *times, version, creations, aversion, owner, pzxid, children)
         )
         growth = (len(data) if data else 0) - (len(before) if before else 0)
-        self.bytes += growth
-        if self._undo is not None:
-            self._undo.append((path, node, None))
+        self.replace_data(path, node, after, growth)
         if self.quotas:
             self._use(path, 0, growth)
         return EventType.NODE_DATA_CHANGED, path, acl, None
