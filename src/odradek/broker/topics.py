@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from odradek.broker.cluster import Cluster
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
+from odradek.config.derived import offsets_topic_factor
 from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import groups as group_rows
 from odradek.controller.topics import (
@@ -181,7 +182,7 @@ class Topics:
         return NewTopic(
             GROUP_METADATA_TOPIC,
             config[group_rows.OFFSETS_TOPIC_NUM_PARTITIONS],
-            config[group_rows.OFFSETS_TOPIC_REPLICATION_FACTOR],
+            offsets_topic_factor(config),
             settings={
                 "cleanup.policy": "compact",
                 "compression.type": "producer",

@@ -22,8 +22,14 @@ INTERRUPTED: Final = 130  # what shells call the end by Ctrl-C
 
 NOUNS: Final[Mapping[str, str]] = {
     "check": "Say what is wrong with a properties file.",
+    "config": "Settings: show and change those of topics and brokers.",
+    "consume": "Print the records of a topic, one a line, until it is interrupted.",
     "dump-log": "Show what lies in the files of a log, and where they are corrupt.",
+    "group": "Consumer groups: show, move, forget.",
+    "logdirs": "Show the log dirs: what lies in them, what room is left, which have failed.",
+    "produce": "Produce each line of FILE, or of standard input, as a record.",
     "serve": "Serve with the settings of FILE until the process is asked to end.",
+    "topic": "Topics: make, show, enlarge, trim, take away.",
     "zookeeper": "The ZooKeeper server that comes with Odradek.",
 }
 """Every noun with its line of help; `-` in a noun is `_` in the name of its module."""

@@ -4,7 +4,7 @@ from typing import Final
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.listeners import Auto, Listener, Listeners, SecurityProtocol
-from odradek.config.rows import broker, log, network, zookeeper
+from odradek.config.rows import broker, groups, log, network, zookeeper
 from odradek.model.ids import NO_BROKER, BrokerId
 from odradek.model.units import Millis
 
@@ -60,3 +60,10 @@ def inter_broker_listener_name(config: BrokerConfig) -> str:
 def security_protocol(config: BrokerConfig, listener: Listener) -> SecurityProtocol:
     """How a listener is secured; every one has an entry, which is checked at start."""
     return config[network.LISTENER_SECURITY_PROTOCOL_MAP][listener.name]
+
+
+def offsets_topic_factor(config: BrokerConfig) -> int:
+    """How many replicas the groups' topic has. A cluster on one machine has one broker to begin."""
+    if zookeeper_is_embedded(config) and not config.is_set(groups.OFFSETS_TOPIC_REPLICATION_FACTOR):
+        return 1
+    return config[groups.OFFSETS_TOPIC_REPLICATION_FACTOR]

@@ -52,7 +52,8 @@ OFFSETS_TOPIC_REPLICATION_FACTOR: Final = BrokerSetting(
     number(low=1, type=Type.SHORT),
     default=3,
     importance=Importance.HIGH,
-    doc="Replicas of `__consumer_offsets`. It is not created before so many brokers live.",
+    doc="Replicas of `__consumer_offsets`. It is not created before so many brokers live. "
+    "Where the broker runs its own ZooKeeper and nothing is said here, one is enough.",
 )
 OFFSETS_TOPIC_NUM_PARTITIONS: Final = BrokerSetting(
     "offsets.topic.num.partitions",

@@ -1,0 +1,213 @@
+"""What operators ask of a cluster: topics, settings, groups, log dirs, records that are to go."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from odradek.client.cluster import Cluster
+from odradek.client.connection import Refused, check
+from odradek.client.member import commit
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest
+from odradek.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+)
+from odradek.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest
+from odradek.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+
+TIMEOUT_MS: Final = 30_000
+TOPIC: Final = 2
+BROKER: Final = 4
+SET: Final = 0
+DELETE: Final = 1
+
+
+class NewTopic(NamedTuple):
+    """A topic to be made; -1: as the brokers' settings say."""
+
+    name: str
+    partitions: int = -1
+    factor: int = -1
+    settings: Mapping[str, str] = {}
+
+
+# Topics
+
+
+async def create_topic(cluster: Cluster, topic: NewTopic) -> None:
+    """Makes it, and waits until it can be used."""
+    configs = [CreatableTopicConfig(name, value) for name, value in topic.settings.items()]
+    wanted = CreatableTopic(topic.name, topic.partitions, topic.factor, configs=configs)
+    controller = await cluster.controller()
+    answer = await controller.ask(CreateTopicsRequest([wanted], TIMEOUT_MS))
+    (made,) = answer.topics
+    check(made.error_code, made.error_message)
+
+
+async def delete_topics(cluster: Cluster, names: Iterable[str]) -> dict[str, ErrorCode]:
+    """Takes them away; each has its own outcome."""
+    states = [DeleteTopicState(name) for name in names]
+    controller = await cluster.controller()
+    answer = await controller.ask(DeleteTopicsRequest(states, timeout_ms=TIMEOUT_MS))
+    return {row.name: ErrorCode(row.error_code) for row in answer.responses}
+
+
+async def grow_topic(cluster: Cluster, name: str, count: int) -> None:
+    """Gives it so many partitions."""
+    controller = await cluster.controller()
+    wanted = CreatePartitionsTopic(name, count, None)
+    answer = await controller.ask(CreatePartitionsRequest([wanted], TIMEOUT_MS))
+    (row,) = answer.results
+    check(row.error_code, row.error_message)
+
+
+async def partitions_of(cluster: Cluster, topic: str) -> list[TopicPartition]:
+    """All of a topic's."""
+    found = await cluster.topic(topic)
+    return sorted(TopicPartition(topic, row.partition_index) for row in found.partitions)
+
+
+async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int]) -> dict[str, int]:
+    """Moves the start of logs to these offsets; where they begin now."""
+    starts = {}
+    for partition, offset in before.items():
+        topic = DeleteRecordsTopic(
+            partition.topic, [DeleteRecordsPartition(partition.partition, offset)]
+        )
+        connection = await cluster.leader(partition)
+        answer = await connection.ask(DeleteRecordsRequest([topic], TIMEOUT_MS))
+        row = answer.topics[0].partitions[0]
+        check(row.error_code, str(partition))
+        starts[str(partition)] = row.low_watermark
+    return starts
+
+
+# Settings
+
+
+async def describe_settings(
+    cluster: Cluster, kind: int, name: str
+) -> list[DescribeConfigsResourceResult]:
+    """All that holds for a topic or a broker."""
+    connection = await _who_knows(cluster, kind, name)
+    resource = DescribeConfigsResource(kind, name, None)
+    answer = await connection.ask(DescribeConfigsRequest([resource]))
+    (result,) = answer.results
+    check(result.error_code, result.error_message)
+    return list(result.configs)
+
+
+async def alter_settings(
+    cluster: Cluster,
+    kind: int,
+    name: str,
+    *,
+    to: Mapping[str, str],
+    delete: Iterable[str] = (),
+) -> None:
+    """Sets some, and takes others back."""
+    changes = [AlterableConfig(setting, SET, value) for setting, value in to.items()]
+    changes += [AlterableConfig(setting, DELETE, None) for setting in delete]
+    connection = await _who_knows(cluster, kind, name)
+    resource = AlterConfigsResource(kind, name, changes)
+    answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
+    (row,) = answer.responses
+    check(row.error_code, row.error_message)
+
+
+async def _who_knows(cluster: Cluster, kind: int, name: str) -> Any:
+    """One broker's settings are its own affair."""
+    if kind == BROKER and name.isdecimal():
+        return await cluster.broker(BrokerId(int(name)))
+    return await cluster.any()
+
+
+# Groups
+
+
+async def list_groups(cluster: Cluster) -> list[ListedGroup]:
+    """Those of every broker."""
+    await cluster.refresh([])
+    found = []
+    for broker in sorted(cluster.brokers):
+        answer = await (await cluster.broker(broker)).ask(ListGroupsRequest())
+        check(answer.error_code)
+        found += answer.groups
+    return sorted(found, key=lambda group: group.group_id)
+
+
+async def describe_group(cluster: Cluster, group: str) -> DescribedGroup:
+    """Who is in it."""
+    answer = await cluster.ask_coordinator(group, DescribeGroupsRequest([group]))
+    described: DescribedGroup = answer.groups[0]
+    check(described.error_code, described.error_message)
+    return described
+
+
+async def delete_group(cluster: Cluster, group: str) -> None:
+    """Forgets a group that has no members."""
+    answer = await cluster.ask_coordinator(group, DeleteGroupsRequest([group]))
+    (row,) = answer.results
+    check(row.error_code)
+
+
+async def delete_offsets(
+    cluster: Cluster, group: str, partitions: Iterable[TopicPartition]
+) -> None:
+    """Forgets where a group is in these."""
+    topics: dict[str, list[OffsetDeleteRequestPartition]] = {}
+    for it in partitions:
+        topics.setdefault(it.topic, []).append(OffsetDeleteRequestPartition(it.partition))
+    rows = [OffsetDeleteRequestTopic(name, them) for name, them in topics.items()]
+    answer = await cluster.ask_coordinator(group, OffsetDeleteRequest(group, rows))
+    check(answer.error_code)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            if row.error_code:
+                raise Refused(row.error_code, f"{topic.name}-{row.partition_index}")
+
+
+async def reset_offsets(
+    cluster: Cluster, group: str, positions: Mapping[TopicPartition, int]
+) -> None:
+    """Moves a group that has no members."""
+    await commit(cluster, group, positions)
+
+
+# Log dirs
+
+
+async def log_dirs(cluster: Cluster) -> dict[BrokerId, list[DescribeLogDirsResult]]:
+    """What lies where, on every broker."""
+    await cluster.refresh([])
+    found = {}
+    for broker in sorted(cluster.brokers):
+        answer = await (await cluster.broker(broker)).ask(DescribeLogDirsRequest(None))
+        check(answer.error_code)
+        found[broker] = list(answer.results)
+    return found

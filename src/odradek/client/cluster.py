@@ -1,0 +1,199 @@
+"""The cluster as a client sees it: connections by broker, leaders by partition, and patience.
+
+What is known of leaders is believed until somebody answers that it is otherwise; then it is asked
+for anew, and the request is sent again, as long as the client's patience lasts and the error is one
+that trying again can mend.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+from odradek.client.connection import Connection, ConnectionGone, Refused, check
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.units import SECOND, Millis
+from odradek.ports import Address, Clock, Network
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+from odradek.wire.schema import Request
+
+PATIENCE: Final = Millis(30 * SECOND)
+PAUSE: Final = Millis(100)
+COORDINATOR_VERSION: Final = 3  # one group at a time
+
+T = TypeVar("T")
+
+
+class Surroundings(NamedTuple):
+    """What a client needs of the world."""
+
+    network: Network
+    clock: Clock
+
+
+class NoLeader(BrokerError):
+    """A partition that nobody leads now, or that is not there."""
+
+    code = ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def addresses(text: str) -> tuple[Address, ...]:
+    """`host:port,host:port`; the port may be left out."""
+    found = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        host, colon, port = item.rpartition(":")
+        if not colon or not port.isdecimal():
+            host, port = item, "9092"
+        found.append((host.strip("[]"), int(port)))
+    if not found:
+        raise Refused(ErrorCode.INVALID_REQUEST, "no broker's address is given")
+    return tuple(found)
+
+
+class Cluster:
+    """A client's connections and what it has learned; close it in the end."""
+
+    def __init__(
+        self, world: Surroundings, bootstrap: Sequence[Address], client_id: str = "odradek"
+    ) -> None:
+        self.world = world
+        self.brokers: dict[BrokerId, Address] = {}
+        self.topics: dict[str, MetadataResponseTopic] = {}
+        self.controller_id = BrokerId(-1)
+        self.cluster_id = ""
+        self._bootstrap = tuple(bootstrap)
+        self._client_id = client_id
+        self._connections: dict[Address, Connection] = {}
+        self._dialling: dict[Address, asyncio.Lock] = {}
+
+    def close(self) -> None:
+        """Hangs up everywhere."""
+        for connection in self._connections.values():
+            connection.close()
+
+    # Whom to ask
+
+    async def connection(self, address: Address) -> Connection:
+        """To this broker; made once, and again when it is gone."""
+        async with self._dialling.setdefault(address, asyncio.Lock()):
+            found = self._connections.get(address)
+            if found is None or not found.is_open:
+                found = await Connection.open(self.world.network, address, self._client_id)
+                self._connections[address] = found
+            return found
+
+    async def any(self) -> Connection:
+        """Whoever answers first, in the order in which they are known."""
+        gone: ConnectionGone | None = None
+        for address in dict.fromkeys((*self.brokers.values(), *self._bootstrap)):
+            try:
+                return await self.connection(address)
+            except ConnectionGone as error:
+                gone = error
+        raise gone or ConnectionGone("no broker is known")
+
+    async def broker(self, broker: BrokerId) -> Connection:
+        """One broker."""
+        if broker not in self.brokers:
+            await self.refresh([])
+        address = self.brokers.get(broker)
+        if address is None:
+            raise ConnectionGone(f"broker {broker} is not there")
+        return await self.connection(address)
+
+    async def controller(self) -> Connection:
+        """Who decides on topics."""
+        await self.refresh([])
+        return await self.broker(self.controller_id)
+
+    async def leader(self, partition: TopicPartition) -> Connection:
+        """Who leads a partition, as far as is known."""
+        return await self.broker(await self.leader_id(partition))
+
+    async def leader_id(self, partition: TopicPartition) -> BrokerId:
+        """Its number; asked for where it is not known."""
+        leader = self._known_leader(partition)
+        if leader is None:
+            await self.refresh([partition.topic])
+            leader = self._known_leader(partition)
+        if leader is None:
+            raise NoLeader(f"{partition} has no leader, or is not there")
+        return leader
+
+    def _known_leader(self, partition: TopicPartition) -> BrokerId | None:
+        topic = self.topics.get(partition.topic)
+        for row in topic.partitions if topic is not None else ():
+            if row.partition_index == partition.partition and row.leader_id >= 0:
+                return BrokerId(row.leader_id)
+        return None
+
+    async def coordinator(self, group: str) -> Connection:
+        """Who coordinates a group."""
+        connection = await self.any()
+        answer = await connection.ask(FindCoordinatorRequest(key=group), COORDINATOR_VERSION)
+        check(answer.error_code, answer.error_message)
+        return await self.connection((answer.host, answer.port))
+
+    # Metadata
+
+    async def refresh(
+        self, topics: Sequence[str] | None, *, make: bool = False
+    ) -> MetadataResponse:
+        """Asks who is there, and about these topics; None: about all."""
+        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        connection = await self.any()
+        answer: MetadataResponse = await connection.ask(
+            MetadataRequest(topics=wanted, allow_auto_topic_creation=make)
+        )
+        self.brokers = {BrokerId(row.node_id): (row.host, row.port) for row in answer.brokers}
+        self.controller_id = BrokerId(answer.controller_id)
+        self.cluster_id = answer.cluster_id or ""
+        for topic in answer.topics:
+            if topic.name is not None:
+                self.topics[topic.name] = topic
+        return answer
+
+    async def topic(self, name: str, *, make: bool = False) -> MetadataResponseTopic:
+        """One topic; raises what the cluster says of it otherwise."""
+        answer = await self.refresh([name], make=make)
+        (topic,) = answer.topics
+        check(topic.error_code, f"topic {name!r}")
+        return topic
+
+    def forget(self, topic: str) -> None:
+        """What is known of it was wrong."""
+        self.topics.pop(topic, None)
+
+    # Patience
+
+    async def patiently(
+        self, attempt: Callable[[], Awaitable[T]], patience: Millis = PATIENCE
+    ) -> T:
+        """Tries again while that can help, and somebody has the patience."""
+        clock = self.world.clock
+        give_up = clock.monotonic() + patience
+        while True:
+            try:
+                return await attempt()
+            except BrokerError as error:
+                if not error.code.retriable or clock.monotonic() >= give_up:
+                    raise
+            await clock.sleep_until(Millis(clock.monotonic() + PAUSE))
+
+    async def ask_coordinator(self, group: str, request: Request) -> Any:
+        """Asks whoever coordinates a group, wherever it moves."""
+
+        async def attempt() -> Any:
+            answer = await (await self.coordinator(group)).ask(request)
+            code = getattr(answer, "error_code", 0)
+            if code and ErrorCode(code).retriable:
+                raise Refused(code)
+            return answer
+
+        return await self.patiently(attempt)

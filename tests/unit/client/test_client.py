@@ -1,0 +1,190 @@
+"""The client against a broker on the simulator: producing, reading, groups, administration."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from odradek.client import admin
+from odradek.client.cluster import Cluster, Surroundings, addresses
+from odradek.client.connection import Refused
+from odradek.client.member import Member, committed, ranges, starting_positions
+from odradek.client.producer import Producer, ProducerSettings, murmur2
+from odradek.client.reader import EARLIEST, LATEST, Reader, offsets_at
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.model.units import Millis
+from odradek.records.compression import Codec
+from tests.unit.broker.stage import PORT, Stage
+
+Talk = Callable[[Cluster], Coroutine[Any, Any, Any]]
+
+
+def talk(stage: Stage, conversation: Talk) -> Any:
+    """Runs a conversation on the clients' machine."""
+
+    async def run() -> Any:
+        machine = stage.clients
+        world = Surroundings(machine.network, machine.clock)
+        cluster = Cluster(world, [("broker", PORT)])
+        try:
+            return await conversation(cluster)
+        finally:
+            cluster.close()
+
+    return stage.world.ask("clients", run(), seconds=120)
+
+
+async def a_moment(cluster: Cluster) -> None:
+    """A tenth of a second."""
+    clock = cluster.world.clock
+    await clock.sleep_until(Millis(clock.monotonic() + 100))
+
+
+async def read_all(cluster: Cluster, topic: str) -> list[tuple[int, int, bytes | None]]:
+    """Every record: its partition, its offset, its value."""
+    partitions = await admin.partitions_of(cluster, topic)
+    ends = await offsets_at(cluster, partitions, LATEST)
+    reader = Reader(cluster, await offsets_at(cluster, partitions, EARLIEST))
+    found = []
+    while any(reader.positions[it] < ends[it] for it in partitions):
+        found += await reader.poll()
+    return [(it.partition.partition, it.record.offset, it.record.value) for it in found]
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_what_is_produced_is_read(codec: Codec) -> None:
+    """With every codec, over all partitions of a topic that is made on the way."""
+
+    async def conversation(cluster: Cluster) -> Any:
+        producer = Producer(cluster, ProducerSettings(codec=codec))
+        for number in range(50):
+            where = await producer.partition_for("orders", None)
+            producer.add(where, b"%d" % number)
+        await producer.flush()
+        return await read_all(cluster, "orders")
+
+    with Stage(num_partitions="3") as stage:
+        found = talk(stage, conversation)
+    assert sorted(int(value) for _, _, value in found) == list(range(50))
+
+
+def test_a_key_has_one_partition_for_all_clients() -> None:
+    """The hash is Java's, to the bit."""
+    assert [murmur2(it) for it in (b"21", b"foobar", b"a-little-bit-long-string")] == [
+        (-973932308) & 0xFFFFFFFF,
+        (-790332482) & 0xFFFFFFFF,
+        (-985981536) & 0xFFFFFFFF,
+    ]
+
+
+def test_what_was_acknowledged_is_there_once_although_the_broker_died() -> None:
+    """A batch that is sent again is found to be the same one."""
+
+    async def produce(cluster: Cluster, value: bytes) -> None:
+        producer = Producer(cluster)
+        producer.add(await producer.partition_for("orders", b"k"), value, b"k")
+        await producer.flush()
+
+    with Stage(num_partitions="1") as stage:
+        talk(stage, lambda cluster: produce(cluster, b"before"))
+        stage.kill()
+        stage.start()
+        talk(stage, lambda cluster: produce(cluster, b"after"))
+        found = talk(stage, lambda cluster: read_all(cluster, "orders"))
+    assert [value for _, _, value in found] == [b"before", b"after"]
+
+
+def test_a_topic_that_is_not_there_is_refused_with_its_reason() -> None:
+    """In words, and under Kafka's code."""
+
+    async def conversation(cluster: Cluster) -> None:
+        await cluster.topic("nothing")
+
+    with Stage() as stage, pytest.raises(Refused, match="nothing") as refused:
+        talk(stage, conversation)
+    assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_two_members_share_a_topic_and_one_takes_over() -> None:
+    """When the other leaves; what it had committed is where the first goes on."""
+
+    async def conversation(cluster: Cluster) -> Any:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 4))
+        first = Member(cluster, "shop", ["orders"])
+        other = Cluster(cluster.world, [("broker", PORT)])  # a connection answers in order
+        second = Member(other, "shop", ["orders"])
+        alone = await first.join()
+        async with asyncio.TaskGroup() as tasks:
+            joining = tasks.create_task(second.join())
+            while await first.still_belongs():
+                await a_moment(cluster)
+            again = await first.join()
+        shared = joining.result()
+        await second.commit(dict.fromkeys(shared, 0))
+        await second.leave()
+        while await first.still_belongs():
+            await a_moment(cluster)
+        last = await first.join()
+        where = await starting_positions(cluster, "shop", last)
+        await first.leave()
+        other.close()
+        return alone, again, shared, last, where
+
+    with Stage() as stage:
+        alone, again, shared, last, where = talk(stage, conversation)
+    everything = [TopicPartition("orders", number) for number in range(4)]
+    assert sorted(alone) == sorted(last) == everything
+    assert sorted([*again, *shared]) == everything
+    assert len(again) == len(shared) == 2
+    assert where == dict.fromkeys(everything, 0)
+
+
+def test_partitions_are_shared_out_as_evenly_as_can_be() -> None:
+    """The first members have one more, and who does not want a topic gets none of it."""
+    shares = ranges({"a": {"x"}, "b": {"x", "y"}}, {"x": 3, "y": 1})
+    assert shares == {"a": {"x": [0, 1]}, "b": {"x": [2], "y": [0]}}
+
+
+def test_an_operator_sees_and_changes_what_there_is() -> None:
+    """Topics, settings, groups, log dirs and records, from making to forgetting."""
+
+    async def conversation(cluster: Cluster) -> None:
+        await admin.create_topic(
+            cluster, admin.NewTopic("orders", 2, settings={"retention.ms": "5"})
+        )
+        await admin.grow_topic(cluster, "orders", 3)
+        assert len(await admin.partitions_of(cluster, "orders")) == 3
+        await admin.alter_settings(
+            cluster, admin.TOPIC, "orders", to={"segment.bytes": "1000"}, delete=["retention.ms"]
+        )
+        settings = {
+            row.name: row.value
+            for row in await admin.describe_settings(cluster, admin.TOPIC, "orders")
+        }
+        assert (settings["segment.bytes"], settings["retention.ms"]) == ("1000", "604800000")
+        partition = TopicPartition("orders", 0)
+        producer = Producer(cluster)
+        producer.add(partition, b"a")
+        producer.add(partition, b"b")
+        await producer.flush()
+        assert await admin.delete_records(cluster, {partition: 1}) == {"orders-0": 1}
+        await admin.reset_offsets(cluster, "shop", {partition: 1})
+        assert await committed(cluster, "shop") == {partition: 1}
+        assert [group.group_id for group in await admin.list_groups(cluster)] == ["shop"]
+        await admin.delete_offsets(cluster, "shop", [partition])
+        assert await committed(cluster, "shop") == {}
+        dirs = await admin.log_dirs(cluster)
+        assert len(dirs[next(iter(dirs))]) == 2
+        assert await admin.delete_topics(cluster, ["orders"]) == {"orders": ErrorCode.NONE}
+
+    with Stage() as stage:
+        talk(stage, conversation)
+
+
+def test_addresses_are_read_as_people_write_them() -> None:
+    """With and without ports, and an IPv6 address in its brackets."""
+    assert addresses("a, b:1,[::1]:2") == (("a", 9092), ("b", 1), ("::1", 2))
+    with pytest.raises(Refused):
+        addresses(" ,")
