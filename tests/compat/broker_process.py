@@ -30,6 +30,7 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
     "zookeeper.embedded.port": "0",
+    "admin.listener": "",
 }
 
 

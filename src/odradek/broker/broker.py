@@ -28,8 +28,11 @@ from odradek.broker.groups import GroupCoordinator
 from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
 from odradek.broker.handlers.update_metadata import update_metadata
+from odradek.broker.metrics import CONTENT_TYPE, Kept, page
+from odradek.broker.pages import Page, PageServer
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.replicas import AllDirsFailed, Replicas
+from odradek.broker.request_times import RequestTimes
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
@@ -74,6 +77,9 @@ class Broker:
         self.replicas = Replicas(self.me, doors, self.settings)
         self.timers = Timers(doors.clock)
         self.front = Front(config, doors, self.timers)
+        self.times = RequestTimes(doors.clock)
+        self.front.on_answer = self.times.answered
+        self.pages = PageServer(doors.network, doors.clock, self.timers)
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
         self._stopping = asyncio.Event()
@@ -93,6 +99,7 @@ class Broker:
     async def serve(self, ready: Callable[[], None]) -> None:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
+            await self._show_pages()
             running = [*await self._start_zookeeper(tasks)]
             coordination = Coordination(
                 self._connect_string(), self.doors, self.settings, self.cluster
@@ -115,6 +122,30 @@ class Broker:
             raise self._failure
 
     # Start
+
+    async def _show_pages(self) -> None:
+        """Before everything else: whoever looks learns that we live, and are not ready yet."""
+        self.pages.pages = {
+            "/health/live": lambda: Page("200 OK", "live\n"),
+            "/health/ready": self._readiness,
+            "/metrics": self._metrics,
+        }
+        said = self.config[broker_rows.ADMIN_LISTENER]
+        if said:
+            host, _, port = said.rpartition(":")
+            await self.pages.listen((host.strip("[]"), int(port)))
+
+    def _readiness(self) -> Page:
+        if self.is_ready:
+            return Page("200 OK", "ready\n")
+        return Page("503 Service Unavailable", "stopping\n" if self.services else "starting\n")
+
+    def _metrics(self) -> Page:
+        if self.services is None:
+            return Page("503 Service Unavailable", "starting\n")
+        is_controller = self.cluster.image.controller == self.me
+        kept = Kept(self.services, self.times, is_controller)
+        return Page("200 OK", page(kept), CONTENT_TYPE)
 
     async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """The server in our own process, if there shall be one."""
@@ -245,6 +276,7 @@ class Broker:
             await coordination.close()
         await self.replicas.close(epoch)
         self.front.close()
+        self.pages.close()
         self.timers.close()
         log.info("broker.stopped", broker=self.me)
 

@@ -319,6 +319,11 @@ class Leader:
             )
 
     @property
+    def replica_count(self) -> int:
+        """How many replicas there shall be."""
+        return len(self._replicas)
+
+    @property
     def min_isr(self) -> int:
         """min.insync.replicas, as far as the number of replicas allows."""
         return min(self._settings.min_isr, len(self._replicas))

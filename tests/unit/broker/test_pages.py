@@ -1,0 +1,124 @@
+"""What probes and scrapers see: health and metrics, over the admin listener."""
+
+import asyncio
+
+import pytest
+
+from odradek.broker.request_times import Times
+from odradek.ports import Stream
+from tests.unit.broker.stage import Stage
+
+
+class Visitor:
+    """Sends something, and keeps what comes back until the end."""
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.answer = bytearray()
+        self.over = asyncio.Event()
+        self._room = memoryview(bytearray(65_536))
+
+    def attach(self, stream: Stream) -> "Visitor":
+        """Speaks first."""
+        stream.send([self.request])
+        return self
+
+    def buffer(self) -> memoryview:
+        """The same room each time."""
+        return self._room
+
+    def received(self, count: int) -> None:
+        """Some of the answer."""
+        self.answer += self._room[:count]
+
+    def drained(self) -> None:
+        """All was sent."""
+
+    def closed(self, error: OSError | None) -> None:
+        """The answer is whole."""
+        del error
+        self.over.set()
+
+
+def visit(stage: Stage, request: bytes) -> tuple[str, str]:
+    """The status line and the content."""
+
+    async def go() -> Visitor:
+        visitor = Visitor(request)
+        await stage.clients.network.connect(("broker", 9644), visitor.attach)
+        await visitor.over.wait()
+        return visitor
+
+    answer = stage.world.ask("clients", go()).answer
+    head, _, content = bytes(answer).partition(b"\r\n\r\n")
+    return head.split(b"\r\n")[0].decode(), content.decode()
+
+
+def get(stage: Stage, path: str) -> tuple[str, str]:
+    """A page."""
+    return visit(stage, f"GET {path} HTTP/1.1\r\nHost: broker\r\n\r\n".encode())
+
+
+def test_a_broker_that_accepts_traffic_is_live_and_ready() -> None:
+    """A probe needs no more than the status line of the answer."""
+    with Stage() as stage:
+        assert get(stage, "/health/live") == ("HTTP/1.1 200 OK", "live\n")
+        assert get(stage, "/health/ready") == ("HTTP/1.1 200 OK", "ready\n")
+
+
+def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
+    """Counted in the broker, under the names of the exporters for Kafka."""
+    with Stage() as stage:
+        stage.make("orders", partitions=2)
+        client = stage.client()
+        client.produce("orders", "a", "b", "c")
+        client.fetch("orders", 0)
+        status, content = get(stage, "/metrics")
+    assert status == "HTTP/1.1 200 OK"
+    lines = content.splitlines()
+    for line in (
+        "kafka_server_replicamanager_leadercount 2",
+        "kafka_server_replicamanager_underreplicatedpartitions 0",
+        "kafka_controller_kafkacontroller_activecontrollercount 1",
+        "kafka_log_logmanager_offlinelogdirectorycount 0",
+        'kafka_server_brokertopicmetrics_messagesin_total{topic="orders"} 3',
+        'kafka_server_brokertopicmetrics_totalfetchrequests_total{topic="orders"} 1',
+        'kafka_topic_partition_current_offset{topic="orders",partition="0"} 3',
+        "# TYPE kafka_server_brokertopicmetrics_messagesin_total counter",
+    ):
+        assert line in lines, content
+    assert any(
+        line.startswith('kafka_network_requestmetrics_totaltimems{request="Produce"')
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /nothing HTTP/1.1\r\n\r\n", "HTTP/1.1 404 Not Found"),
+        (b"POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed"),
+        (b"hello\r\n\r\n", "HTTP/1.1 400 Bad Request"),
+        (b"x" * 9_000, "HTTP/1.1 400 Bad Request"),
+    ],
+)
+def test_what_is_no_page_is_refused(request_line: bytes, status: str) -> None:
+    """In a bounded room, and the broker goes on."""
+    with Stage() as stage:
+        assert visit(stage, request_line)[0] == status
+
+
+def test_a_visitor_who_says_nothing_is_sent_away() -> None:
+    """After ten seconds of silence the connection is closed."""
+    with Stage() as stage:
+        assert visit(stage, b"GET /health") == ("", "")
+
+
+def test_quantiles_are_read_from_buckets() -> None:
+    """To within the bucket that a time fell into."""
+    times = Times()
+    for micros in (100, 100, 100, 5_000):
+        times.count += 1
+        times.buckets[micros.bit_length()] += 1
+    assert 0.064 <= times.quantile(0.5) <= 0.128
+    assert 4.096 <= times.quantile(0.99) <= 8.192
