@@ -9,8 +9,9 @@ from struct import Struct
 from typing import Final
 
 from odradek.model.errors import CorruptBatch
+from odradek.records.batch import BatchHeader, Buffer
 from odradek.records.build import build_batch
-from odradek.records.record import Record
+from odradek.records.record import Record, read_records
 
 ABORT: Final = 0
 COMMIT: Final = 1
@@ -47,6 +48,17 @@ def build_end_marker(
         transactional=True,
         control=True,
     )
+
+
+def end_marker_in(batch: Buffer, header: BatchHeader) -> EndMarker | None:
+    """The end of a transaction that a batch holds; None if it is no control batch, or an empty one.
+
+    Compaction leaves an empty batch in the place of a marker that it removed.
+    """
+    if header.is_control and header.record_count:
+        for record in read_records(batch, header):
+            return read_end_marker(record)
+    return None
 
 
 def read_end_marker(record: Record) -> EndMarker | None:

@@ -20,7 +20,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.positions import Offset
 from odradek.model.units import MIB, SECOND, Bytes, Millis, Timestamp
 from odradek.records.batch import BatchHeader, read_header
-from odradek.records.control import EndMarker, read_end_marker
+from odradek.records.control import end_marker_in
 from odradek.records.record import read_records
 from odradek.storage.cleaning_rules import Rules, TransactionFilter
 from odradek.storage.errors import CorruptFile
@@ -189,7 +189,7 @@ class Compaction:
             for position, header, batch in walk_batches(segment.file, path, found[0], segment.size):
                 with _reading(path, position):
                     if header.is_control:
-                        transactions.ends_nothing(header, _marker_of(batch, header))
+                        transactions.ends_nothing(header, end_marker_in(batch, header))
                     elif not transactions.is_aborted(header) and not self._note(batch, header):
                         self.end = Offset(header.base_offset)
                         return
@@ -274,8 +274,7 @@ class Compaction:
         """The bytes that stay of a batch. The view is good until the next one only."""
         if header.is_control:
             records = list(read_records(batch, header))
-            marker = read_end_marker(records[0]) if records else None
-            ends_nothing = transactions.ends_nothing(header, marker)
+            ends_nothing = transactions.ends_nothing(header, end_marker_in(batch, header))
             kept = rules.marker(batch, header, records, ends_nothing=ends_nothing)
         else:
             kept = rules.data(batch, header, aborted=transactions.is_aborted(header))
@@ -310,12 +309,6 @@ class Compaction:
         disk.sync_directory(folder.name)
         cleaned.rest()
         self._replaced.append((group, cleaned))
-
-
-def _marker_of(batch: memoryview, header: BatchHeader) -> EndMarker | None:
-    for record in read_records(batch, header):
-        return read_end_marker(record)
-    return None
 
 
 @contextmanager

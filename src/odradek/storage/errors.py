@@ -33,6 +33,10 @@ class CorruptFile(StorageError):
         self.reason = reason
 
 
+class LyingIndex(CorruptFile):
+    """An index that names what is not there. The batches know better: it can be built anew."""
+
+
 class OldFormat(StorageError):
     """Messages as they were before Kafka 0.11: whole, but not ours to read, and never cut away."""
 

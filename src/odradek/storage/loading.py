@@ -14,8 +14,7 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import BatchHeader
-from odradek.records.control import EndMarker, read_end_marker
-from odradek.records.record import read_records
+from odradek.records.control import end_marker_in
 from odradek.storage import producer_snapshot
 from odradek.storage.checkpoints import (
     EpochStart,
@@ -429,18 +428,13 @@ def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
         for position, header in walk_headers(segment.file, path, found[0], segment.size):
             if header.producer_id < 0 or header.base_offset < start:
                 continue
-            marker = _marker_at(segment, position, header) if header.is_control else None
+            marker = None
+            if header.is_control:
+                marker = end_marker_in(segment.file.read(header.size, position), header)
             aborted = log.producers.replay(header, marker, now)
             if aborted is not None:
                 segment.aborted.entries.append(aborted)
         save_indexes(segment)
-
-
-def _marker_at(segment: Segment, position: int, header: BatchHeader) -> EndMarker | None:
-    batch = segment.file.read(header.size, position)
-    for record in read_records(batch, header):
-        return read_end_marker(record)
-    return None
 
 
 def save_indexes(segment: Segment) -> None:

@@ -13,10 +13,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
+from operator import lt
 from typing import Final, NamedTuple
 
 from odradek.ports import File
-from odradek.storage.errors import CorruptFile
+from odradek.storage.errors import LyingIndex
 
 ENTRY_BYTES: Final = 8
 PAGE_ENTRIES: Final = 512  # 4 KiB of index, 2 MiB of log at the default interval
@@ -31,6 +32,11 @@ class Page(NamedTuple):
     first: int
     relatives: "array[int]"
     positions: "array[int]"
+
+    def holds(self, key: int, column: int, saved: int) -> bool:
+        """Whether a key in this column belongs behind one of its entries, and no later page's."""
+        keys = (self.relatives, self.positions)[column]
+        return keys[0] <= key and (key <= keys[-1] or self.first + len(keys) == saved)
 
 
 class OffsetIndex:
@@ -80,13 +86,14 @@ class OffsetIndex:
         at = bisect_right(page.relatives, relative) - 1 if page else -1
         return (page.relatives[at], page.positions[at]) if page and at >= 0 else None
 
-    def position_up_to(self, position: int) -> int:
-        """The last indexed position at or below this one; 0 where there is none."""
+    def floor_position(self, position: int) -> tuple[int, int] | None:
+        """The last entry at or below a position in the segment; None where there is none."""
         if self.positions and self.positions[0] <= position:
-            return self.positions[bisect_right(self.positions, position) - 1]
+            at = bisect_right(self.positions, position) - 1
+            return self.relatives[at], self.positions[at]
         page = self._page_holding(position, column=1)
         at = bisect_right(page.positions, position) - 1 if page else -1
-        return page.positions[at] if page and at >= 0 else 0
+        return (page.relatives[at], page.positions[at]) if page and at >= 0 else None
 
     def open_with(self, open_file: Callable[[], File]) -> None:
         """From now on the file is had in another way."""
@@ -126,9 +133,11 @@ class OffsetIndex:
         if not self.saved:
             return None
         page = self._page
-        if page is not None and (page.relatives, page.positions)[column][0] <= key:
-            last = page.first + len(page.relatives) == self.saved
-            if last or key <= (page.relatives, page.positions)[column][-1]:
+        if page is not None and page.holds(key, column, self.saved):
+            return page
+        if page is not None and (page.relatives, page.positions)[column][-1] < key:
+            page = self._load(page.first // PAGE_ENTRIES + 1)  # where a reader comes next
+            if page.holds(key, column, self.saved):
                 return page
         file = self._open()
         low, high = 0, (self.saved - 1) // PAGE_ENTRIES
@@ -148,23 +157,23 @@ class OffsetIndex:
         count = min(PAGE_ENTRIES, self.saved - first)
         data = self._open().read(count * ENTRY_BYTES, first * ENTRY_BYTES)
         if len(data) < count * ENTRY_BYTES:
-            raise CorruptFile(self.path, first * ENTRY_BYTES + len(data), "the file ends early")
+            raise LyingIndex(self.path, first * ENTRY_BYTES + len(data), "the file ends early")
         page = Page(first, *decode(data, self.path, first))
         self._page = page
         return page
 
 
 def decode(data: bytes, path: str, first: int = 0) -> tuple["array[int]", "array[int]"]:
-    """Relative offsets and positions of a run of entries; CorruptFile unless both rise."""
+    """Relative offsets and positions of a run of entries; LyingIndex unless both rise."""
     numbers = array("I")
     numbers.frombytes(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
     if LITTLE:
         numbers.byteswap()
     relatives, positions = numbers[0::2], numbers[1::2]
     for column in (relatives.tolist(), positions.tolist()):
-        if column != sorted(column) or len(set(column)) < len(column):
+        if not all(map(lt, column, column[1:])):
             at = next(i for i, (left, right) in enumerate(pairwise(column), 1) if left >= right)
-            raise CorruptFile(path, (first + at) * ENTRY_BYTES, "its entries do not rise")
+            raise LyingIndex(path, (first + at) * ENTRY_BYTES, "its entries do not rise")
     return relatives, positions
 
 

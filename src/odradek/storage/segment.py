@@ -20,7 +20,7 @@ from odradek.records.batch import BatchHeader, read_header
 from odradek.records.record import read_records
 from odradek.storage import offset_index, time_index
 from odradek.storage import transaction_index as txn_index
-from odradek.storage.errors import CorruptFile
+from odradek.storage.errors import CorruptFile, LyingIndex
 from odradek.storage.files import OpenFiles, delete_if_there, read_small
 from odradek.storage.names import INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_stem
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
@@ -34,16 +34,12 @@ NO_TIMESTAMP: Final = Timestamp(-1)
 class Folder:
     """The directory of one log. It is renamed when the log is deleted, or moves in."""
 
-    __slots__ = ("files", "name")
+    __slots__ = ("disk", "files", "name")
 
     def __init__(self, files: OpenFiles, name: str) -> None:
         self.files = files
+        self.disk: Disk = files.disk
         self.name = name
-
-    @property
-    def disk(self) -> Disk:
-        """The disk that it is on."""
-        return self.files.disk
 
     def path(self, name: str) -> str:
         """Of a file in it."""
@@ -112,7 +108,7 @@ class Segment:
         self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
         self._file: File | None = None
-        self._hint = 0  # where the last range ended: its reader will go on there
+        self._hint: tuple[int, BatchHeader] | None = None  # the batch behind the last range
         self._pinned = False  # its names are gone: the open file is all there is
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
@@ -143,6 +139,7 @@ class Segment:
     def rest(self) -> None:
         """Gives back all memory and files that an idle segment does not need."""
         self.folder.files.forget(self)
+        self._hint = None
         if self._pinned:
             return
         if self._index is not None and not self._index.relatives:
@@ -208,6 +205,10 @@ class Segment:
                 offset = Offset(self.base_offset + last.relative)
                 self.max_timestamp = TimestampedOffset(Timestamp(last.timestamp), offset)
         return self.max_timestamp
+
+    def forget_indexes(self) -> None:
+        """Their files were written anew: what was read of them is no longer true."""
+        self._index = self._times = self.max_timestamp = self._hint = None
 
     def warm(self) -> None:
         """Reads what an append needs of the indexes, so that noting it meets no disk."""
@@ -291,29 +292,32 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at or beyond an offset; None if all end before it."""
-        if 0 < self._hint < self.size:
-            header = self._header_at(self._hint)
-            if header.base_offset <= offset <= header.last_offset:
-                return self._hint, header
-        entry = self.index.floor(offset - self.base_offset)
-        start = entry[1] if entry else 0
-        if start >= self.size > 0:
-            raise CorruptFile(self.path(INDEX), 0, f"{start} is beyond the segment's {self.size}")
+        hint = self._hint
+        if hint is not None and hint[1].base_offset <= offset <= hint[1].last_offset:
+            return hint
+        start, entry = 0, self.index.floor(offset - self.base_offset)
+        if entry is not None:
+            start, header = self._indexed(entry)
+            if header.last_offset >= offset:
+                return start, header
         for position, header in walk_headers(self.file, self.path(LOG), start, self.size):
-            last_offset = header.base_offset + header.last_offset_delta
-            if entry and position == start and last_offset != self.base_offset + entry[0]:
-                reason = f"no batch up to {self.base_offset + entry[0]} starts at {start}"
-                raise CorruptFile(self.path(INDEX), 0, reason)
-            if last_offset >= offset:
+            if header.base_offset + header.last_offset_delta >= offset:
                 return position, header
         return None
 
-    def _header_at(self, position: int) -> BatchHeader:
-        """Of a batch that is known to begin there."""
+    def _indexed(self, entry: tuple[int, int]) -> tuple[int, BatchHeader]:
+        """The batch that an index entry names; LyingIndex if it is not there."""
+        last_offset, position = self.base_offset + entry[0], entry[1]
+        reason = f"no batch up to {last_offset} starts at {position}"
+        if position + BATCH_HEADER_BYTES > self.size:
+            raise LyingIndex(self.path(INDEX), 0, f"{position} is beyond the segment's {self.size}")
         try:
-            return read_header(self.file.read(BATCH_HEADER_BYTES, position))
-        except CorruptBatch as error:
-            raise CorruptFile(self.path(LOG), position, str(error)) from None
+            header = read_header(self.file.read(BATCH_HEADER_BYTES, position))
+        except CorruptBatch:
+            raise LyingIndex(self.path(INDEX), 0, reason) from None
+        if header.last_offset != last_offset:
+            raise LyingIndex(self.path(INDEX), 0, reason)
+        return position, header
 
     def find_time(self, timestamp: int, from_offset: int) -> TimestampedOffset | None:
         """The first record at or after a time, from an offset on; None if there is none here."""
@@ -338,15 +342,15 @@ class Segment:
         """
         if position + bytes_max >= stop:
             return FileRange(self.file, position, stop - position)
-        end = self.index.position_up_to(position + bytes_max)
-        if end <= position:
-            end = position
-            for at, header in walk_headers(self.file, self.path(LOG), position, stop):
-                if at + header.size > position + bytes_max:
-                    break
-                end = at + header.size
-        self._hint = end
-        return FileRange(self.file, position, end - position)
+        entry = self.index.floor_position(position + bytes_max)
+        if entry is not None and entry[1] > position:
+            self._hint = end, _ = self._indexed(entry)
+            return FileRange(self.file, position, end - position)
+        for at, header in walk_headers(self.file, self.path(LOG), position, stop):
+            if at + header.size > position + bytes_max:
+                self._hint = at, header
+                return FileRange(self.file, position, at - position)
+        return FileRange(self.file, position, stop - position)
 
     def next_offset(self, *, closed: bool = False) -> Offset:
         """The offset behind its last batch; its base if it has none.
@@ -417,7 +421,7 @@ class Segment:
         """Cuts everything from a position on, where the batch of this offset begins."""
         self.file.truncate(size)
         self.size = size
-        self._hint = 0
+        self._hint = None
         self.truncate_indexes(end_offset)
         if not size:
             self.first_timestamp = None

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from odradek.ports import File
-from odradek.storage.errors import CorruptFile
+from odradek.storage.errors import LyingIndex
 
 _ENTRY: Final = Struct(">qI")
 ENTRY_BYTES: Final = _ENTRY.size
@@ -98,11 +98,11 @@ class TimeIndex:
 
 
 def decode(data: bytes, path: str) -> list[TimeEntry]:
-    """The entries of a file; CorruptFile unless there are some, and both columns rise."""
+    """The entries of a file; LyingIndex unless there are some, and both columns rise."""
     if not data or len(data) % ENTRY_BYTES:
-        raise CorruptFile(path, len(data) - len(data) % ENTRY_BYTES, "an entry is cut off")
+        raise LyingIndex(path, len(data) - len(data) % ENTRY_BYTES, "an entry is cut off")
     entries = [TimeEntry(*fields) for fields in _ENTRY.iter_unpack(data)]
     for number, (left, right) in enumerate(pairwise(entries), 1):
         if left.timestamp >= right.timestamp or left.relative >= right.relative:
-            raise CorruptFile(path, number * ENTRY_BYTES, "its entries do not rise")
+            raise LyingIndex(path, number * ENTRY_BYTES, "its entries do not rise")
     return entries

@@ -60,7 +60,7 @@ class Piece:
 class WriteJob:
     """The appends of one turn to one log."""
 
-    __slots__ = ("end_offset", "epochs", "log", "pieces", "saves", "updates")
+    __slots__ = ("end_offset", "epochs", "log", "pieces", "saves", "updates", "wants_sync")
 
     def __init__(self, log: Owner, first: Piece) -> None:
         self.log = log
@@ -69,6 +69,8 @@ class WriteJob:
         self.epochs: EpochHistory | None = None  # the history, where a new epoch begins here
         self.updates: list[Update] = []
         self.saves: list[Save] = []
+        # Its bytes must be durable before they are published; settings may change in between.
+        self.wants_sync = log.config.flush_before_ack
 
     @property
     def size(self) -> int:
@@ -81,11 +83,6 @@ class WriteJob:
         return (
             self.epochs is not None or bool(self.saves) or len(self.pieces) > 1 or self.wants_sync
         )
-
-    @property
-    def wants_sync(self) -> bool:
-        """Whether its bytes must be durable before they are published."""
-        return self.log.config.flush_before_ack
 
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""

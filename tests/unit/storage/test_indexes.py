@@ -36,11 +36,11 @@ def test_an_offset_index_finds_the_entry_below(saved: int) -> None:
     assert index.count == 1_400
     assert index.last() == (14_000, 140_000)
     assert index.floor(9) is None
-    assert index.position_up_to(99) == 0
+    assert index.floor_position(99) is None
     for number in (1, 2, 511, 512, 513, 699, 700, 701, 1_024, 1_025, 1_400):
         assert index.floor(number * 10) == (number * 10, number * 100)
         assert index.floor(number * 10 + 9) == (number * 10, number * 100)
-        assert index.position_up_to(number * 100 + 99) == number * 100
+        assert index.floor_position(number * 100 + 99) == (number * 10, number * 100)
     index.forget_page()
     assert index.floor(10) == (10, 100)
 
