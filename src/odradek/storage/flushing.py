@@ -2,24 +2,20 @@
 
 Three ways, as a topic chooses: never before the operating system pleases, because the other
 replicas have them too (the default); after so many messages or so much time (`flush.messages`,
-`flush.ms`); or before they are acknowledged at all (`log.flush.before.ack`), where a group of
-appends shares one sync. A rolled segment is always synced soon, so that recovery after a crash
-begins at the active one.
+`flush.ms`); or before they are acknowledged at all (`log.flush.before.ack`), where whatever was
+appended while the last sync ran shares the next one: the disk sets the pace. A rolled segment is
+always synced soon, so that recovery after a crash begins at the active one.
 
 A flush is a job as a write is: planned on the loop, run on the disk's thread, noted on the loop.
 """
 
-from typing import Final
-
 from odradek.model.positions import Offset
-from odradek.model.units import Bytes, Millis, Timestamp
+from odradek.model.units import Timestamp
 from odradek.ports import Disk
 from odradek.storage.log import PartitionLog
 from odradek.storage.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.segment import Save, Segment
 from odradek.storage.writing import WriteJob
-
-GROUP_BYTES_MAX: Final = Bytes(8 << 20)
 
 
 def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
@@ -70,44 +66,6 @@ class FlushJob:
             save.note()
         self.log.recovery_point = max(self.log.recovery_point, self.upto)
         self.log.flushed_at = self.now
-
-
-class SyncGroup:
-    """Appends of topics that are synced before they are acknowledged, gathered for one sync.
-
-    The first of a group waits at most `window`: a longer one makes fewer syncs, of more bytes
-    each, and later answers. With a window of 0 the group is whatever was written while the sync
-    before it ran: the disk sets the pace. The shell runs each job when it comes, and all of
-    `take` once `is_due`; then it publishes them, in their order.
-    """
-
-    def __init__(self, window: Millis, bytes_max: Bytes = GROUP_BYTES_MAX) -> None:
-        self.window = window
-        self._bytes_max = bytes_max
-        self._jobs: list[WriteJob] = []
-        self._bytes = 0
-        self._since = Millis(0)
-
-    def add(self, job: WriteJob, now: Millis) -> None:
-        """This job has been run, and waits for its sync."""
-        if not self._jobs:
-            self._since = now
-        self._jobs.append(job)
-        self._bytes += job.size
-
-    def deadline(self) -> Millis | None:
-        """When the group must be synced; None while it is empty."""
-        return Millis(self._since + self.window) if self._jobs else None
-
-    def is_due(self, now: Millis) -> bool:
-        """Whether it is time, or the group is full."""
-        deadline = self.deadline()
-        return deadline is not None and (now >= deadline or self._bytes >= self._bytes_max)
-
-    def take(self) -> list[WriteJob]:
-        """The group, to be synced and published; the next one begins."""
-        jobs, self._jobs, self._bytes = self._jobs, [], 0
-        return jobs
 
 
 def sync_group(jobs: list[WriteJob]) -> None:

@@ -27,6 +27,7 @@ from odradek.storage.errors import CorruptFile, OldFormat
 from odradek.storage.failures import Failures
 from odradek.storage.files import delete_if_there, read_small, write_small
 from odradek.storage.flushing import sync_if_there
+from odradek.storage.hardening import harden
 from odradek.storage.leftovers import delete_orphans, settle
 from odradek.storage.log import PartitionLog
 from odradek.storage.names import (
@@ -162,6 +163,8 @@ class _Loading:
             log.topic_id = decode_partition_metadata(read_small(self.folder.disk, path), path)
         log.reset()
         log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
+        if log.config.flush_before_ack and self.checked_from is not None:
+            harden(log)
         for segment in log.segments:
             segment.rest()
 

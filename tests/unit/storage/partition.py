@@ -12,6 +12,7 @@ from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
 from odradek.sim.disk import SimulatedDisk
+from odradek.sim.medium import Directory
 from odradek.storage.closing import close
 from odradek.storage.failures import Failures
 from odradek.storage.files import OpenFiles
@@ -104,6 +105,13 @@ class Partition:
         job = FlushJob(self.log, self.now)
         job.run()
         job.publish()
+
+    def unsynced(self) -> set[str]:
+        """The files of the log that a loss of power may change."""
+        assert isinstance(self.disk, SimulatedDisk)
+        folder = self.disk.medium.root.current[str(ORDERS)]
+        assert isinstance(folder, Directory)
+        return {name for name, file in folder.current.items() if getattr(file, "unsynced", None)}
 
     def commit(self) -> None:
         """Everything is on all replicas."""

@@ -4,23 +4,14 @@ import pytest
 
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
-from odradek.sim.medium import Directory
 from odradek.storage.closing import RestJob
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.failures import Failures
 from odradek.storage.log_dir import LogDir
 from odradek.storage.settings import LogConfig
-from tests.unit.storage.partition import ORDERS, SMALL, Partition
+from tests.unit.storage.partition import SMALL, Partition
 
 SYNCED = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100), flush_before_ack=True)
-
-
-def unsynced(t: Partition) -> set[str]:
-    """The files of the log that a loss of power may change."""
-    assert isinstance(t.disk, SimulatedDisk)
-    folder = t.disk.medium.root.current[str(ORDERS)]
-    assert isinstance(folder, Directory)
-    return {name for name, file in folder.current.items() if getattr(file, "unsynced", None)}
 
 
 def test_a_flush_reaches_indexes_that_were_written_before() -> None:
@@ -31,9 +22,9 @@ def test_a_flush_reaches_indexes_that_were_written_before() -> None:
     rest = RestJob(t.log)
     rest.run()
     rest.publish()
-    assert any(name.endswith(".index") for name in unsynced(t))
+    assert any(name.endswith(".index") for name in t.unsynced())
     t.flush()
-    assert unsynced(t) == set()
+    assert t.unsynced() == set()
 
 
 def test_a_synced_append_promises_nothing_of_a_rolled_segment() -> None:
@@ -49,7 +40,7 @@ def test_a_synced_append_promises_nothing_of_a_rolled_segment() -> None:
     assert t.log.recovery_point <= t.log.active_segment.base_offset
     t.flush()
     assert t.log.recovery_point == t.log.log_end_offset
-    assert unsynced(t) == set()
+    assert t.unsynced() == set()
 
 
 def test_what_a_full_disk_left_is_taken_back_durably() -> None:
@@ -61,7 +52,7 @@ def test_what_a_full_disk_left_is_taken_back_durably() -> None:
     t.disk.faults.capacity = t.disk.used + 10
     with pytest.raises(DiskFull):
         t.append("value-1")
-    assert not any(name.endswith(".log") for name in unsynced(t))
+    assert not any(name.endswith(".log") for name in t.unsynced())
 
 
 def test_what_recovery_cut_off_stays_off() -> None:
@@ -74,7 +65,7 @@ def test_what_recovery_cut_off_stays_off() -> None:
     t.disk.flip(t.log.active_segment.path(".log"), t.log.active_segment.size - 1, 0)
     t.open()
     assert t.log.log_end_offset == 2
-    assert not any(name.endswith(".log") for name in unsynced(t))
+    assert not any(name.endswith(".log") for name in t.unsynced())
 
 
 def test_indexes_built_anew_below_the_recovery_point_are_durable() -> None:
@@ -86,7 +77,7 @@ def test_indexes_built_anew_below_the_recovery_point_are_durable() -> None:
     t.disk.unlink(t.log.segments[0].path(".index"))
     t.reopen()
     first = t.log.segments[0].path("").rpartition("/")[2]
-    assert not any(name.startswith(first) for name in unsynced(t))
+    assert not any(name.startswith(first) for name in t.unsynced())
 
 
 def test_a_disk_too_full_to_be_opened_is_offline() -> None:

@@ -1,0 +1,127 @@
+"""Syncs before acknowledgement: one for a group, and none believed that was not made."""
+
+import errno
+
+import pytest
+
+from odradek.model.positions import Offset
+from odradek.model.units import Bytes
+from odradek.sim.disk import SimulatedDisk
+from odradek.sim.medium import Directory
+from odradek.storage.errors import LogDirOffline
+from odradek.storage.failures import Failures
+from odradek.storage.flushing import sync_group
+from odradek.storage.settings import LogConfig
+from odradek.storage.writing import WriteJob
+from tests.unit.storage.partition import ORDERS, SMALL, Partition
+
+SYNCED = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100), flush_before_ack=True)
+
+
+def decided(t: Partition, *values: str) -> list[WriteJob]:
+    """A job for each value, run, but neither synced nor published."""
+    jobs = []
+    for value in values:
+        t.decide(value)
+        job = t.log.take_job()
+        assert job is not None
+        job.run()
+        jobs.append(job)
+    return jobs
+
+
+def unsafe(t: Partition) -> set[str]:
+    """The segments of which a loss of power may take something."""
+    return {name for name in t.unsynced() if name.endswith(".log")}
+
+
+def test_a_group_shares_one_sync() -> None:
+    """All jobs of a log are durable by one sync of its file."""
+    t = Partition(SYNCED)
+    jobs = decided(t, "a", "b", "c")
+    assert isinstance(t.disk, SimulatedDisk)
+    calls = t.disk.faults.calls
+    sync_group(jobs)
+    assert t.disk.faults.calls == calls + 1
+    for job in jobs:
+        job.publish()
+    assert t.read() == ["a", "b", "c"]
+    assert not unsafe(t)
+
+
+def test_a_group_that_rolls_syncs_every_segment() -> None:
+    """Also those that an earlier job of the group left."""
+    t = Partition(SYNCED)
+    values = [f"value-{number}" for number in range(30)]
+    jobs = decided(t, *values)
+    sync_group(jobs)
+    for job in jobs:
+        job.publish()
+    assert len(t.log.segments) > 2
+    assert t.read() == values
+    assert not unsafe(t)
+
+
+def test_a_duplicate_is_not_there_before_the_original_is_durable() -> None:
+    """It is told its offsets at once; the end of the log passes them when the sync is done."""
+    t = Partition(SYNCED)
+    fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    t.decide("a", **fields)
+    job = t.log.take_job()
+    assert job is not None
+    job.run()
+    again = t.decide("a", **fields)
+    assert again.duplicate
+    assert t.log.log_end_offset <= again.last_offset
+    assert t.log.take_job() is None
+    job.sync()
+    job.publish()
+    assert t.log.log_end_offset > again.last_offset
+    assert not unsafe(t)
+
+
+def test_a_setting_that_comes_late_moves_no_recovery_point() -> None:
+    """A job that was not synced stays so, though its topic is to be synced from now on."""
+    t = Partition()
+    (job,) = decided(t, "a")
+    t.log.config = SYNCED
+    job.publish()
+    assert t.log.recovery_point == Offset(0)
+
+
+def test_a_failed_sync_ends_the_directory() -> None:
+    """Whether the bytes are durable is not known, and a second sync would not tell."""
+    t = Partition(SYNCED)
+    jobs = decided(t, "a", "b")
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.ENOSPC)
+    with pytest.raises(LogDirOffline):
+        sync_group(jobs)
+    for job in jobs:
+        job.fail()
+    assert t.log.log_end_offset == 0
+    assert t.failures.has_failed(t.disk.name)
+
+
+@pytest.mark.parametrize("config", [SYNCED, SMALL])
+def test_what_a_restart_finds_is_made_durable_where_that_is_promised(config: LogConfig) -> None:
+    """The batch whose sync failed is still in the kernel's memory, where a sync no longer helps.
+
+    Its producer asks again, and is told that it is there: then it must be.
+    """
+    t = Partition(config)
+    decided(t, *(f"value-{number}" for number in range(20)))
+    assert unsafe(t)
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk = t.disk.after_exit()
+    for contents in t.disk.medium.files():
+        contents.unsynced.clear()  # the kernel takes them for clean
+    t.failures = Failures()
+    t.open()
+    assert len(t.read()) == 20
+    folder = t.disk.medium.root.current[str(ORDERS)]
+    assert isinstance(folder, Directory)
+    logs = [file for name, file in folder.current.items() if name.endswith(".log")]
+    assert len(logs) > 1
+    assert all(file.durable == file.current for file in logs) is (config is SYNCED)
+    assert t.log.recovery_point == (t.log.log_end_offset if config is SYNCED else 0)
