@@ -178,7 +178,7 @@ class Broker:
         client = coordination.client
         controlling = Controlling(client, self.doors, self.settings, self.cluster)
         self.services = services = self._services(coordination, tasks)
-        self.front.on_request = Dispatch(services, apis.OFFERED).on_frame
+        self.front.on_frame = Dispatch(services, apis.OFFERED).on_frame
         self.settings.topic_watchers.append(self.replicas.on_topic_settings)
         self.settings.broker_watchers.append(self._on_settings)
         controlling.deliver = self._deliver_by(coordination)

@@ -15,8 +15,8 @@ from typing import Final, Protocol
 import structlog
 
 from odradek.broker.exchange import Exchange
-from odradek.model.units import MIB, Bytes, Millis
-from odradek.ports import Address, Chunk, Clock, Stream
+from odradek.model.units import MIB, Bytes
+from odradek.ports import Address, Clock, Stream
 from odradek.wire.framing import Framer, Scratch
 
 EXCHANGES_MAX: Final = 64
@@ -35,6 +35,11 @@ class Memory:
         self._bytes_max = bytes_max
         self._taken = 0
         self._waiting: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether anybody needs to count."""
+        return self._bytes_max is not None
 
     @property
     def is_spent(self) -> bool:
@@ -64,11 +69,13 @@ class House(Protocol):
     memory: Memory
     frame_bytes_max: int
 
-    def on_frame(self, connection: "Connection", frame: bytearray) -> None:
-        """A request has come; it is put in the row, unless the connection is hung up for it."""
+    @property
+    def on_frame(self) -> Callable[["Connection", bytearray], None]:
+        """Begins a request: it is put in the row, unless the connection is hung up for it."""
         ...
 
-    def answered(self, exchange: Exchange) -> None:
+    @property
+    def on_answer(self) -> Callable[[Exchange], None]:
         """An answer leaves: for the figures."""
         ...
 
@@ -83,17 +90,18 @@ class Connection:
     __slots__ = (
         "_announced",
         "_closing",
+        "_counts",
         "_framer",
         "_house",
         "_is_reading",
         "_paused",
-        "active_at",
         "arrived_at",
         "is_over",
         "listener",
         "row",
         "software",
         "stream",
+        "taken_at",
     )
 
     def __init__(self, house: House, stream: Stream, listener: str) -> None:
@@ -102,9 +110,10 @@ class Connection:
         self.software = ("", "")
         self.row: deque[Exchange] = deque()
         self.is_over = False
-        self.active_at: Millis = house.clock.monotonic()  # when something was last read or taken
-        self.arrived_at = house.clock.micros()  # when the bytes were read that are being cut now
+        self.arrived_at = house.clock.micros()  # when something was last read
+        self.taken_at = self.arrived_at  # when the client last took all that waited for it
         self._house = house
+        self._counts = house.memory.is_bounded
         self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
         self._announced = 0  # bytes of a request on its way that were taken from the memory
         self._is_reading = False  # answers wait until all frames of one read were begun
@@ -131,26 +140,32 @@ class Connection:
         """Begins every request that is whole now."""
         house, framer = self._house, self._framer
         self.arrived_at = house.clock.micros()
-        self.active_at = house.clock.monotonic()
         frames = framer.received(count)
         if frames:
-            if self._announced:
-                house.memory.give_back(self._announced)
-                self._announced = 0
             self._is_reading = True
             for frame in frames:
-                house.memory.take(len(frame))
+                if self._counts:
+                    self._count(frame)
                 house.on_frame(self, frame)
                 if self.is_over:
                     return
             self._is_reading = False
-            self._send_ready()
+            if self.row and self.row[0].chunks is not None:
+                self._send_ready()
         if framer.fault is not None:
             log.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
-        elif framer.announced and not self._announced:
+        elif self._counts and framer.announced and not self._announced:
             self._announce(framer.announced)
-        self._look_at_bounds()
+        if len(self.row) >= EXCHANGES_MAX:
+            self._pause()
+
+    def _count(self, frame: bytearray) -> None:
+        """A request takes its memory; what was taken for it when it was announced is given back."""
+        if self._announced:
+            self._house.memory.give_back(self._announced)
+            self._announced = 0
+        self._house.memory.take(len(frame))
 
     def _announce(self, size: int) -> None:
         """A large request is on its way: its memory is taken before it is there."""
@@ -164,31 +179,38 @@ class Connection:
 
     def answered(self, exchange: Exchange) -> None:
         """It leaves at once if it is the first in the row, or takes its place in it."""
-        if self.is_over:
-            return
         if not self._is_reading and self.row and self.row[0] is exchange:
             self._send_ready()
-            self._look_at_bounds()
+            if self._paused:
+                self._look_at_bounds()
 
     def _send_ready(self) -> None:
+        """Hands over every answer whose turn has come; the first one has."""
         row = self.row
-        if not row or row[0].chunks is None:
-            return
-        house, out = self._house, list[Chunk]()
+        exchange = row.popleft()
+        out = exchange.chunks
+        assert out is not None, "it was looked at"
+        self._left(exchange)
         while row and row[0].chunks is not None:
             exchange = row.popleft()
-            assert exchange.chunks is not None, "as was looked up"
-            out = [*out, *exchange.chunks] if out else exchange.chunks
-            house.memory.give_back(len(exchange.frame))
-            house.answered(exchange)
+            assert exchange.chunks is not None, "it was looked at"
+            out = [*out, *exchange.chunks]
+            self._left(exchange)
         if out:
             self.stream.send(out)
+            if self.stream.unsent() > UNSENT_BYTES_MAX:
+                self._pause()
         if self._closing and not row:
             self.stream.close()
 
+    def _left(self, exchange: Exchange) -> None:
+        self._house.on_answer(exchange)
+        if self._counts:
+            self._house.memory.give_back(len(exchange.frame))
+
     def drained(self) -> None:
         """The client has taken all; it is read again."""
-        self.active_at = self._house.clock.monotonic()
+        self.taken_at = self._house.clock.micros()
         self._look_at_bounds()
 
     # -- bounds --------------------------------------------------------------------------------
@@ -240,7 +262,9 @@ class Connection:
     def _end(self) -> None:
         """Whoever works for this client may stop, and its memory is free."""
         self.is_over = True
-        taken = self._announced + sum(len(exchange.frame) for exchange in self.row)
+        taken = self._announced
+        if self._counts:
+            taken += sum(len(exchange.frame) for exchange in self.row)
         row, self.row = self.row, deque()
         self._announced = 0
         for exchange in row:

@@ -9,8 +9,9 @@ first if that is what it asked for.
 """
 
 import inspect
+import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -20,19 +21,28 @@ from odradek.broker.handlers import api_versions
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
 from odradek.wire.apis import API_VERSIONS, APIS
-from odradek.wire.codec import decoder
-from odradek.wire.headers import UnsupportedRequest, read_request_header
-from odradek.wire.messages.headers import RequestHeader
+from odradek.wire.codec import Decoder, decoder
+from odradek.wire.headers import (
+    UnsupportedRequest,
+    read_request_header,
+    request_header_version,
+)
 from odradek.wire.schema import Request
 
 log = structlog.get_logger()
 
 
+_START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
+_CLIENT_ID_AT: Final = 10
+
+
 class _Row(NamedTuple):
-    """What is looked up for each request."""
+    """What is looked up for each request: one of an API and a version that is offered."""
 
     api: Api
-    request: type[Request]
+    decode: Decoder[Request]
+    header_version: int
+    is_served: bool
     is_coroutine: bool
 
 
@@ -41,55 +51,77 @@ class Dispatch:
 
     def __init__(self, services: Services, offered: Mapping[int, Api]) -> None:
         self._services = services
-        self._rows = {
-            key: _Row(api, APIS[key].request, inspect.iscoroutinefunction(api.handle))
-            for key, api in offered.items()
-        }
         self._offered = offered
+        self._rows: dict[tuple[int, int], _Row] = {}  # by key and version, as they are met
 
     def on_frame(self, connection: Connection, frame: bytearray) -> None:
         """Begins one request."""
         try:
-            header, position = read_request_header(frame)
-            row, version = self._find(header), header.request_api_version
-            request = decoder(row.request, version)(frame, position)[0]
+            key, version, correlation_id, size = _START(frame)
+            row = self._rows.get((key, version)) or self._find(key, version, correlation_id)
+            at = _CLIENT_ID_AT
+            if row.header_version == 1 and size >= 0:
+                at += size
+                client_id = frame[_CLIENT_ID_AT:at].decode("utf-8", "replace")
+            else:
+                header, at = read_request_header(frame)
+                client_id = header.client_id or ""
+        except struct.error:
+            connection.hang_up(f"a request of {len(frame)} bytes")
+            return
         except UnsupportedRequest as error:
             self._on_unsupported(connection, frame, error)
             return
         except (MalformedRequest, UnsupportedVersion) as error:
             connection.hang_up(f"a request that cannot be read: {error}")
             return
+        api = row.api
         exchange = Exchange(
-            connection,
-            row.api,
-            version,
-            header.correlation_id,
-            header.client_id or "",
-            frame,
-            connection.arrived_at,
+            connection, api, version, correlation_id, client_id, frame, connection.arrived_at
         )
         connection.row.append(exchange)
-        if version not in row.api.versions:
-            self._refuse(exchange, request, UnsupportedVersion(_too_old(row.api, version)))
-        elif row.is_coroutine:
-            work = self._answer(exchange, request)
-            self._services.tasks.create_task(work)
-        else:
-            self._call(exchange, request)
+        if api.quick is None or not row.is_served or not self._is_quick(exchange, frame, at):
+            self._begin(row, exchange, frame, at)
 
-    def _find(self, header: RequestHeader) -> _Row:
-        key, version = header.request_api_key, header.request_api_version
-        row = self._rows.get(key)
-        if row is None or version not in row.api.offered:
-            raise UnsupportedRequest(key, version, header.correlation_id)
+    def _find(self, key: int, version: int, correlation_id: int) -> _Row:
+        api = self._offered.get(key)
+        if api is None or version not in api.offered:
+            raise UnsupportedRequest(key, version, correlation_id)
+        row = self._rows[key, version] = _Row(
+            api,
+            decoder(APIS[key].request, version),
+            request_header_version(APIS[key], version),
+            version in api.versions,
+            inspect.iscoroutinefunction(api.handle),
+        )
         return row
 
-    def _call(self, exchange: Exchange, request: Request) -> None:
-        """A plain handler, which answers by itself."""
+    def _is_quick(self, exchange: Exchange, frame: bytearray, at: int) -> bool:
+        assert exchange.api.quick is not None, "it was looked at"
         try:
-            exchange.api.handle(self._services, exchange, request)
-        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
-            self._refuse(exchange, request, error)
+            return exchange.api.quick(self._services, exchange, frame, at)
+        except Exception as error:
+            log.error("request.failed", api=APIS[exchange.api.key].name, exc_info=error)
+            exchange.connection.hang_up("a mistake of ours")
+            return True
+
+    def _begin(self, row: _Row, exchange: Exchange, frame: bytearray, at: int) -> None:
+        """Decodes the request, and hands it to its handler."""
+        try:
+            request = row.decode(frame, at)[0]
+        except (MalformedRequest, UnsupportedVersion) as error:
+            exchange.connection.hang_up(f"a request that cannot be read: {error}")
+            return
+        if not row.is_served:
+            too_old = UnsupportedVersion(_too_old(row.api, exchange.version))
+            self._refuse(exchange, request, too_old)
+        elif row.is_coroutine:
+            self._services.tasks.create_task(self._answer(exchange, request))
+        else:
+            try:
+                row.api.handle(self._services, exchange, request)
+            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+                self._refuse(exchange, request, error)
 
     async def _answer(self, exchange: Exchange, request: Request) -> None:
         """A coroutine, whose result is the answer."""
@@ -115,7 +147,7 @@ class Dispatch:
     def _on_unsupported(
         self, connection: Connection, frame: bytearray, error: UnsupportedRequest
     ) -> None:
-        if error.key != API_VERSIONS or API_VERSIONS not in self._rows:
+        if error.key != API_VERSIONS or API_VERSIONS not in self._offered:
             connection.hang_up(f"a request that is not offered: {error}")
             return
         api = self._offered[API_VERSIONS]

@@ -112,6 +112,11 @@ Refusal = Callable[[Any, int, ErrorCode, str], Response]
 """The response to a request at a version that says nothing but the code, with its sentence."""
 
 
+Quick = Callable[["Services", Exchange, bytearray, int], bool]
+"""Answers a request whose body begins at this position of its frame, or declines: then the request
+is decoded and handled as any other."""
+
+
 class Api(NamedTuple):
     """What a broker serves of one API, and how: each module of `handlers` has one."""
 
@@ -119,6 +124,7 @@ class Api(NamedTuple):
     versions: range  # that are served
     handle: Handler
     refuse: Refusal
+    quick: Quick | None = None  # for the shape that comes by the thousand
     offered_from: int | None = None  # where older versions are named, for the sake of old clients
 
     @property

@@ -52,14 +52,6 @@ class Limits(NamedTuple):
         )
 
 
-class Dispatcher:
-    """Who begins requests: filled in once there is one."""
-
-    def on_frame(self, connection: Connection, frame: bytearray) -> None:
-        """One whole request."""
-        raise NotImplementedError
-
-
 class Front:
     """What all connections have in common."""
 
@@ -72,7 +64,7 @@ class Front:
         self.connections: dict[Connection, None] = {}
         self.accepted = 0
         self.is_open = False
-        self.on_request = Dispatcher().on_frame
+        self.on_frame = _too_early
         self.on_answer = _nobody
         self._config = config
         self._doors = doors
@@ -163,14 +155,6 @@ class Front:
             stream.pause()
         return connection
 
-    def on_frame(self, connection: Connection, frame: bytearray) -> None:
-        """Handed on."""
-        self.on_request(connection, frame)
-
-    def answered(self, exchange: Exchange) -> None:
-        """An answer leaves."""
-        self.on_answer(exchange)
-
     def forget(self, connection: Connection) -> None:
         """It is over."""
         del self.connections[connection]
@@ -181,13 +165,19 @@ class Front:
 
     def _look_for_idle(self) -> None:
         """Who waits for an answer is not idle, unless it does not take those it was given."""
-        now, idle_max = self.clock.monotonic(), self.limits.idle_max
+        now, idle_max = self.clock.micros(), self.limits.idle_max
         if idle_max is not None:
             for connection in list(self.connections):
                 is_busy = connection.row and not connection.stream.unsent()
-                if now - connection.active_at > idle_max and not is_busy:
+                active_at = max(connection.arrived_at, connection.taken_at)
+                if now - active_at > 1_000 * idle_max and not is_busy:
                     connection.hang_up("connections.max.idle.ms has passed")
-        self._timers.at(Millis(now + ROUND), self._look_for_idle)
+        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
+
+
+def _too_early(connection: Connection, frame: bytearray) -> None:
+    """Nothing is read before it is open."""
+    raise AssertionError(connection, len(frame))
 
 
 def _nobody(exchange: Exchange) -> None:

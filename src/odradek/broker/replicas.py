@@ -94,6 +94,7 @@ class Replicas:
         self._settings = settings
         self.appends = {name: Appends(worker, doors.clock) for name, worker in self.workers.items()}
         self._led: dict[TopicPartition, Led] = {}
+        self._by_name: dict[tuple[bytes, int], Led] = {}  # those that were asked for so
         self._known: dict[TopicPartition, Word] = {}  # the last word on each
         self._one_word_at_a_time = asyncio.Lock()
 
@@ -107,6 +108,19 @@ class Replicas:
         if leader_epoch is not None:
             led.leader.check_leader_epoch(leader_epoch)
         return led
+
+    def find_led(self, name: bytes, number: int) -> Led | None:
+        """The partition, if this broker leads it: by what a request has, which need not be text."""
+        found = self._by_name.get((name, number))
+        if found is None:
+            try:
+                partition = TopicPartition(name.decode(), number)
+            except UnicodeDecodeError:
+                return None
+            found = self._led.get(partition)
+            if found is not None:
+                self._by_name[name, number] = found
+        return found
 
     def all_led(self) -> list[Led]:
         """Every partition that this broker leads."""
@@ -299,6 +313,7 @@ class Replicas:
     def _end_reign(self, partition: TopicPartition) -> None:
         led = self._led.pop(partition, None)
         if led is not None:
+            self._by_name.pop((partition.topic.encode(), partition.partition), None)
             led.resign()
             for resigned in self.on_resigned:
                 resigned(partition)

@@ -103,7 +103,7 @@ class Desk:
         if self._answer is not None:
             self._answer(exchange, request)
 
-    def answered(self, exchange: Exchange) -> None:
+    def on_answer(self, exchange: Exchange) -> None:
         """No figures are kept here."""
         del exchange
 
@@ -259,6 +259,7 @@ def test_a_client_that_does_not_take_its_answers_is_not_read() -> None:
     client = Client(desk)
     client.hands.waiting = 2 << 20
     client.send(HeartbeatRequest("g"), 4, 1)
+    desk.open[0].answer(HeartbeatResponse())
     assert client.hands.paused
     client.hands.waiting = 0
     client.connection.drained()

@@ -18,7 +18,7 @@ from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import Millis
+from odradek.model.units import Millis, Timestamp
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -26,6 +26,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from odradek.wire.quick import OneBatch, one_batch_answer, read_one_batch
 
 if TYPE_CHECKING:
     from odradek.broker.services import Services
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 ALL: Final = -1
 NONE: Final = 0
 ACKS: Final = (ALL, NONE, 1)
+WRITTEN: Final = (ALL, 1)
 MESSAGE_SINCE: Final = 8
 
 
@@ -53,6 +55,66 @@ def handle(services: "Services", exchange: Exchange, request: ProduceRequest) ->
     if request.acks not in ACKS:
         raise InvalidRequiredAcks(f"acks={request.acks}; -1, 0 and 1 are served")
     _Production(services, exchange, request).begin()
+
+
+def quick(services: "Services", exchange: Exchange, frame: bytearray, at: int) -> bool:
+    """One batch for one partition that has no other replica: the least that can be done."""
+    request = read_one_batch(frame, at, exchange.version)
+    if request is None or request.acks not in WRITTEN:
+        return False
+    led = services.replicas.find_led(request.name, request.partition)
+    if led is None or led.leader.replica_count > 1:
+        return False
+    try:
+        batch, header, stamp = led.admission.admit(
+            request.batch, exchange.version, services.doors.clock.wall()
+        )
+        if header.is_transactional:
+            return False
+        one = _One(exchange, request, led.log.log_start_offset, stamp)
+        one.base_offset = led.append(batch, header, one, 0).base_offset
+    except BrokerError as error:
+        services.replicas.traffics.refused.failed_produces += 1
+        _refuse_one(exchange, request, error)
+        return True
+    traffic = led.traffic
+    traffic.produces += 1
+    traffic.messages_in += header.record_count
+    traffic.bytes_in += header.size
+    return True
+
+
+class _One:
+    """A single batch, answered once it is in the file: that is where all its replicas are."""
+
+    __slots__ = ("_exchange", "_log_start_offset", "_request", "_stamp", "base_offset")
+
+    def __init__(
+        self, exchange: Exchange, request: OneBatch, log_start_offset: Offset, stamp: Timestamp
+    ) -> None:
+        self._exchange = exchange
+        self._request = request
+        self._log_start_offset = log_start_offset
+        self._stamp = stamp
+        self.base_offset = Offset(0)
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """It is in the file, or will never be."""
+        del place
+        exchange = self._exchange
+        if error is not None:
+            _refuse_one(exchange, self._request, error)
+            return
+        where = (self.base_offset, self._stamp, self._log_start_offset)
+        version, number = exchange.version, exchange.correlation_id
+        exchange.send([one_batch_answer(version, number, self._request, where)])
+
+
+def _refuse_one(exchange: Exchange, request: OneBatch, error: BrokerError) -> None:
+    row = PartitionProduceResponse(request.partition)
+    _mark(row, error.code, str(error), exchange.version)
+    topic = TopicProduceResponse(request.name.decode(), partition_responses=[row])
+    exchange.answer(ProduceResponse([topic]))
 
 
 class _Production:
@@ -220,4 +282,6 @@ def refuse(request: ProduceRequest, version: int, code: ErrorCode, message: str)
     return ProduceResponse(responses)
 
 
-API: Final = Api(key=0, versions=range(3, 10), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(
+    key=0, versions=range(3, 10), handle=handle, refuse=refuse, quick=quick, offered_from=0
+)
