@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from odradek.broker.connection import Connection
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.exchange import Api, Exchange, Quick
 from odradek.broker.handlers import api_versions
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
@@ -42,6 +42,7 @@ class _Row(NamedTuple):
     api: Api
     decode: Decoder[Request]
     header_version: int
+    quick: Quick | None
     is_served: bool
     is_coroutine: bool
 
@@ -80,8 +81,15 @@ class Dispatch:
             connection, api, version, correlation_id, client_id, frame, connection.arrived_at
         )
         connection.row.append(exchange)
-        if api.quick is None or not row.is_served or not self._is_quick(exchange, frame, at):
-            self._begin(row, exchange, frame, at)
+        if row.quick is not None:
+            try:
+                if row.quick(self._services, exchange, frame, at):
+                    return
+            except Exception as error:
+                log.error("request.failed", api=APIS[key].name, exc_info=error)
+                connection.hang_up("a mistake of ours")
+                return
+        self._begin(row, exchange, frame, at)
 
     def _find(self, key: int, version: int, correlation_id: int) -> _Row:
         api = self._offered.get(key)
@@ -91,19 +99,11 @@ class Dispatch:
             api,
             decoder(APIS[key].request, version),
             request_header_version(APIS[key], version),
+            api.quick if version in api.versions else None,
             version in api.versions,
             inspect.iscoroutinefunction(api.handle),
         )
         return row
-
-    def _is_quick(self, exchange: Exchange, frame: bytearray, at: int) -> bool:
-        assert exchange.api.quick is not None, "it was looked at"
-        try:
-            return exchange.api.quick(self._services, exchange, frame, at)
-        except Exception as error:
-            log.error("request.failed", api=APIS[exchange.api.key].name, exc_info=error)
-            exchange.connection.hang_up("a mistake of ours")
-            return True
 
     def _begin(self, row: _Row, exchange: Exchange, frame: bytearray, at: int) -> None:
         """Decodes the request, and hands it to its handler."""

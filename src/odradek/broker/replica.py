@@ -6,7 +6,7 @@ turn (`appends`); whoever wants to know is told when it is in the file.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import structlog
 
@@ -48,12 +48,8 @@ class Sleeper(Protocol):
         ...
 
 
-class Expecting(NamedTuple):
-    """A writer, and up to where the log must reach before it is told."""
-
-    writer: Writer
-    place: int
-    end_offset: Offset
+Expecting: TypeAlias = tuple[Writer, int, Offset]
+"""A writer, its own number for the append, and up to where the log must reach before it is told."""
 
 
 class Scheduler(Protocol):
@@ -128,7 +124,7 @@ class Led:
         A duplicate has its place already, but perhaps not yet in the file.
         """
         appended = self.log.append(batch, header, self.leader.leader_epoch, self._clock.wall())
-        self.expecting.append(Expecting(writer, place, Offset(appended.last_offset + 1)))
+        self.expecting.append((writer, place, Offset(appended.last_offset + 1)))
         if not self.is_scheduled:
             self._appends.schedule(self)
         return appended
@@ -144,13 +140,13 @@ class Led:
     def begin_epoch(self, writer: Writer, place: int) -> None:
         """Notes the beginning of this reign in the log; `writer` is told once it is durable."""
         self.log.begin_epoch(self.leader.leader_epoch)
-        self.expecting.append(Expecting(writer, place, self.log.next_offset))
+        self.expecting.append((writer, place, self.log.next_offset))
         self._appends.schedule(self)
 
     def roll(self, writer: Writer, place: int) -> None:
         """Begins a new segment; `writer` is told once that is done."""
         self.log.roll(self._clock.wall())
-        self.expecting.append(Expecting(writer, place, self.log.next_offset))
+        self.expecting.append((writer, place, self.log.next_offset))
         self._appends.schedule(self)
 
     def take_expecting(self) -> list[Expecting]:

@@ -1,7 +1,7 @@
 """The Clock door on the machine's clocks."""
 
 import asyncio
-import time
+from time import monotonic_ns, time_ns
 
 from odradek.model.units import Micros, Millis, Timestamp
 
@@ -11,15 +11,15 @@ class SystemClock:
 
     def monotonic(self) -> Millis:
         """Since some moment before this process; goes on while the wall clock is set."""
-        return Millis(time.monotonic_ns() // 1_000_000)
+        return Millis(monotonic_ns() // 1_000_000)
 
     def micros(self) -> Micros:
         """As `monotonic`, a thousand times finer."""
-        return Micros(time.monotonic_ns() // 1_000)
+        return Micros(monotonic_ns() // 1_000)
 
     def wall(self) -> Timestamp:
         """Since 1970."""
-        return Timestamp(time.time_ns() // 1_000_000)
+        return Timestamp(time_ns() // 1_000_000)
 
     async def sleep_until(self, deadline: Millis) -> None:
         """Never returns early; lets others run once even when the deadline has passed."""

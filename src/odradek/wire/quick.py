@@ -7,7 +7,7 @@ read: a test compares them.
 """
 
 import struct
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 LOG_START_SINCE: Final = 5
 ERRORS_SINCE: Final = 8
@@ -30,14 +30,9 @@ _THROTTLE: Final = b"\0\0\0\0"
 _FLEXIBLE_END: Final = b"\1\0\0\0" + _THROTTLE + b"\0"  # no errors, no message, no tags
 
 
-class OneBatch(NamedTuple):
-    """What the request says."""
-
-    acks: int
-    timeout_ms: int
-    name: bytes  # of the topic
-    partition: int
-    batch: memoryview
+OneBatch: TypeAlias = tuple[int, int, bytes, int, memoryview]
+"""Acks, timeout, the topic's name, the partition's number, the batch: a plain tuple, which costs a
+third of what one with names does."""
 
 
 def read_one_batch(frame: bytearray, at: int, version: int) -> OneBatch | None:
@@ -56,7 +51,7 @@ def read_one_batch(frame: bytearray, at: int, version: int) -> OneBatch | None:
     if partitions != 1 or count <= 0 or end + 12 + count != len(frame):
         return None
     name = bytes(frame[start:end])
-    return OneBatch(acks, timeout_ms, name, index, memoryview(frame)[end + 12 :])
+    return acks, timeout_ms, name, index, memoryview(frame)[end + 12 :]
 
 
 def _read_flexible(frame: bytearray, at: int) -> OneBatch | None:
@@ -81,24 +76,25 @@ def _read_flexible(frame: bytearray, at: int) -> OneBatch | None:
     if partitions != 2 or count < 2 or at + count + 2 != len(frame) or any(frame[-3:]):
         return None
     name = bytes(frame[start:end])
-    return OneBatch(acks, timeout_ms, name, index, memoryview(frame)[at : at + count - 1])
+    return acks, timeout_ms, name, index, memoryview(frame)[at : at + count - 1]
 
 
 def one_batch_answer(
-    version: int, correlation_id: int, request: OneBatch, where: tuple[int, int, int]
+    version: int, correlation_id: int, about: tuple[bytes, int], where: tuple[int, int, int]
 ) -> bytes:
     """The frame that says: it is in the log, at this base offset, with this append time.
 
-    `where` has these two, and the offset at which the log begins.
+    `about` is the topic's name and the partition's number; `where` has these two, and the offset at
+    which the log begins.
     """
-    name = request.name
+    name, number = about
     base_offset, append_time, log_start_offset = where
     if version >= FLEXIBLE_FROM:
         size = 4 + 1 + 1 + 1 + len(name) + 31 + 9
         head = _FLEXIBLE_HEAD(size, correlation_id, 0, 2, len(name) + 1)
-        row = _FLEXIBLE_ROW(2, request.partition, 0, base_offset, append_time, log_start_offset)
+        row = _FLEXIBLE_ROW(2, number, 0, base_offset, append_time, log_start_offset)
         return head + name + row + _FLEXIBLE_END
-    row = _ROW(1, request.partition, 0, base_offset, append_time)
+    row = _ROW(1, number, 0, base_offset, append_time)
     if version >= LOG_START_SINCE:
         row += _OFFSET(log_start_offset)
     if version >= ERRORS_SINCE:

@@ -15,7 +15,7 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from odradek.wire.quick import OneBatch, one_batch_answer, read_one_batch
+from odradek.wire.quick import one_batch_answer, read_one_batch
 
 VERSIONS = range(3, 10)
 
@@ -40,7 +40,7 @@ def test_one_batch_is_read_as_the_codec_reads_it(version: int, size: int) -> Non
     assert found is not None
     request, _ = decode(ProduceRequest, version, data, 4)
     partition = request.topic_data[0].partition_data[0]
-    assert found == OneBatch(
+    assert found == (
         request.acks,
         request.timeout_ms,
         request.topic_data[0].name.encode(),
@@ -79,6 +79,6 @@ def test_the_answer_is_the_codecs_to_the_byte(version: int) -> None:
     """Whichever of the two wrote it, a client cannot tell."""
     row = PartitionProduceResponse(7, 0, 1_000_000, 1_700_000_000_000, 5)
     response = ProduceResponse([TopicProduceResponse("orders", partition_responses=[row])])
+    where = (1_000_000, 1_700_000_000_000, 5)
     compiled = b"".join(cast("list[bytes]", response_frame(response, version, 42)))
-    request = OneBatch(1, 30_000, b"orders", 7, memoryview(b""))
-    assert one_batch_answer(version, 42, request, (1_000_000, 1_700_000_000_000, 5)) == compiled
+    assert one_batch_answer(version, 42, (b"orders", 7), where) == compiled

@@ -18,7 +18,8 @@ from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import Millis, Timestamp
+from odradek.model.units import Millis
+from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -26,7 +27,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from odradek.wire.quick import OneBatch, one_batch_answer, read_one_batch
+from odradek.wire.quick import one_batch_answer, read_one_batch
 
 if TYPE_CHECKING:
     from odradek.broker.services import Services
@@ -59,23 +60,24 @@ def handle(services: "Services", exchange: Exchange, request: ProduceRequest) ->
 
 def quick(services: "Services", exchange: Exchange, frame: bytearray, at: int) -> bool:
     """One batch for one partition that has no other replica: the least that can be done."""
-    request = read_one_batch(frame, at, exchange.version)
-    if request is None or request.acks not in WRITTEN:
+    found = read_one_batch(frame, at, exchange.version)
+    if found is None:
         return False
-    led = services.replicas.find_led(request.name, request.partition)
-    if led is None or led.leader.replica_count > 1:
+    acks, _, name, number, records = found
+    led = services.replicas.find_led(name, number)
+    if led is None or acks not in WRITTEN or led.leader.replica_count > 1:
         return False
     try:
-        batch, header, stamp = led.admission.admit(
-            request.batch, exchange.version, services.doors.clock.wall()
-        )
-        if header.is_transactional:
+        now = services.doors.clock.wall()
+        batch, header, stamp = led.admission.admit(records, exchange.version, now)
+        if header.attributes & TRANSACTIONAL_BIT:
             return False
-        one = _One(exchange, request, led.log.log_start_offset, stamp)
-        one.base_offset = led.append(batch, header, one, 0).base_offset
+        one = _One(exchange, (name, number))
+        base_offset = led.append(batch, header, one, 0).base_offset
+        one.where = (base_offset, stamp, led.log.log_start_offset)
     except BrokerError as error:
         services.replicas.traffics.refused.failed_produces += 1
-        _refuse_one(exchange, request, error)
+        _refuse_one(exchange, (name, number), error)
         return True
     traffic = led.traffic
     traffic.produces += 1
@@ -87,33 +89,30 @@ def quick(services: "Services", exchange: Exchange, frame: bytearray, at: int) -
 class _One:
     """A single batch, answered once it is in the file: that is where all its replicas are."""
 
-    __slots__ = ("_exchange", "_log_start_offset", "_request", "_stamp", "base_offset")
+    __slots__ = ("_about", "_exchange", "where")
 
-    def __init__(
-        self, exchange: Exchange, request: OneBatch, log_start_offset: Offset, stamp: Timestamp
-    ) -> None:
+    where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
+
+    def __init__(self, exchange: Exchange, about: tuple[bytes, int]) -> None:
         self._exchange = exchange
-        self._request = request
-        self._log_start_offset = log_start_offset
-        self._stamp = stamp
-        self.base_offset = Offset(0)
+        self._about = about  # the topic's name and the partition's number
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """It is in the file, or will never be."""
         del place
         exchange = self._exchange
         if error is not None:
-            _refuse_one(exchange, self._request, error)
+            _refuse_one(exchange, self._about, error)
             return
-        where = (self.base_offset, self._stamp, self._log_start_offset)
         version, number = exchange.version, exchange.correlation_id
-        exchange.send([one_batch_answer(version, number, self._request, where)])
+        exchange.send([one_batch_answer(version, number, self._about, self.where)])
 
 
-def _refuse_one(exchange: Exchange, request: OneBatch, error: BrokerError) -> None:
-    row = PartitionProduceResponse(request.partition)
+def _refuse_one(exchange: Exchange, about: tuple[bytes, int], error: BrokerError) -> None:
+    name, number = about
+    row = PartitionProduceResponse(number)
     _mark(row, error.code, str(error), exchange.version)
-    topic = TopicProduceResponse(request.name.decode(), partition_responses=[row])
+    topic = TopicProduceResponse(name.decode(), partition_responses=[row])
     exchange.answer(ProduceResponse([topic]))
 
 
@@ -174,7 +173,7 @@ class _Production:
         assert isinstance(data.records, memoryview), "a decoder gives views into the frame"
         now = self._services.doors.clock.wall()
         batch, header, stamp = led.admission.admit(data.records, self._exchange.version, now)
-        if header.is_transactional:
+        if header.attributes & TRANSACTIONAL_BIT:
             raise TransactionsNotServed("transactions are not served")
         appended = led.append(batch, header, self, len(self._parts))
         row.base_offset = appended.base_offset
