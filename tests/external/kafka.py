@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ class RealKafka:
     """A broker whose data and log stand in `directory`; a cluster is several on one ZooKeeper."""
 
     host = "127.0.0.1"
+    options: Sequence[str] = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    """Of the JVM: small and quick to start."""
 
     def __init__(self, classpath: str, directory: Path, zookeeper: str, broker_id: int = 0) -> None:
         self.port = 0
@@ -72,9 +75,8 @@ class RealKafka:
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
             "group.initial.rebalance.delay.ms=0\ngroup.min.session.timeout.ms=100\nlog.cleaner.enable=false\n"
         )
-        options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
-        command = [tools.java(), *options, *properties, "-cp", self._classpath, "kafka.Kafka"]
+        command = [tools.java(), *self.options, *properties, "-cp", self._classpath, "kafka.Kafka"]
         with (self._directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [*command, settings],

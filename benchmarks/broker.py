@@ -1,0 +1,358 @@
+"""Our broker beside Apache Kafka 3.9 in ZooKeeper mode: the same clients, one machine, one run.
+
+Both run all the time; each case is done by one and then by the other, round by round, and ratios
+are taken within a round, because fresh memory on such machines has a price that changes within a
+minute. The JVM is warmed up by the first round, which is not counted. CPU seconds are the
+servers', from the kernel's books. `python benchmarks/broker.py [--rounds N] [CASE ...]`.
+
+Bars, replication factor 1, acks=1: produce at least 1.2 times Kafka's throughput (100 B: 1.0), user
+CPU at most 0.8 of Kafka's, system at most 1.0; consume at least 1.0, CPU at most 0.9; 50 raw
+connections with one 100 B request each at least 1.0 times the requests, at most 0.75 of the CPU;
+1,000 messages a second: p50 at most 0.8, p99 and p99.9 at most 1.0; start at most 0.6 s and 0.3 of
+Kafka's; memory at most 70 MB idle and 160 MB after the load.
+"""
+
+import argparse
+import os
+import select
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any, Final, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.wire.headers import request_frame
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.compat.broker_process import Broker, KafkaBroker, OdradekBroker
+
+WARM_UP: Final = 1
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+RAW_SECONDS: Final = 4
+RAW_CONNECTIONS: Final = 50
+PACED_SECONDS: Final = 5
+PACE: Final = 1_000
+MESSAGES: Final = 400_000  # of 1 KB in a case
+FETCH_SETTINGS: Final = {"fetch.queue.backoff.ms": 1, "fetch.min.bytes": 1}
+
+
+class Server(NamedTuple):
+    """One of the two."""
+
+    name: str
+    broker: Broker
+
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self.broker._process.pid  # type: ignore[attr-defined]  # noqa: SLF001 - whose else
+
+    def cpu(self) -> tuple[float, float]:
+        """User and system seconds so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return int(fields[11]) / TICKS, int(fields[12]) / TICKS
+
+    def rss(self) -> float:
+        """Megabytes."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1_024
+        return 0.0
+
+
+Figures = dict[str, float]
+Case = Callable[[Server, str], Figures]
+
+
+def used(server: Server, work: Callable[[], float], unit: str) -> Figures:
+    """What the server spent on some work, per unit of it."""
+    user, system = server.cpu()
+    began = perf_counter()
+    count = work()
+    took = perf_counter() - began
+    user_after, system_after = server.cpu()
+    return {
+        f"{unit}/s": count / took,
+        f"user us/{unit}": (user_after - user) / count * 1e6,
+        f"system us/{unit}": (system_after - system) / count * 1e6,
+    }
+
+
+def make(server: Server, topic: str, partitions: int = 6) -> None:
+    """A topic."""
+    admin = AdminClient({"bootstrap.servers": server.broker.bootstrap})
+    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+        future.result(30)
+
+
+def produce(server: Server, topic: str, size: int, count: int, **settings: Any) -> float:
+    """So many messages by one librdkafka producer."""
+    producer = Producer(
+        {
+            "bootstrap.servers": server.broker.bootstrap,
+            "acks": 1,
+            "linger.ms": 5,
+            "batch.size": 1_000_000,
+            "queue.buffering.max.messages": 500_000,
+            "queue.buffering.max.kbytes": 1 << 20,
+            **settings,
+        }
+    )
+    value = os.urandom(size // 2) + bytes(size - size // 2)
+    for _ in range(count):
+        while True:
+            try:
+                producer.produce(topic, value)
+            except BufferError:
+                producer.poll(0.01)
+                continue
+            break
+    assert producer.flush(120) == 0, "not all was delivered"
+    return count
+
+
+def case_produce(size: int, count: int, **settings: Any) -> Case:
+    """One producer, six partitions."""
+
+    def case(server: Server, topic: str) -> Figures:
+        make(server, topic)
+        return used(server, lambda: produce(server, topic, size, count, **settings), "message")
+
+    return case
+
+
+def case_consume(server: Server, topic: str) -> Figures:
+    """1 KB from the page cache, by librdkafka."""
+    make(server, topic)
+    produce(server, topic, 1_000, MESSAGES)
+
+    def consume() -> float:
+        consumer = Consumer(
+            {"bootstrap.servers": server.broker.bootstrap, "group.id": "g", **FETCH_SETTINGS}
+        )
+        consumer.assign([TopicPartition(topic, number, 0) for number in range(6)])
+        count = 0
+        while count < MESSAGES:
+            count += len(consumer.consume(10_000, 1))
+        consumer.close()
+        return count
+
+    return used(server, consume, "message")
+
+
+def case_raw(server: Server, topic: str) -> Figures:
+    """50 connections, each with one request of 100 B in flight."""
+    make(server, topic, 1)
+    batch = build_batch([Record(0, 1_700_000_000_000, None, bytes(100))])
+    data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])]
+    frame = b"".join(request_frame(ProduceRequest(None, 1, 30_000, data), 7, 1, "raw"))  # type: ignore[arg-type]
+    host, _, port = server.broker.bootstrap.partition(":")
+    poll, socks = select.epoll(), {}
+    for _ in range(RAW_CONNECTIONS):
+        sock = socket.create_connection((host, int(port)))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        socks[sock.fileno()] = sock
+        poll.register(sock.fileno(), select.EPOLLIN)
+    latencies: list[float] = []
+
+    def drive() -> float:
+        sent = dict.fromkeys(socks, perf_counter())
+        for sock in socks.values():
+            sock.send(frame)
+        end = perf_counter() + RAW_SECONDS
+        while (now := perf_counter()) < end:
+            for fd, _ in poll.poll(1):
+                socks[fd].recv(4_096)
+                latencies.append(now - sent[fd])
+                sent[fd] = now
+                socks[fd].send(frame)
+        return len(latencies)
+
+    figures = used(server, drive, "request")
+    for sock in socks.values():
+        sock.close()
+    return figures | quantiles(latencies, "ms")
+
+
+def case_paced(server: Server, topic: str) -> Figures:
+    """1,000 messages a second of 1 KB, linger 0: until acknowledged, and until read."""
+    make(server, topic, 1)
+    acked: list[float] = []
+    read: list[float] = []
+    bootstrap = server.broker.bootstrap
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": 1, "linger.ms": 0})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", **FETCH_SETTINGS})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    total, stop = PACE * PACED_SECONDS, threading.Event()
+
+    def follow() -> None:
+        while not stop.is_set() and len(read) < total:
+            message = consumer.poll(0.2)
+            if message is not None and message.error() is None:
+                read.append(perf_counter() - float(message.value()[:20]))
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    user, system = server.cpu()
+    began = perf_counter()
+    for number in range(total):
+        while perf_counter() < began + number / PACE:
+            producer.poll(0.0002)
+        sent = perf_counter()
+
+        def on_delivery(error: object, message: object, sent: float = sent) -> None:
+            del message
+            if error is None:
+                acked.append(perf_counter() - sent)
+
+        producer.produce(topic, f"{sent:020.9f}".encode() + bytes(980), on_delivery=on_delivery)
+        producer.poll(0)
+    producer.flush(10)
+    sleep(0.3)
+    stop.set()
+    follower.join()
+    user_after, system_after = server.cpu()
+    consumer.close()
+    busy = (user_after - user + system_after - system) / PACED_SECONDS
+    return quantiles(acked, "ms acked") | quantiles(read, "ms read") | {"core share": busy}
+
+
+def case_many(server: Server, topic: str) -> Figures:
+    """50 librdkafka producers, small batches, linger 0, one message at a time each."""
+    make(server, topic, 6)
+    stop = perf_counter() + RAW_SECONDS
+    latencies: list[float] = []
+
+    def one() -> None:
+        producer = Producer(
+            {"bootstrap.servers": server.broker.bootstrap, "acks": 1, "linger.ms": 0}
+        )
+        while perf_counter() < stop:
+            began = perf_counter()
+            producer.produce(topic, bytes(100))
+            producer.flush(10)
+            latencies.append(perf_counter() - began)
+
+    def drive() -> float:
+        threads = [threading.Thread(target=one) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return len(latencies)
+
+    return used(server, drive, "request") | quantiles(latencies, "ms")
+
+
+def case_topics(server: Server, topic: str) -> Figures:
+    """1,000 topics of one partition, in one request; and how busy the server is afterwards."""
+    admin = AdminClient({"bootstrap.servers": server.broker.bootstrap})
+    began = perf_counter()
+    wanted = [NewTopic(f"{topic}-{number}", 1, 1) for number in range(1_000)]
+    for future in admin.create_topics(wanted, operation_timeout=60, request_timeout=90).values():
+        future.result(90)
+    took = perf_counter() - began
+    sleep(2)
+    before = sum(server.cpu())
+    sleep(5)
+    idle = (sum(server.cpu()) - before) / 5
+    for future in admin.delete_topics([it.topic for it in wanted], request_timeout=90).values():
+        future.result(90)
+    return {"seconds": took, "idle core share": idle}
+
+
+def case_start(server: Server, topic: str) -> Figures:
+    """From the start of the process to the first acknowledged record."""
+    server.broker.stop()
+    began = perf_counter()
+    server.broker.start()
+    produce(server, topic, 100, 1)
+    return {"seconds": perf_counter() - began, "RSS MB": server.rss()}
+
+
+CASES: Final[dict[str, Case]] = {
+    "raw": case_raw,
+    "1kb": case_produce(1_000, MESSAGES),
+    "100b": case_produce(100, 2 * MESSAGES),
+    "lz4": case_produce(
+        1_000, MESSAGES, **{"compression.type": "lz4", "enable.idempotence": True, "acks": "all"}
+    ),
+    "consume": case_consume,
+    "paced": case_paced,
+    "many": case_many,
+    "topics": case_topics,
+    "start": case_start,
+}
+
+
+def quantiles(values: Sequence[float], unit: str) -> Figures:
+    """The middle and the tail, in milliseconds."""
+    ordered = sorted(values)
+    return {
+        f"p{share * 100:g} {unit}": ordered[int(len(ordered) * share)] * 1e3
+        for share in (0.5, 0.99, 0.999)
+    }
+
+
+def spread(values: Sequence[float]) -> str:
+    """Minimum, median, maximum."""
+    return " / ".join(f"{it:,.3g}" for it in (min(values), statistics.median(values), max(values)))
+
+
+def main() -> None:
+    """Round by round, ours and then Kafka's."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--rounds", type=int, default=3)
+    chosen = parser.parse_args()
+    KafkaBroker.options = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+    with tempfile.TemporaryDirectory() as directory:
+        servers = (
+            Server(
+                "odradek", OdradekBroker(Path(directory) / "odradek", **{"num.partitions": "6"})
+            ),
+            Server("kafka", KafkaBroker(Path(directory) / "kafka")),
+        )
+        for server in servers:
+            server.broker.start()
+            print(f"{server.name}: {server.rss():.0f} MB when idle")
+        try:
+            for name in chosen.cases or CASES:
+                compare(name, servers, chosen.rounds)
+        finally:
+            for server in servers:
+                print(f"{server.name}: {server.rss():.0f} MB in the end")
+                server.broker.stop()
+
+
+def compare(name: str, servers: tuple[Server, Server], rounds: int) -> None:
+    """One case: the figures of both, and the ratios of ours to Kafka's."""
+    case = CASES[name]
+    found: list[tuple[Figures, Figures]] = []
+    for number in range(WARM_UP + rounds):
+        topic = f"{name}-{number}"
+        ours, theirs = case(servers[0], topic), case(servers[1], topic)
+        if number >= WARM_UP:
+            found.append((ours, theirs))
+    print(f"\n{name}: min / median / max of {rounds} rounds")
+    for key in found[0][0]:
+        ours_all = [ours[key] for ours, _ in found]
+        theirs_all = [theirs[key] for _, theirs in found]
+        pairs = zip(ours_all, theirs_all, strict=True)
+        ratios = [ours / max(theirs, 1e-9) for ours, theirs in pairs]
+        print(f"  {key:22} ours {spread(ours_all):32} kafka {spread(theirs_all):32}", end="")
+        print(f" ratio {spread(ratios)}")
+
+
+if __name__ == "__main__":
+    main()
