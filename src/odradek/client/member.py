@@ -59,10 +59,18 @@ Positions = dict[TopicPartition, int]
 class Member:
     """One member, through its generations."""
 
-    def __init__(self, cluster: Cluster, group: str, topics: Iterable[str]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        group: str,
+        topics: Iterable[str],
+        *,
+        session_timeout: Millis = SESSION_TIMEOUT,
+    ) -> None:
         self.group = group
         self.member_id = ""
         self.generation = -1
+        self._session_timeout = session_timeout
         self._cluster = cluster
         self._topics = sorted(topics)
 
@@ -75,7 +83,7 @@ class Member:
                 self.group,
                 JoinGroupRequest(
                     self.group,
-                    SESSION_TIMEOUT,
+                    self._session_timeout,
                     REBALANCE_TIMEOUT,
                     self.member_id,
                     protocol_type=CONSUMER,

@@ -5,7 +5,7 @@ from typing import Final
 
 from odradek.sim.simulation import Simulation
 
-NAMES: Final = ("zookeeper", "log")
+NAMES: Final = ("zookeeper", "log", "broker")
 
 
 def kind(name: str) -> type[Simulation]:

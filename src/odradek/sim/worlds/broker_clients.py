@@ -1,0 +1,179 @@
+"""Who uses the broker: producers, readers, a group, an administrator; all on one machine.
+
+Noted, beside what the names say: `client.sends` topic; `client.acked` topic, partition, offset,
+values; `client.looks` topic, before a reader begins; `client.read` topic, partition, offset, value;
+`client.end` topic, partition, end, behind what was read; `client.commits` before a commit, and
+`client.committed` each position after it; `client.found` where the group goes on. A producer whose
+batch was refused for good, or that has lost patience, goes on as somebody else: whether that batch
+is there, nobody knows.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from itertools import count
+from typing import Any, Final
+
+from odradek.client import admin
+from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.member import Member, starting_positions
+from odradek.client.producer import Producer, ProducerSettings
+from odradek.client.reader import EARLIEST, Reader, offsets_at
+from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.units import SECOND, Bytes, Millis
+from odradek.records.compression import Codec
+from odradek.sim.machine import Machine
+from odradek.sim.world import World
+
+BROKER: Final = "broker"
+PORT: Final = 9_092
+DURABLE: Final = "orders"  # synced before it is acknowledged
+FAST: Final = "events"
+PARTITIONS: Final = 5  # of each
+GROUP: Final = "shop"
+TEMPORARY: Final = "temporary"
+PAUSE_MILLIS_MAX: Final = 2_000
+RECORDS_MAX: Final = 5  # in one go
+SESSION_TIMEOUT: Final = Millis(3 * SECOND)
+CODECS: Final = (Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD)
+
+Life = Callable[[Cluster], Coroutine[Any, Any, None]]
+
+
+class Clients:
+    """All of them."""
+
+    def __init__(self, world: World, machine: Machine) -> None:
+        self._note = world.history.note
+        self._machine = machine
+        self._chance = machine.random.stream("clients")
+        self._values = count(1)
+
+    async def run(self) -> None:
+        """For ever."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._live("producer-1", self._produce_durably))
+            tasks.create_task(self._live("producer-2", self._produce_fast))
+            tasks.create_task(self._live("reader", self._read))
+            tasks.create_task(self._live("member", self._consume))
+            tasks.create_task(self._live("admin", self._administer))
+
+    async def _live(self, name: str, life: Life) -> None:
+        """One life after the other: an error ends one, and the next begins a little later."""
+        while True:
+            world = Surroundings(self._machine.network, self._machine.clock)
+            cluster = Cluster(world, [(BROKER, PORT)], name)
+            try:
+                async with asyncio.timeout(20):
+                    await self._prepare(cluster)
+                    await life(cluster)
+            except (BrokerError, TimeoutError) as error:
+                self._note(name, "client.gives_up", type(error).__name__, str(error))
+            finally:
+                cluster.close()
+            await self._rest()
+
+    async def _rest(self) -> None:
+        clock = self._machine.clock
+        pause = self._chance.below(PAUSE_MILLIS_MAX)
+        await clock.sleep_until(Millis(clock.monotonic() + pause))
+
+    async def _prepare(self, cluster: Cluster) -> None:
+        """Whoever comes first makes the topics."""
+        answer = await cluster.refresh(None)
+        there = {topic.name for topic in answer.topics}
+        for name, flush in ((DURABLE, "true"), (FAST, "false")):
+            if name not in there:
+                settings = {"flush.before.ack": flush, "segment.bytes": "4096"}
+                try:
+                    await admin.create_topic(
+                        cluster, admin.NewTopic(name, PARTITIONS, settings=settings)
+                    )
+                except BrokerError as error:
+                    self._note("clients", "client.not_made", name, error.code.name)
+
+    # Producing
+
+    async def _produce_durably(self, cluster: Cluster) -> None:
+        codec = CODECS[self._chance.below(len(CODECS))]
+        await self._produce(cluster, DURABLE, ProducerSettings(codec=codec))
+
+    async def _produce_fast(self, cluster: Cluster) -> None:
+        settings = ProducerSettings(acks=1, idempotent=False, batch_bytes=Bytes(64))
+        await self._produce(cluster, FAST, settings)
+
+    async def _produce(self, cluster: Cluster, topic: str, settings: ProducerSettings) -> None:
+        producer, name = Producer(cluster, settings), next(self._values)
+        while True:
+            partition = TopicPartition(topic, self._chance.below(PARTITIONS))
+            amount = 1 + self._chance.below(RECORDS_MAX)
+            values = [f"{name}/{next(self._values)}" for _ in range(amount)]
+            for value in values:
+                producer.add(partition, value.encode())
+            self._note("producer", "client.sends", topic)
+            sent = await producer.flush()
+            self._note_acked(partition, values, sent)
+            await self._rest()
+
+    def _note_acked(
+        self, partition: TopicPartition, values: list[str], sent: list[tuple[TopicPartition, int]]
+    ) -> None:
+        """Of one batch; what was sent in several is noted value by value if that can be told."""
+        if len(sent) == 1 and sent[0][1] >= 0:
+            self._note("producer", "client.acked", *partition, sent[0][1], tuple(values))
+        elif len(sent) == len(values) and all(offset >= 0 for _, offset in sent):
+            for value, (_, offset) in zip(values, sent, strict=True):
+                self._note("producer", "client.acked", *partition, offset, (value,))
+
+    # Reading
+
+    async def _read(self, cluster: Cluster) -> None:
+        """Everything, from the beginning, again and again."""
+        for topic in (DURABLE, FAST):
+            self._note("reader", "client.looks", topic)
+            partitions = await admin.partitions_of(cluster, topic)
+            reader = Reader(cluster, await offsets_at(cluster, partitions, EARLIEST))
+            quiet = 0
+            while quiet < 2:
+                found = await reader.poll(100)
+                quiet = 0 if found else quiet + 1
+                for (name, number), record in found:
+                    value = (record.value or b"").decode()
+                    self._note("reader", "client.read", name, number, record.offset, value)
+            for partition, end in sorted(reader.ends.items()):
+                self._note("reader", "client.end", *partition, end)
+
+    async def _consume(self, cluster: Cluster) -> None:
+        """As the only member of a group."""
+        member = Member(cluster, GROUP, [DURABLE], session_timeout=SESSION_TIMEOUT)
+        assigned = await member.join()
+        positions = await starting_positions(cluster, GROUP, assigned)
+        for partition, position in sorted(positions.items()):
+            self._note("member", "client.found", *partition, position)
+        reader = Reader(cluster, positions)
+        while await member.still_belongs():
+            await reader.poll(200)
+            self._note("member", "client.commits")
+            await member.commit(reader.positions)
+            for partition, position in sorted(reader.positions.items()):
+                self._note("member", "client.committed", *partition, position)
+            await self._rest()
+
+    # Administration
+
+    async def _administer(self, cluster: Cluster) -> None:
+        """A topic comes and goes, and another's settings change."""
+        await admin.delete_topics(cluster, [TEMPORARY])  # which an earlier life may have left
+        while True:
+            await admin.create_topic(cluster, admin.NewTopic(TEMPORARY, 1))
+            self._note("admin", "client.made", TEMPORARY)
+            producer = Producer(cluster)
+            producer.add(TopicPartition(TEMPORARY, 0), b"short-lived")
+            sent = await producer.flush()
+            assert [offset for _, offset in sent] == [0], f"a new topic begins at {sent}"
+            await self._rest()
+            value = str(4_096 + self._chance.below(4_096))
+            await admin.alter_settings(cluster, admin.TOPIC, FAST, to={"segment.bytes": value})
+            await admin.delete_topics(cluster, [TEMPORARY])
+            self._note("admin", "client.deleted", TEMPORARY)
+            await self._rest()
