@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from codegen.definitions import Message, Module
-from codegen.offered import KAFKA_3_9, ODRADEK
+from codegen.offered import KAFKA_3_9, ODRADEK, SERVED_FROM
 
 PATH: Final = Path("docs/compatibility.md")
 
@@ -20,7 +20,10 @@ definitions come from is told in [protocol-sources.md](protocol-sources.md).
 is the version from which lengths are compact and fields may be tagged (KIP-482). *Kafka 3.9* is
 what a broker of that release offers when it is run with ZooKeeper. *Broker* is what our own broker
 offers. All ranges begin at version 0, and so do the ones that we offer: clients before librdkafka
-2.11.1 switch features off when a minimum is raised.
+2.11.1 switch features off when a minimum is raised. *Served* says from which version on it is done
+what is asked; an older one is answered with an error. What each handler leaves out is told in the
+first lines of its module, `src/odradek/broker/handlers/`; what is not offered waits for brokers
+that talk to each other, for transactions, or for access control.
 """
 
 RULES: Final = """
@@ -59,8 +62,8 @@ def render(definitions: list[Module]) -> str:
     )
     lines = [
         OPENING,
-        "| key | API | codec | flexible | Kafka 3.9 | broker |",
-        "|---|---|---|---|---|---|",
+        "| key | API | codec | flexible | Kafka 3.9 | broker | served |",
+        "|---|---|---|---|---|---|---|",
         *(_api(module) for module in apis),
         RULES.rstrip(),
         RECORDS,
@@ -76,7 +79,9 @@ def _api(module: Module) -> str:
     key = module.key
     assert key is not None
     cells = (key, module.api, request.versions, _flexible(request), _up_to(KAFKA_3_9.get(key)))
-    return "| " + " | ".join(map(str, (*cells, _up_to(ODRADEK.get(key))))) + " |"
+    served = SERVED_FROM.get(key)
+    ours = (_up_to(ODRADEK.get(key)), "-" if served is None else f"{served}+")
+    return "| " + " | ".join(map(str, (*cells, *ours))) + " |"
 
 
 def _records(definitions: list[Module]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from odradek.broker.apis import OFFERED
+
 KAFKA_3_9: Final = {
     0: 11,
     1: 17,
@@ -68,5 +70,8 @@ KAFKA_3_9: Final = {
 }
 """A broker of Kafka 3.9 that is run with ZooKeeper, unstable versions not switched on."""
 
-ODRADEK: Final[dict[int, int]] = {}
-"""Our broker, as far as it goes: nothing yet. Whoever adds a handler adds its line here."""
+ODRADEK: Final = {key: api.offered.stop - 1 for key, api in OFFERED.items()}
+"""Our broker: what its table of handlers says."""
+
+SERVED_FROM: Final = {key: api.versions.start for key, api in OFFERED.items()}
+"""Older versions are named for the sake of old clients, and refused."""
