@@ -85,6 +85,10 @@ class File(Protocol):
         """The count of bytes in it now."""
         ...
 
+    def is_cached(self, position: int, length: int) -> bool:
+        """Whether these bytes can probably be had without waiting for the disk."""
+        ...
+
     def fileno(self) -> int | None:
         """A descriptor for `sendfile`; None where there is none, as in the simulator."""
         ...

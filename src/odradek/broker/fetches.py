@@ -19,8 +19,8 @@ from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timer, Timers
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.model.units import Bytes, Millis
-from odradek.ports import Chunk, Clock
+from odradek.model.units import KIB, Bytes, Millis
+from odradek.ports import Chunk, Clock, FileRange, Worker
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.waiters import Waiter
 from odradek.wire.messages.fetch import (
@@ -34,6 +34,7 @@ from odradek.wire.messages.fetch import (
 READ_COMMITTED: Final = 1
 ABORTED_SINCE: Final = 4
 NOBODY: Final = -1
+WARMED_BYTES: Final = Bytes(256 * KIB)
 NO_RECORDS: Final = b""
 
 
@@ -64,10 +65,12 @@ class Fetch:
     """One request: the sleeper of its partitions."""
 
     __slots__ = (
+        "_cold_left",
         "_committed_only",
         "_exchange",
         "_fetches",
         "_is_over",
+        "_is_warm",
         "_request",
         "_session",
         "_timer",
@@ -91,10 +94,31 @@ class Fetch:
         self._timer: Timer | None = None
         self._will_look = False
         self._is_over = False
+        self._is_warm = False  # what was cold has been read once
+        self._cold_left = 0
 
     def begin(self) -> None:
         """Looks once; then waits, if there was too little."""
         found = self._gather()
+        if found.cold:
+            self._warm(found.cold)
+        else:
+            self._go_on(found)
+
+    def _warm(self, cold: "list[tuple[Worker, FileRange]]") -> None:
+        """The loop never waits for a disk: its worker reads first, and then we look again."""
+        self._cold_left = len(cold)
+        for worker, chunk in cold:
+            worker.submit(_Warming(self, chunk))
+
+    def warmed(self) -> None:
+        """One of the ranges has been read; what is still cold by now is read as it is."""
+        self._cold_left -= 1
+        if not self._cold_left and not self._exchange.connection.is_over:
+            self._is_warm = True
+            self._go_on(self._gather())
+
+    def _go_on(self, found: "_Found") -> None:
         if found.is_enough or self._request.max_wait_ms <= 0:
             self._answer(found)
             return
@@ -160,10 +184,18 @@ class Fetch:
                 found.rows.append((wanted, _failed(wanted, error.code), None))
                 continue
             found.leds.append(led)
+            self._look_at_cache(found, row, led)
             found.size += size
             left = max(left - size, 0)
             found.rows.append((wanted, row, led))
         return found
+
+    def _look_at_cache(self, found: "_Found", row: PartitionData, led: Led) -> None:
+        if self._is_warm or self._timer is not None:  # what a sleeper is woken for is new
+            return
+        for chunk in row.records or ():
+            if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
+                found.cold.append((self._fetches.means.replicas.worker_of(led), chunk))
 
     def _read(self, wanted: Wanted, left: int, *, is_first: bool) -> tuple[PartitionData, Led, int]:
         if self._request.replica_id >= 0:
@@ -236,19 +268,42 @@ class Fetch:
 class _Found:
     """What one look has brought."""
 
-    __slots__ = ("_bytes_min", "has_news", "leds", "rows", "size")
+    __slots__ = ("_bytes_min", "cold", "has_news", "leds", "rows", "size")
 
     def __init__(self, bytes_min: int) -> None:
         self.size = 0
         self.has_news = False  # an error: it is told at once
         self.rows: list[tuple[Wanted, PartitionData, Led | None]] = []
         self.leds: list[Led] = []
+        self.cold: list[tuple[Worker, FileRange]] = []  # not in the page cache
         self._bytes_min = bytes_min
 
     @property
     def is_enough(self) -> bool:
         """Whether to answer now."""
         return self.has_news or not self.rows or self.size >= self._bytes_min
+
+
+class _Warming:
+    """Reads a range for the sake of the page cache: a job of the dir's worker."""
+
+    __slots__ = ("_chunk", "_fetch")
+
+    def __init__(self, fetch: Fetch, chunk: FileRange) -> None:
+        self._fetch = fetch
+        self._chunk = chunk
+
+    def run(self) -> None:
+        """In pieces, into one buffer."""
+        file, position, length = self._chunk
+        buffer = memoryview(bytearray(min(length, WARMED_BYTES)))
+        for at in range(position, position + length, WARMED_BYTES):
+            file.read_into(buffer[: min(WARMED_BYTES, position + length - at)], at)
+
+    def done(self, error: Exception | None) -> None:
+        """An error is met again, and told, when the range is sent."""
+        del error
+        self._fetch.warmed()
 
 
 def _failed(wanted: Wanted, code: ErrorCode) -> PartitionData:

@@ -334,6 +334,11 @@ class SimulatedFile:
         """As programs see it."""
         return len(self._enter("stat").current)
 
+    def is_cached(self, position: int, length: int) -> bool:
+        """All of it is in memory."""
+        del position, length
+        return True
+
     def fileno(self) -> int | None:
         """There is none."""
         return None

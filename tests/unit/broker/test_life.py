@@ -1,5 +1,7 @@
 """A broker from its start to its stop, and what is there when it comes back."""
 
+import pytest
+
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import headers
 from odradek.records.record import read_records
@@ -109,3 +111,23 @@ def test_a_fetch_that_waits_in_vain_is_answered_when_its_time_is_up() -> None:
     with Stage() as stage:
         stage.make("orders")
         assert values(stage.client().fetch("orders", 0, max_wait_ms=3_000)) == []
+
+
+def test_what_is_not_in_memory_is_read_by_the_disks_worker_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The loop never waits for a disk; the client waits for its answer as for any other."""
+    asked: list[int] = []
+
+    def is_cold(self: object, position: int, length: int) -> bool:
+        del self, length
+        asked.append(position)
+        return False
+
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.produce("orders", "a")
+        monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", is_cold)
+        assert values(client.fetch("orders", 0)) == ["a"]
+    assert asked == [0]
