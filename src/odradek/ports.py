@@ -212,6 +212,13 @@ class FileRange(NamedTuple):
 
 
 Chunk = bytes | bytearray | memoryview | FileRange
+
+
+def size_of(chunk: Chunk) -> int:
+    """The count of bytes that a chunk stands for."""
+    return chunk.length if isinstance(chunk, FileRange) else len(chunk)
+
+
 Address = tuple[str, int]
 
 

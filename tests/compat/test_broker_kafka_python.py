@@ -85,8 +85,11 @@ def take(client: Any, expected: int) -> list[bytes]:
 
 
 def share(client: Any) -> int:
-    """How many partitions are its; it lives while it is asked."""
-    client.poll(timeout_ms=20)
+    """How many partitions are its; it lives while it is asked.
+
+    A poll that is cut short may make it join from the beginning again and again.
+    """
+    client.poll(timeout_ms=500)
     return len(client.assignment())
 
 

@@ -121,12 +121,14 @@ def kafka(kafka_classpath: str, our_zookeeper: OurZookeeper, tmp_path: Path) -> 
     host, port = our_zookeeper.address
     kafka = RealKafka(kafka_classpath, tmp_path, f"{host}:{port}/takes-turns")
     kafka.start()
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    topics = [NewTopic(it.topic, 1, 1, config=THEIRS) for it in (ORDERS, PAYMENTS)]
-    for done in admin.create_topics(topics).values():
-        done.result(SECONDS_MAX)
-    yield kafka
-    kafka.kill()
+    try:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        topics = [NewTopic(it.topic, 1, 1, config=THEIRS) for it in (ORDERS, PAYMENTS)]
+        for done in admin.create_topics(topics).values():
+            done.result(SECONDS_MAX)
+        yield kafka
+    finally:
+        kafka.kill()
 
 
 def test_kafka_and_we_take_turns(kafka: RealKafka, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from tests.external.zookeeper import die_with_parent, free_port
 READY_SECONDS_MAX: Final = 90
 STOP_SECONDS_MAX: Final = 20
 POLL_SECONDS: Final = 0.1
+STARTED: Final = re.compile(r"KafkaServer: .* started\n")
+KNOWS_ITS_CONTROLLER: Final = "Recorded new ZK controller"
 
 
 class RealKafka:
@@ -31,6 +33,7 @@ class RealKafka:
         self._zookeeper = zookeeper
         self._id = broker_id
         self._process: subprocess.Popen[bytes] | None = None
+        self._said = 0  # how much of its log was there before this life
 
     @property
     def bootstrap(self) -> str:
@@ -38,16 +41,22 @@ class RealKafka:
         return f"{self.host}:{self.port}"
 
     def start(self) -> None:
-        """Returns once it has registered and listens."""
+        """Returns once it has registered, listens, and can tell a client of its controller.
+
+        A client that asks sooner is told of no controller and no topic, and librdkafka may not ask
+        again for minutes.
+        """
         assert self._process is None, "it runs already"
         self._directory.mkdir(exist_ok=True)
+        self._said = len(self.log()) if self._log.exists() else 0
         self.port = self.port or free_port()
         process = self._process = self._launch()
         pause = threading.Event()
         for _ in range(int(READY_SECONDS_MAX / POLL_SECONDS)):
             if process.poll() is not None:
                 break
-            if re.search(r"KafkaServer: .* started\n", self.log()) and self._listens():
+            said = self.log()[self._said :]
+            if STARTED.search(said) and KNOWS_ITS_CONTROLLER in said and self._listens():
                 return
             pause.wait(POLL_SECONDS)
         self.kill()
@@ -63,7 +72,11 @@ class RealKafka:
 
     def log(self) -> str:
         """All that it said since the first start."""
-        return (self._directory / "log").read_text(errors="replace")
+        return self._log.read_text(errors="replace")
+
+    @property
+    def _log(self) -> Path:
+        return self._directory / "log"
 
     def _launch(self) -> subprocess.Popen[bytes]:
         settings = self._directory / "server.properties"
@@ -77,7 +90,7 @@ class RealKafka:
         )
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         command = [tools.java(), *self.options, *properties, "-cp", self._classpath, "kafka.Kafka"]
-        with (self._directory / "log").open("ab") as log:
+        with self._log.open("ab") as log:
             return subprocess.Popen(
                 [*command, settings],
                 stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from odradek.ports import Address, Chunk, FileRange, Receiver
+from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
 
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 READS_PER_TURN_MAX: Final = 16  # then the others have their turn
@@ -138,7 +138,7 @@ class SystemStream:
             self._send_one(self._sock, chunks[0])
             return
         for chunk in chunks:
-            size = _size(chunk)
+            size = size_of(chunk)
             if size:
                 self._out.append(chunk)
                 self._unsent += size
@@ -258,7 +258,3 @@ class SystemStream:
 def plain_address(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:
     """Host and port; an IPv4 peer of an IPv6 socket looks like what it is."""
     return name[0].removeprefix("::ffff:"), name[1]
-
-
-def _size(chunk: Chunk) -> int:
-    return chunk.length if isinstance(chunk, FileRange) else len(chunk)

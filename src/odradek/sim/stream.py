@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from odradek.ports import Address, Chunk, FileRange, Receiver
+from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
 from odradek.sim.wires import Host, Kind, Pipe, Segment, Wires
 
 SEGMENT_BYTES_MAX: Final = 64 * 1024
@@ -183,7 +183,7 @@ class SimulatedStream:
         if self._closing or self._over:
             return
         for chunk in chunks:
-            size = _size(chunk)
+            size = size_of(chunk)
             if size:
                 self._out.append(chunk)
                 self._unsent += size
@@ -236,7 +236,7 @@ class SimulatedStream:
         left = count_max
         while self._out and left:
             chunk = self._out[0]
-            count = min(_size(chunk), left)
+            count = min(size_of(chunk), left)
             if isinstance(chunk, FileRange):
                 data = chunk.file.read(count, chunk.position)
                 if len(data) < count and parts:
@@ -248,7 +248,7 @@ class SimulatedStream:
                 data = bytes(chunk[:count])
             parts.append(data)
             left -= count
-            if count == _size(chunk):
+            if count == size_of(chunk):
                 self._out.popleft()
             else:
                 self._out[0] = _rest(chunk, count)
@@ -283,10 +283,6 @@ class SimulatedStream:
     def _tell_closed(self, error: OSError | None) -> None:
         if self._receiver is not None:
             self._receiver.closed(error)
-
-
-def _size(chunk: Chunk) -> int:
-    return chunk.length if isinstance(chunk, FileRange) else len(chunk)
 
 
 def _rest(chunk: Chunk, count: int) -> Chunk:
