@@ -28,6 +28,7 @@ from odradek.broker.groups import GroupCoordinator
 from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
 from odradek.broker.handlers.update_metadata import update_metadata
+from odradek.broker.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.pages import Page, PageServer
 from odradek.broker.producer_ids import ProducerIds
@@ -39,17 +40,17 @@ from odradek.broker.timers import Timers
 from odradek.broker.topics import Topics
 from odradek.broker.upkeep import Upkeep
 from odradek.config.broker import BrokerConfig
-from odradek.config.derived import broker_id, zookeeper_is_embedded
+from odradek.config.derived import zookeeper_is_embedded
 from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.config.setting import BrokerSetting
+from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
-from odradek.model.errors import InvalidSetting
-from odradek.model.ids import NO_BROKER
 from odradek.model.units import SECOND, Millis
+from odradek.storage.log_dirs import LogDirs
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
@@ -69,12 +70,8 @@ class Broker:
     def __init__(self, config: BrokerConfig, doors: Doors) -> None:
         self.config = config
         self.doors = doors
-        self.me = broker_id(config)
-        if self.me == NO_BROKER:
-            raise InvalidSetting("broker.id is not set; numbers are not drawn as yet")
-        self.settings = Settings(config, self.me)
-        self.cluster = Cluster(self.me)
-        self.replicas = Replicas(self.me, doors, self.settings)
+        self.settings = Settings(config)
+        self.cluster = Cluster()
         self.timers = Timers(doors.clock)
         self.front = Front(config, doors, self.timers)
         self.times = RequestTimes(doors.clock)
@@ -104,11 +101,14 @@ class Broker:
             coordination = Coordination(
                 self._connect_string(), self.doors, self.settings, self.cluster
             )
+            dirs = await take_dirs(self.doors)
             await coordination.connect(tasks)
-            controlling = await self._start(coordination, tasks)
+            await self._learn_its_number(dirs, coordination.client)
+            controlling = await self._start(coordination, dirs, tasks)
             running.append(tasks.create_task(coordination.listen()))
             running.append(tasks.create_task(self._open(coordination, ready)))
-            upkeep = Upkeep(self.replicas, self.settings, self.doors.clock).start(tasks)
+            replicas = self.services_of_this_life.replicas
+            upkeep = Upkeep(replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
             for task in upkeep:
                 task.cancel()
@@ -143,7 +143,7 @@ class Broker:
     def _metrics(self) -> Page:
         if self.services is None:
             return Page("503 Service Unavailable", "starting\n")
-        is_controller = self.cluster.image.controller == self.me
+        is_controller = self.cluster.image.controller == self.cluster.me
         kept = Kept(self.services, self.times, is_controller)
         return Page("200 OK", page(kept), CONTENT_TYPE)
 
@@ -170,30 +170,40 @@ class Broker:
         chroot = "" if said is None or "/" not in said else said[said.index("/") :]
         return f"{host if host not in {'', '::', '0.0.0.0'} else '127.0.0.1'}:{port}{chroot}"  # noqa: S104 - compared
 
-    async def _start(self, coordination: Coordination, tasks: asyncio.TaskGroup) -> Controlling:
+    async def _learn_its_number(self, dirs: LogDirs, client: ZooKeeperClient) -> None:
+        me = await number_of(self.config, dirs, client)
+        await sign_dirs(self.doors, dirs, me, self.cluster.cluster_id)
+        self.settings.me = self.cluster.me = me
+
+    async def _start(
+        self, coordination: Coordination, dirs: LogDirs, tasks: asyncio.TaskGroup
+    ) -> Controlling:
         """Everything up to the registration."""
         await coordination.read_all_settings()
-        self.replicas.on_all_failed = self._on_all_failed
-        await self.replicas.open(self.cluster.cluster_id)
+        replicas = Replicas(self.cluster.me, self.doors, self.settings, dirs)
+        replicas.on_all_failed = self._on_all_failed
+        await replicas.open()
         client = coordination.client
         controlling = Controlling(client, self.doors, self.settings, self.cluster)
-        self.services = services = self._services(coordination, tasks)
+        self.services = services = self._services(client, replicas, tasks)
         self.front.on_frame = Dispatch(services, apis.OFFERED).on_frame
-        self.settings.topic_watchers.append(self.replicas.on_topic_settings)
+        self.settings.topic_watchers.append(replicas.on_topic_settings)
         self.settings.broker_watchers.append(self._on_settings)
-        controlling.deliver = self._deliver_by(coordination)
+        controlling.deliver = self._deliver_by(coordination, replicas)
         coordination.on_change = [coordination.look_at_changes, controlling.look]
         coordination.on_session_over.append(controlling.resign)
         endpoints = await self.front.bind()
         rack = self.config[broker_rows.BROKER_RACK]
-        await coordination.register(Registered(self.me, endpoints, rack))
+        await coordination.register(Registered(self.cluster.me, endpoints, rack))
         return controlling
 
-    def _services(self, coordination: Coordination, tasks: asyncio.TaskGroup) -> Services:
-        config, client = self.config, coordination.client
+    def _services(
+        self, client: ZooKeeperClient, replicas: Replicas, tasks: asyncio.TaskGroup
+    ) -> Services:
+        config, me = self.config, self.cluster.me
         fetches = Fetches(
             Means(
-                self.replicas,
+                replicas,
                 self.timers,
                 self.doors.clock,
                 config[network_rows.FETCH_MAX_BYTES],
@@ -203,17 +213,17 @@ class Broker:
                 config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
             ),
         )
-        around = Surroundings(self.doors.clock, self.timers, tasks, self.replicas)
+        around = Surroundings(self.doors.clock, self.timers, tasks, replicas)
         return Services(
-            broker_id=self.me,
+            broker_id=me,
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
             topics=Topics(client, self.doors, self.settings, self.cluster),
             alterations=Alterations(client, self.settings, self.cluster),
-            producer_ids=ProducerIds(self.me, client),
+            producer_ids=ProducerIds(me, client),
             front=self.front,
-            replicas=self.replicas,
+            replicas=replicas,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
             timers=self.timers,
@@ -221,7 +231,7 @@ class Broker:
             tasks=tasks,
         )
 
-    def _deliver_by(self, coordination: Coordination) -> Deliver:
+    def _deliver_by(self, coordination: Coordination, replicas: Replicas) -> Deliver:
         """The controller's messages to this broker, as if they came by the network."""
 
         async def deliver(request: Request) -> Response:
@@ -230,11 +240,11 @@ class Broker:
                     await coordination.read_settings(
                         [topic.topic_name for topic in request.topic_states]
                     )
-                    return await leader_and_isr(self.cluster, self.replicas, request)
+                    return await leader_and_isr(self.cluster, replicas, request)
                 case UpdateMetadataRequest():
                     return update_metadata(self.cluster, request)
                 case StopReplicaRequest():
-                    return await stop_replica(self.cluster, self.replicas, request)
+                    return await stop_replica(self.cluster, replicas, request)
                 case _:
                     raise AssertionError(request)
 
@@ -243,10 +253,10 @@ class Broker:
     async def _open(self, coordination: Coordination, ready: Callable[[], None]) -> None:
         """Once all was looked at, and the controller has spoken of us."""
         await coordination.has_looked.wait()
-        await self.cluster.has_broker(self.me)
+        await self.cluster.has_broker(self.cluster.me)
         self.front.open()
         self.is_ready = True
-        log.info("broker.started", broker=self.me, listeners=self.front.addresses)
+        log.info("broker.started", broker=self.cluster.me, listeners=self.front.addresses)
         ready()
 
     # While it runs
@@ -256,7 +266,7 @@ class Broker:
         log.info("settings.changed", names=[row.name for row in changed])
         self.front.limits = Limits.of(self.settings.broker)
         for name in list(self.cluster.image.topics):
-            self.replicas.on_topic_settings(name)
+            self.services_of_this_life.replicas.on_topic_settings(name)
 
     def _on_all_failed(self) -> None:
         self._failure = AllDirsFailed("no log dir is left")
@@ -265,20 +275,21 @@ class Broker:
     # Stop
 
     async def _stop(self, coordination: Coordination, controlling: Controlling) -> None:
-        log.info("broker.stopping", broker=self.me)
+        services = self.services_of_this_life
+        log.info("broker.stopping", broker=services.broker_id)
         self.is_ready = False
         self.front.close_listeners()
         await self._finish_requests()
-        self.services_of_this_life.groups.close()
+        services.groups.close()
         epoch = self.cluster.broker_epoch
         controlling.resign()
         with suppress(TimeoutError):
             await coordination.close()
-        await self.replicas.close(epoch)
+        await services.replicas.close(epoch)
         self.front.close()
         self.pages.close()
         self.timers.close()
-        log.info("broker.stopped", broker=self.me)
+        log.info("broker.stopped", broker=services.broker_id)
 
     async def _finish_requests(self) -> None:
         """Those that only wait for more to read are not waited for."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import NO_BROKER, BrokerId
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 
 Watcher = Callable[[ClusterImage, ClusterImage], None]
@@ -30,8 +30,8 @@ class StaleBrokerEpoch(BrokerError):
 class Cluster:
     """The image, and the epochs that guard it."""
 
-    def __init__(self, me: BrokerId) -> None:
-        self.me = me
+    def __init__(self) -> None:
+        self.me = NO_BROKER  # until it has its number
         self.image = ClusterImage()
         self.cluster_id = ""
         self.controller_epoch = ControllerEpoch(0)

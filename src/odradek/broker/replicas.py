@@ -32,9 +32,8 @@ from odradek.records.batch import headers
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
 from odradek.storage.errors import LogDirOffline, StorageError
-from odradek.storage.failures import Failures
 from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import DirLocked, InDir, LogDir, Opened
+from odradek.storage.log_dir import InDir, LogDir, Opened
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.settings import LogConfig
 
@@ -80,10 +79,11 @@ class SettingsSource(Protocol):
 class Replicas:
     """All of them, and the log dirs they live in."""
 
-    def __init__(self, broker_id: BrokerId, doors: Doors, settings: SettingsSource) -> None:
-        self.failures = Failures()
-        dirs = [LogDir(each.disk, self.failures) for each in doors.dirs]
-        self.dirs = LogDirs(dirs, self.failures, doors.random)
+    def __init__(
+        self, broker_id: BrokerId, doors: Doors, settings: SettingsSource, dirs: LogDirs
+    ) -> None:
+        self.dirs = dirs
+        self.failures = dirs.failures
         self.workers = {each.disk.name: each.worker for each in doors.dirs}
         self.traffics = Traffics()
         self.on_elected: list[Callable[[Led], None]] = []
@@ -140,14 +140,10 @@ class Replicas:
 
     # Start and stop
 
-    async def open(self, cluster_id: str) -> None:
+    async def open(self) -> None:
         """Opens every log that can be; raises where the broker must not start."""
         now = self._clock.wall()
-        for log_dir in self.dirs.dirs:
-            await self._take(log_dir)
         first = self.dirs.dirs[0]
-        identify = partial(self.dirs.identify, self._me, cluster_id)
-        await off_loop(self.workers[first.name], identify)
         opened: dict[str, Opened] = {}
         async with asyncio.TaskGroup() as tasks:
             for log_dir in self.dirs.online:
@@ -160,14 +156,6 @@ class Replicas:
             raise AllDirsFailed("no log dir could be opened")
         logs = sum(len(log_dir) for log_dir in self.dirs.online)
         log.info("logs.opened", logs=logs, millis=self._clock.wall() - now)
-
-    async def _take(self, log_dir: LogDir) -> None:
-        try:
-            await off_loop(self.workers[log_dir.name], log_dir.take)
-        except DirLocked:
-            raise
-        except StorageError as error:
-            log.error("log_dir.cannot_be_used", log_dir=log_dir.name, error=str(error))
 
     async def _open(self, log_dir: LogDir, opened: dict[str, Opened]) -> None:
         open_all = partial(log_dir.open, self._log_config, self._clock.wall())

@@ -13,7 +13,7 @@ from odradek.config.dynamic import update
 from odradek.config.setting import BrokerSetting
 from odradek.config.topic import TopicConfig
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
-from odradek.model.ids import BrokerId
+from odradek.model.ids import NO_BROKER
 
 BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
 log = structlog.get_logger()
@@ -22,9 +22,9 @@ log = structlog.get_logger()
 class Settings:
     """All that this broker acts on."""
 
-    def __init__(self, static: BrokerConfig, me: BrokerId) -> None:
+    def __init__(self, static: BrokerConfig) -> None:
         self.broker = static
-        self.me = me
+        self.me = NO_BROKER  # until it has its number
         self.broker_watchers: list[BrokerWatcher] = []
         self.topic_watchers: list[Callable[[str], None]] = []
         self._overrides: dict[Entity, Mapping[str, str]] = {}

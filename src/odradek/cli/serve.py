@@ -35,5 +35,5 @@ def command(file: Path, overrides: tuple[str, ...]) -> None:
 def _announce(broker: "Broker") -> None:
     for name, (host, port) in broker.front.addresses.items():
         click.echo(f"{name} listens at {host}:{port}")
-    click.echo(f"[KafkaServer id={broker.me}] started")
+    click.echo(f"[KafkaServer id={broker.cluster.me}] started")
     sys.stdout.flush()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 from odradek.broker.doors import Dir, Doors
+from odradek.broker.identity import sign_dirs, take_dirs
 from odradek.broker.replica import Led
 from odradek.broker.replicas import Replicas, Word
 from odradek.config.broker import BrokerConfig, Layers, read
@@ -76,8 +77,11 @@ class Ground:
         ended: list[bool] = []
 
         async def main(machine: Machine) -> None:
-            replicas = Replicas(ME, self.doors(machine), self.settings)
-            await replicas.open("cluster")
+            doors = self.doors(machine)
+            dirs = await take_dirs(doors)
+            await sign_dirs(doors, dirs, ME, "cluster")
+            replicas = Replicas(ME, doors, self.settings, dirs)
+            await replicas.open()
             await talk(replicas)
             if cleanly:
                 await replicas.close(BrokerEpoch(7))

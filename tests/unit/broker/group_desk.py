@@ -56,7 +56,8 @@ class Known(Cluster):
     """The cluster as the test says."""
 
     def __init__(self, **topics: int) -> None:
-        super().__init__(ME)
+        super().__init__()
+        self.me = ME
         for name, partitions in topics.items():
             self.add(name, partitions)
 

@@ -32,6 +32,17 @@ def test_a_broker_tells_who_is_there() -> None:
     assert answer.topics == []
 
 
+def test_a_broker_without_a_number_draws_one_and_keeps_it() -> None:
+    """It is above those that may be written down, and stands in the log dirs from then on."""
+    with Stage(broker_id="-1") as stage:
+        answer = stage.client().ask(MetadataRequest(topics=None))
+        assert [it.node_id for it in answer.brokers] == [1_001]
+        stage.stop()
+        stage.start()
+        answer = stage.client().ask(MetadataRequest(topics=None))
+        assert [it.node_id for it in answer.brokers] == [1_001]
+
+
 def test_what_was_produced_is_fetched() -> None:
     """At the offsets that were answered."""
     with Stage() as stage:
