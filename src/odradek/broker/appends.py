@@ -4,7 +4,8 @@ A little is written in place, if the dir's worker has nothing else to do: the ho
 back costs more than the write. Anything more, and anything that may block, goes to the worker as
 one job. While that job is under way the appends of further turns are gathered, and make the next
 one: so the slower the disk, the larger the groups, and of topics that are synced before they are
-acknowledged a whole group shares one sync.
+acknowledged a whole group shares one sync. Who would rather have fewer syncs than quick answers
+lets a group linger before its sync.
 
 Nothing is written in place while a job is under way, so the writes of a log keep their order.
 """
@@ -12,7 +13,10 @@ Nothing is written in place while a job is under way, so the writes of a log kee
 import asyncio
 from typing import Final, NamedTuple
 
+from odradek.broker.jobs import drained
 from odradek.broker.replica import Expecting, Led
+from odradek.broker.settings import SettingsSource
+from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
 from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
 from odradek.ports import Clock, Worker
@@ -39,13 +43,15 @@ class _Part(NamedTuple):
 class Appends:
     """The appends to one log dir."""
 
-    def __init__(self, worker: Worker, clock: Clock) -> None:
+    def __init__(self, worker: Worker, clock: Clock, settings: SettingsSource) -> None:
         self._worker = worker
         self._clock = clock
+        self._settings = settings
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Led] = []
         self._gathered: list[_Part] = []  # while a job is under way
-        self._is_busy = False  # one of our jobs is
+        self._is_busy = False  # one of our jobs is, or a group lingers
+        self._lingering: asyncio.TimerHandle | None = None
         self._shy_until = Millis(0)
 
     def schedule(self, led: Led) -> None:
@@ -65,8 +71,26 @@ class Appends:
             self._gathered += parts
         elif self._may_write_here(parts):
             self._write_here(parts)
+        elif linger := self._linger(parts):
+            self._gathered, self._is_busy = parts, True
+            loop = asyncio.get_running_loop()
+            self._lingering = loop.call_later(linger / SECOND, self.written)
         else:
             self._write_there(parts)
+
+    def _linger(self, parts: list[_Part]) -> Millis:
+        """How long this group waits for others to share its sync."""
+        if any(part.job is not None and part.job.wants_sync for part in parts):
+            return self._settings.broker[LOG_FLUSH_BEFORE_ACK_LINGER_MS]
+        return Millis(0)
+
+    async def settled(self) -> None:
+        """Returns once all that was decided so far is written; nothing lingers for it."""
+        await asyncio.sleep(0)  # the turn in which it was decided comes to its end
+        if self._lingering is not None:
+            self.written()
+        await drained(self._worker)  # the job that is under way
+        await drained(self._worker)  # and what was gathered meanwhile
 
     def _may_write_here(self, parts: list[_Part]) -> bool:
         left: int = IN_PLACE_BYTES_MAX
@@ -89,7 +113,10 @@ class Appends:
         self._worker.submit(_Group(self, parts))
 
     def written(self) -> None:
-        """Our job has ended; what was gathered meanwhile makes the next one."""
+        """Our job, or a linger, has ended; what was gathered meanwhile makes the next one."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
         self._is_busy = False
         if self._gathered:
             parts, self._gathered = self._gathered, []

@@ -11,7 +11,7 @@ from typing import Any
 from odradek.broker.cluster import Cluster
 from odradek.broker.coordinators import CoordinatorShell, Keeping, Surroundings
 from odradek.broker.exchange import Exchange
-from odradek.broker.replicas import SettingsSource
+from odradek.broker.settings import SettingsSource
 from odradek.config.rows import groups as rows
 from odradek.config.rows import topic as topic_rows
 from odradek.coordinator.coordinator import Coordinator, Shards

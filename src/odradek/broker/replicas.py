@@ -11,19 +11,18 @@ until the controller has found them another home, and the broker goes on while i
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import structlog
 
 from odradek.broker.admission import Admission
 from odradek.broker.appends import Appends
 from odradek.broker.doors import Doors
-from odradek.broker.jobs import drained, off_loop
+from odradek.broker.jobs import off_loop
 from odradek.broker.replica import Around, Led, Rules
+from odradek.broker.settings import SettingsSource
 from odradek.broker.traffic import Traffics
-from odradek.config.broker import BrokerConfig
 from odradek.config.rows import replication, topic, transactions
-from odradek.config.topic import TopicConfig
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
@@ -63,19 +62,6 @@ class Word(NamedTuple):
     is_new: bool = False  # it was never anywhere, so no log of it can be missed
 
 
-class SettingsSource(Protocol):
-    """What holds now."""
-
-    @property
-    def broker(self) -> BrokerConfig:
-        """For this broker."""
-        ...
-
-    def topic(self, name: str) -> TopicConfig:
-        """For one topic."""
-        ...
-
-
 class Replicas:
     """All of them, and the log dirs they live in."""
 
@@ -92,7 +78,9 @@ class Replicas:
         self._me = broker_id
         self._clock = doors.clock
         self._settings = settings
-        self.appends = {name: Appends(worker, doors.clock) for name, worker in self.workers.items()}
+        self.appends = {
+            name: Appends(worker, doors.clock, settings) for name, worker in self.workers.items()
+        }
         self._led: dict[TopicPartition, Led] = {}
         self._by_name: dict[tuple[bytes, int], Led] = {}  # those that were asked for so
         self._known: dict[TopicPartition, Word] = {}  # the last word on each
@@ -170,7 +158,7 @@ class Replicas:
             self._end_reign(partition)
         for log_dir in self.dirs.online:
             worker = self.workers[log_dir.name]
-            await self._settled(log_dir)
+            await self.appends[log_dir.name].settled()
             close = partial(log_dir.close, self._clock.wall(), broker_epoch)
             try:
                 await off_loop(worker, close)
@@ -310,14 +298,8 @@ class Replicas:
         """Its directory gets another name now, and goes later."""
         for log_dir, forgotten in self.dirs.forget(partition):
             worker = self.workers[log_dir.name]
-            await self._settled(log_dir)
+            await self.appends[log_dir.name].settled()
             await off_loop(worker, partial(self.dirs.discard, log_dir, forgotten))
-
-    async def _settled(self, log_dir: LogDir) -> None:
-        """All that was decided is written: by the job that is under way, and by the next."""
-        worker = self.workers[log_dir.name]
-        await drained(worker)
-        await drained(worker)
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads the partition."""

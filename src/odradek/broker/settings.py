@@ -5,6 +5,7 @@ watches, and takes over the new value at once.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import structlog
 
@@ -17,6 +18,19 @@ from odradek.model.ids import NO_BROKER
 
 BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
 log = structlog.get_logger()
+
+
+class SettingsSource(Protocol):
+    """What holds now."""
+
+    @property
+    def broker(self) -> BrokerConfig:
+        """For this broker."""
+        ...
+
+    def topic(self, name: str) -> TopicConfig:
+        """For one topic."""
+        ...
 
 
 class Settings:

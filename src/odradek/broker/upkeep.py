@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.jobs import drained, off_loop
-from odradek.broker.replicas import Replicas, SettingsSource
+from odradek.broker.replicas import Replicas
+from odradek.broker.settings import SettingsSource
 from odradek.config.rows import cleaner as cleaner_rows
 from odradek.config.rows import log as log_rows
 from odradek.config.setting import BrokerSetting

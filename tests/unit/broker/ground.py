@@ -8,6 +8,7 @@ from odradek.broker.identity import sign_dirs, take_dirs
 from odradek.broker.replica import Led
 from odradek.broker.replicas import Replicas, Word
 from odradek.config.broker import BrokerConfig, Layers, read
+from odradek.config.findings import Given
 from odradek.config.topic import TopicConfig
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
@@ -27,8 +28,9 @@ TOPIC_ID = TopicId(bytes(range(16)))
 class PlainSettings:
     """The defaults, and what a test says of its topics."""
 
-    def __init__(self, topics: dict[str, dict[str, str]]) -> None:
-        self.broker: BrokerConfig = read(Layers())[0]
+    def __init__(self, topics: dict[str, dict[str, str]], broker: dict[str, str]) -> None:
+        layers = Layers(static={name: Given(it, "here") for name, it in broker.items()})
+        self.broker: BrokerConfig = read(layers)[0]
         self.topics = topics
 
     def topic(self, name: str) -> TopicConfig:
@@ -60,9 +62,9 @@ Talk = Callable[[Replicas], Coroutine[Any, Any, None]]
 class Ground:
     """One machine with two log dirs, through several lives."""
 
-    def __init__(self, seed: int = 1, **topics: dict[str, str]) -> None:
-        self.settings = PlainSettings(topics)
-        self.world = World(seed)
+    def __init__(self, broker: dict[str, str] | None = None, **topics: dict[str, str]) -> None:
+        self.settings = PlainSettings(topics, broker or {})
+        self.world = World(1)
         self.machine = self.world.machine("broker")
 
     def __enter__(self) -> Self:

@@ -172,3 +172,26 @@ def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
 
     with Ground() as ground:
         ground.live(talk)
+
+
+def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
+    """Whoever comes meanwhile is answered with it, and nobody before; a stop waits for nothing."""
+    linger = {"log.flush.before.ack.linger.ms": "500"}
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        appender = Appender(replicas.led(ORDERS))
+        appender.append(batch_of("a"))
+        await asyncio.sleep(0.4)
+        appender.append(batch_of("b"))
+        await settled(replicas)
+        assert appender.told == []
+        await asyncio.sleep(0.1)
+        await settled(replicas)
+        assert appender.told == [Offset(0), Offset(1)]
+        appender.append(batch_of("c"))
+        await replicas.appends[replicas.led(ORDERS).log.folder.disk.name].settled()
+        assert appender.told == [Offset(0), Offset(1), Offset(2)]
+
+    with Ground(linger, orders={"flush.before.ack": "true"}) as ground:
+        ground.live(talk)

@@ -203,6 +203,15 @@ LOG_FLUSH_BEFORE_ACK: Final = BrokerSetting(
     "of power everywhere at once takes an acknowledged one. What is appended during a flush "
     "shares the next one.",
 )
+LOG_FLUSH_BEFORE_ACK_LINGER_MS: Final = BrokerSetting(
+    "log.flush.before.ack.linger.ms",
+    duration(low=0, high=1000, type=Type.INT),
+    default=Millis(0),
+    mode=Mode.CLUSTER_WIDE,
+    ours=True,
+    doc="How long a flush before acknowledgements waits for more appends to share it. With 0 a "
+    "flush takes what came while the one before it ran.",
+)
 LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS: Final = BrokerSetting(
     "log.flush.offset.checkpoint.interval.ms",
     duration(low=0, type=Type.INT),
