@@ -36,7 +36,7 @@ from odradek.runtime.network import SystemNetwork
 from odradek.zookeeper.client_address import Ensemble
 from odradek.zookeeper.client_packing import packed
 from odradek.zookeeper.client_session import Session, SessionSettings
-from odradek.zookeeper.codes import KeeperError
+from odradek.zookeeper.codes import ANY_VERSION, KeeperError
 from odradek.zookeeper.jute_replies import Data
 from odradek.zookeeper.jute_requests import Create2, GetData, Request, SetData
 from tests.external import tools
@@ -203,6 +203,18 @@ async def load(connect: str) -> None:
         await ask(client, list(packed(creates)))
 
 
+async def rewrite(connect: str) -> None:
+    """Every state three times more; snapshots are taken meanwhile."""
+    paths = [
+        f"/brokers/topics/t{topic}/partitions/{partition}/state"
+        for topic in range(PARTITIONS // 100)
+        for partition in range(100)
+    ]
+    async with session(connect) as client:
+        for _ in range(3):
+            await ask(client, list(packed([SetData(path, STATE, ANY_VERSION) for path in paths])))
+
+
 async def size(directory: Path) -> None:
     """Memory and start with many nodes."""
     server = OurServer(directory)
@@ -219,6 +231,10 @@ async def size(directory: Path) -> None:
         server.stop()
     show("started with them", starts, "s", 2)
     show("after the start", [memory], "MB", 150)
+    server.start()
+    await rewrite(server.connect_string)
+    show("after each was written three times more", [server.memory()], "MB")
+    server.stop()
 
 
 async def idle(connect: str) -> None:

@@ -211,12 +211,13 @@ class ZookeeperServer:
 
     async def _keep(self, state: snapshot.State) -> None:
         """A snapshot that fails costs nothing but room: the entries are all there still."""
+        count = len(state.nodes)
         try:
             await self._doors.journal.snapshot(state.zxid, snapshot.encode(state))
         except OSError as error:
             log.warning("zookeeper.snapshot_failed", zxid=state.zxid, error=str(error))
         else:
-            log.info("zookeeper.snapshot_taken", zxid=state.zxid, nodes=len(state.nodes))
+            log.info("zookeeper.snapshot_taken", zxid=state.zxid, nodes=count)
 
     async def _shorten(self) -> None:
         """Nothing is decided any more. What was not answered may become durable, as ever."""

@@ -10,7 +10,7 @@ be there again within two seconds.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from sys import intern
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ from odradek.zookeeper.jute import (
     take_int,
 )
 from odradek.zookeeper.transactions import SessionOpened
-from odradek.zookeeper.tree import CHILDREN_IN_A_TUPLE, ROOT, Node, Tree, fields_to_node
+from odradek.zookeeper.tree import CHILDREN_IN_A_TUPLE, ROOT, Children, Node, Tree, fields_to_node
 
 FORMAT: Final = 1
 NODES_PER_ROW: Final = 500
@@ -42,11 +42,15 @@ _NODE: Final = struct.Struct(">iiiqqqqiiiqq")  # two lengths, an index, then a n
 
 
 class State(NamedTuple):
-    """What a snapshot holds: a view of the server at one transaction that nothing changes."""
+    """What a snapshot holds: a view of the server at one transaction that nothing changes.
+
+    It keeps every node alive that was replaced meanwhile, so `encode` lets go of each as it writes
+    it down: a view is encoded once.
+    """
 
     zxid: int
     sessions: tuple[SessionOpened, ...]
-    nodes: Mapping[str, Node]
+    nodes: dict[str, Node]
 
 
 def encode(state: State) -> Iterator[bytes]:
@@ -59,10 +63,11 @@ def encode(state: State) -> Iterator[bytes]:
     for node in state.nodes.values():
         acls.setdefault(node.acl, len(acls))
     yield b"A" + put_list(list(acls), put_acls)
+    count = len(state.nodes)
     nodes = _depth_first(state.nodes)
     while part := list(islice(nodes, NODES_PER_ROW)):
         yield b"N" + b"".join([_put_node(node, names, acls[node.acl]) for node, names in part])
-    yield _LAST.pack(b"E", len(state.sessions), len(state.nodes))
+    yield _LAST.pack(b"E", len(state.sessions), count)
 
 
 def decode(rows: Iterable[bytes], tree: Tree) -> tuple[int, list[SessionOpened]] | None:
@@ -92,6 +97,8 @@ class _Reader:
         self._nodes = 0
         self._acls: list[tuple[Acl, ...]] = []
         self._paths = [ROOT]  # of the nodes that were named and have not come, next one last
+        self._last_raw = b""
+        self._last_names: tuple[str, ...] = ()
 
     def read(self, row: bytes) -> None:
         kind = row[:1]
@@ -130,6 +137,7 @@ class _Reader:
     def _nodes_of(self, row: bytes) -> Iterator[tuple[str, Node]]:
         at, end, acls, paths = 1, len(row), self._acls, self._paths
         unpack, size = _NODE.unpack_from, _NODE.size
+        born = made = 0  # of the node before
         while at < end:
             names_length, data_length, acl, czxid, mzxid, ctime, mtime, *rest = unpack(row, at)
             start = at + size
@@ -138,31 +146,41 @@ class _Reader:
             if not start <= middle <= at <= end or data_length < -1 or acl < 0:
                 raise MalformedPacket("the snapshot has a node with a length that cannot be")
             path = paths.pop()
-            names: tuple[str, ...] | dict[str, None] = ()
+            names: Children = ()
             if names_length:
-                names = tuple([intern(name) for name in row[start:middle].decode().split("/")])
+                names = self._names_of(row[start:middle])
                 prefix = path if path == ROOT else path + "/"
                 paths += [prefix + name for name in reversed(names)]
-                if len(names) > CHILDREN_IN_A_TUPLE:
-                    names = dict.fromkeys(names)
             version, creations, aversion, owner, pzxid = rest
-            # Equal numbers are one object: most nodes were never written again.
+            # Equal numbers are one object: most nodes were made together, and not written again.
+            born = born if czxid == born else czxid
+            made = made if ctime == made else ctime
             node = (
                 row[middle:at] if data_length >= 0 else None,
                 acls[acl],
-                czxid,
-                czxid if mzxid == czxid else mzxid,
-                ctime,
-                ctime if mtime == ctime else mtime,
+                born,
+                born if mzxid == born else mzxid,
+                made,
+                made if mtime == made else mtime,
                 version,
                 creations,
                 aversion,
                 owner,
-                czxid if pzxid == czxid else pzxid,
+                born if pzxid == born else pzxid,
                 names,
             )
             self._nodes += 1
             yield path, fields_to_node(node)
+
+    def _names_of(self, raw: bytes) -> Children:
+        """Names of children; few that are the same as the last few are not made again."""
+        if raw == self._last_raw:
+            return self._last_names
+        names = tuple([intern(name) for name in raw.decode().split("/")])
+        if len(names) > CHILDREN_IN_A_TUPLE:
+            return dict.fromkeys(names)
+        self._last_raw, self._last_names = raw, names
+        return names
 
     def _read_end(self, row: bytes) -> None:
         _, sessions, nodes = _LAST.unpack(row)
@@ -174,8 +192,8 @@ class _Reader:
             )
 
 
-def _depth_first(nodes: Mapping[str, Node]) -> Iterator[tuple[Node, Iterable[str]]]:
-    """Every node with the names of its children, parents first.
+def _depth_first(nodes: dict[str, Node]) -> Iterator[tuple[Node, Iterable[str]]]:
+    """Takes out every node, with the names of its children, parents first.
 
     Where they are many, a node's names are a dictionary that the living tree goes on changing:
     those are gathered from the paths instead, which nobody changes.
@@ -187,12 +205,12 @@ def _depth_first(nodes: Mapping[str, Node]) -> Iterator[tuple[Node, Iterable[str
         above, _, name = path.rpartition("/")
         siblings = crowded.get(above or ROOT)
         if siblings is not None and name:
-            siblings.append(name)
+            siblings.append(intern(name))
     stack = [ROOT]
     while stack:
         path = stack.pop()
-        node = nodes[path]
-        names = crowded[path] if isinstance(node.children, dict) else node.children
+        node = nodes.pop(path)
+        names = crowded.pop(path) if isinstance(node.children, dict) else node.children
         prefix = path if path == ROOT else path + "/"
         stack += [prefix + name for name in reversed(names)]
         yield node, names

@@ -83,11 +83,31 @@ def test_a_snapshot_comes_back_with_all_its_indexes() -> None:
 def test_a_snapshot_is_not_changed_by_what_happens_later() -> None:
     """It is a view of one moment, taken without waiting."""
     database = rich()
+    rows = list(snapshot.encode(database.state()))
     state = database.state()
-    rows = list(snapshot.encode(state))
     database.tree.apply(DataSet("/a", b"333", 2), 6, 0)
     database.tree.apply(NodeCreated("/a/new", b"", OPEN_ACL, 0), 7, 0)
     assert list(snapshot.encode(state)) == rows
+
+
+def test_a_view_holds_nothing_that_is_written_down() -> None:
+    """It keeps alive what was replaced meanwhile: not the whole of it until the last row."""
+    state = rich().state()
+    held = [len(state.nodes) for _ in snapshot.encode(state)]
+    assert held[0] > 0
+    assert held[-1] == 0
+
+
+def test_equal_parts_of_nodes_are_one_object() -> None:
+    """A hundred thousand partitions were made in few transactions, and their children are alike."""
+    database = Database()
+    for number in range(3):
+        for path in (f"/{number}", f"/{number}/state"):
+            database.tree.apply(NodeCreated(path, None, OPEN_ACL, 0), 1 << 40, 1 << 41)
+    again = Database.restore(list(snapshot.encode(database.state())), []).tree.nodes
+    nodes = [again[f"/{number}"] for number in range(3)]
+    for field in ("czxid", "mzxid", "pzxid", "ctime", "mtime", "children"):
+        assert len({id(getattr(node, field)) for node in nodes}) == 1, field
 
 
 @pytest.mark.parametrize("missing", range(5))
