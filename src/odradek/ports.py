@@ -298,6 +298,14 @@ class Listener(Protocol):
         """Where it listens; the port is the real one where 0 was asked for."""
         ...
 
+    def pause(self) -> None:
+        """Takes no more connections for now: whoever comes waits, before anybody sees them."""
+        ...
+
+    def resume(self) -> None:
+        """Takes those who wait, and whoever comes."""
+        ...
+
     def close(self) -> None:
         """Takes no more connections; those that are open stay."""
         ...

@@ -23,7 +23,7 @@ from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.fetches import Fetches, Means
-from odradek.broker.front import Front, Limits
+from odradek.broker.front import Front
 from odradek.broker.groups import GroupCoordinator
 from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
@@ -264,7 +264,7 @@ class Broker:
     def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
         """Some hold for connections, some for topics that say nothing themselves."""
         log.info("settings.changed", names=[row.name for row in changed])
-        self.front.limits = Limits.of(self.settings.broker)
+        self.front.configure(self.settings.broker)
         for name in list(self.cluster.image.topics):
             self.services_of_this_life.replicas.on_topic_settings(name)
 

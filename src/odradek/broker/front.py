@@ -1,8 +1,9 @@
 """The broker's listeners, and all connections that came by them.
 
 Listeners are bound before the broker registers, because their ports are what it registers; but
-nothing is read until it is open for business. A connection beyond a bound is closed at once, one
-that was idle for too long at the next round.
+nothing is read until it is open for business. Beyond the bounds of the broker connections wait
+before its gate; beyond that of an address one is closed at once, and one that was idle for too long
+at the next round.
 """
 
 from collections import Counter
@@ -15,6 +16,7 @@ import structlog
 from odradek.broker.connection import Connection, Memory
 from odradek.broker.doors import Doors
 from odradek.broker.exchange import Client, Exchange
+from odradek.broker.gate import Gate
 from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, security_protocol
@@ -34,9 +36,8 @@ log = structlog.get_logger()
 
 
 class Limits(NamedTuple):
-    """How many connections there may be."""
+    """How many connections there may be from one address, and how long they may say nothing."""
 
-    connections_max: int
     per_address_max: int
     per_address: Mapping[str, int]
     idle_max: Millis | None
@@ -45,7 +46,6 @@ class Limits(NamedTuple):
     def of(cls, config: BrokerConfig) -> "Limits":
         """As the settings say now."""
         return cls(
-            config[rows.MAX_CONNECTIONS],
             config[rows.MAX_CONNECTIONS_PER_IP],
             config[rows.MAX_CONNECTIONS_PER_IP_OVERRIDES],
             config[rows.CONNECTIONS_MAX_IDLE_MS],
@@ -70,6 +70,7 @@ class Front:
         self._doors = doors
         self._timers = timers
         self._listeners: dict[str, Listener] = {}
+        self._gate = Gate(doors.clock, timers)
         self._by_address: Counter[str] = Counter()
         self._automatic = advertises_automatically(config)
 
@@ -89,6 +90,7 @@ class Front:
             self._listeners[name] = await self._doors.network.listen(
                 (listener.host, listener.port), partial(self._accept, name)
             )
+        self._gate.watch_over(self._listeners, self._config)
         return tuple(self._endpoint(listener) for listener in advertised(self._config))
 
     def _endpoint(self, listener: ListenerSetting) -> Endpoint:
@@ -101,6 +103,11 @@ class Front:
     def addresses(self) -> dict[str, Address]:
         """Where it listens, by listener."""
         return {name: listener.address for name, listener in self._listeners.items()}
+
+    def configure(self, config: BrokerConfig) -> None:
+        """These limits hold from now on; who is connected stays."""
+        self.limits = Limits.of(config)
+        self._gate.watch_over(self._listeners, config)
 
     def open(self) -> None:
         """Everybody is read from now on."""
@@ -145,11 +152,10 @@ class Front:
         connection = Connection(self, stream, listener)
         address, limits = stream.peer[0], self.limits
         self.connections[connection] = None
+        self._gate.entered(listener)
         self._by_address[address] += 1
         here_max = limits.per_address.get(address, limits.per_address_max)
-        if len(self.connections) > limits.connections_max:
-            connection.hang_up("max.connections is reached")
-        elif self._by_address[address] > here_max:
+        if self._by_address[address] > here_max:
             connection.hang_up("max.connections.per.ip is reached")
         elif not self.is_open:
             stream.pause()
@@ -158,6 +164,7 @@ class Front:
     def forget(self, connection: Connection) -> None:
         """It is over."""
         del self.connections[connection]
+        self._gate.left(connection.listener)
         address = connection.peer[0]
         self._by_address[address] -= 1
         if not self._by_address[address]:

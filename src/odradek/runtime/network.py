@@ -101,15 +101,29 @@ class SystemListener:
         self._loop, self._sock, self._opened = loop, sock, opened
         self._fd = sock.fileno()
         self.address = plain_address(sock.getsockname())
+        self._is_paused = False
         self._watch()
 
     def _watch(self) -> None:
         if self._sock.fileno() >= 0:
             self._loop.remove_reader(self._fd)
-            self._loop.add_reader(self._fd, self._accept)
+            if not self._is_paused:
+                self._loop.add_reader(self._fd, self._accept)
+
+    def pause(self) -> None:
+        """They wait in the kernel, as many as its backlog has room for."""
+        self._is_paused = True
+        self._watch()
+
+    def resume(self) -> None:
+        """Reads what waits in the kernel."""
+        self._is_paused = False
+        self._watch()
 
     def _accept(self) -> None:
         for _ in range(ACCEPTS_PER_TURN_MAX):
+            if self._is_paused:
+                return
             try:
                 sock, name = self._sock.accept()
             except BlockingIOError:

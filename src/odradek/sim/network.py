@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -23,17 +24,31 @@ class SimulatedListener:
         self, network: "SimulatedNetwork", address: Address, accept: Callable[[Stream], Receiver]
     ) -> None:
         self.network, self.address, self._accept = network, address, accept
+        self._waiting: deque[SimulatedStream] = deque()
+        self._is_paused = False
         network.host.listeners[address[1]] = self
 
     def accept(self, stream: SimulatedStream) -> None:
         """A connection is complete; nobody is there any more if the listener closed meanwhile."""
         if self.network.host.listeners.get(self.address[1]) is self:
-            self.network.soon(self._attach, stream)
+            self._waiting.append(stream)
+            self.network.soon(self._attach_waiting)
         else:
             stream.kernel_closes()
 
-    def _attach(self, stream: SimulatedStream) -> None:
-        stream.attach(self._accept(stream))
+    def pause(self) -> None:
+        """They wait here, as in a kernel."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """In a turn of its own."""
+        self._is_paused = False
+        self.network.soon(self._attach_waiting)
+
+    def _attach_waiting(self) -> None:
+        while self._waiting and not self._is_paused:
+            stream = self._waiting.popleft()
+            stream.attach(self._accept(stream))
 
     def close(self) -> None:
         """A second call does nothing."""

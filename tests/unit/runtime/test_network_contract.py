@@ -321,6 +321,36 @@ def test_a_listener_may_refuse_a_stream_at_once(play: Play) -> None:
     play(conversation)
 
 
+def test_a_paused_listener_lets_nobody_in(play: Play) -> None:
+    """Who comes is connected, for all they know; what they said is heard when it goes on."""
+
+    async def conversation(network: Network) -> None:
+        inside: list[Tape] = []
+        came = asyncio.Event()
+
+        def accept(stream: Stream) -> Tape:
+            inside.append(Tape(stream))
+            listener.pause()
+            came.set()
+            return inside[-1]
+
+        listener = await network.listen(HERE, accept)
+        clients = [await network.connect(listener.address, Tape) for _ in range(3)]
+        for client in clients:
+            client.send([b"hello"])
+        for count in range(1, 4):
+            await came.wait()
+            came.clear()
+            await inside[-1].hears(b"hello")
+            assert len(inside) == count
+            listener.resume()
+        for client in clients:
+            client.close()
+        listener.close()
+
+    play(conversation)
+
+
 def test_nobody_listening_is_a_refusal(play: Play) -> None:
     """The error comes at once, before any receiver is asked for."""
 

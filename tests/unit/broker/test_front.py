@@ -1,0 +1,75 @@
+"""How many may come in, how fast, and how long they may say nothing."""
+
+from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.metadata import MetadataRequest
+from tests.unit.broker.stage import Client, Stage
+
+
+def hello(client: Client) -> int:
+    """The first thing that a client says."""
+    return client.send(ApiVersionsRequest("tests", "1"))
+
+
+def test_who_is_too_much_waits_until_somebody_leaves() -> None:
+    """Nobody is sent away: a client that comes too early has an answer later."""
+    with Stage(max_connections="2") as stage:
+        first, second = stage.client(), stage.client()
+        first.ask(MetadataRequest(topics=None))
+        second.ask(MetadataRequest(topics=None))
+        third = stage.client()
+        asked = hello(third)
+        stage.run(60)
+        assert not third.has_answer(asked)
+        first.hang_up()
+        assert third.answer_to(asked).error_code == 0
+
+
+def test_a_listener_has_a_bound_of_its_own() -> None:
+    """And the one of the broker, which may be reached before."""
+    with Stage(listener_name_plaintext_max_connections="1") as stage:
+        first, second = stage.client(), stage.client()
+        assert first.answer_to(hello(first)).error_code == 0
+        asked = hello(second)
+        stage.run(60)
+        assert not second.has_answer(asked)
+        first.hang_up()
+        assert second.answer_to(asked).error_code == 0
+
+
+def test_many_who_come_at_once_come_in_one_after_the_other() -> None:
+    """A second's worth at once, the rest at the rate."""
+    with Stage(max_connection_creation_rate="5") as stage:
+        stage.run(10)
+        clients = [stage.client() for _ in range(12)]
+        asked = [(client, hello(client)) for client in clients]
+
+        def inside() -> int:
+            return sum(client.has_answer(number) for client, number in asked)
+
+        stage.run(0.05)
+        at_once = inside()
+        assert at_once < 7
+        stage.run(1)
+        assert inside() == at_once + 5
+        stage.run(1)
+        assert inside() == 12
+
+
+def test_more_from_one_address_are_sent_away() -> None:
+    """At once, so that one client cannot keep others waiting."""
+    with Stage(max_connections_per_ip="1") as stage:
+        first, second = stage.client(), stage.client()
+        stage.run(1)
+        assert second.is_closed
+        assert first.answer_to(hello(first)).error_code == 0
+
+
+def test_who_says_nothing_for_too_long_is_sent_away() -> None:
+    """Those who talk meanwhile stay, whoever they are."""
+    with Stage(connections_max_idle_ms="30000") as stage:
+        silent, talking = stage.client(), stage.client()
+        for _ in range(4):
+            stage.run(10)
+            talking.ask(MetadataRequest(topics=None))
+        assert silent.is_closed
+        assert not talking.is_closed
