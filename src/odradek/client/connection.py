@@ -20,6 +20,12 @@ from odradek.wire.schema import Request
 
 VERSIONS_MAX: Final[Mapping[int, int]] = MappingProxyType({0: 9, 1: 12, 8: 9, 9: 9})
 """Beyond these, topics are named by their ids."""
+ANSWER_SECONDS: Final = 30
+"""How long an answer may take. A machine that lost its power, or is cut off, never says so."""
+ALLOWANCE_SECONDS: Final = 5
+"""What is added to the time for which a request asks to be kept."""
+KEPT: Final = ("timeout_ms", "max_wait_ms", "rebalance_timeout_ms")
+"""Fields of requests that say how long they may be kept."""
 
 
 class Refused(BrokerError):
@@ -31,7 +37,7 @@ class Refused(BrokerError):
 
 
 class ConnectionGone(BrokerError):
-    """The broker cannot be reached, or has hung up; what was asked may have been done."""
+    """The broker cannot be reached, has hung up, or is silent; what was asked may be done."""
 
     code = ErrorCode.NETWORK_EXCEPTION
 
@@ -40,6 +46,12 @@ def check(code: int, text: str | None = None) -> None:
     """Raises what an answer says, if it is an error."""
     if code:
         raise Refused(code, text)
+
+
+def patience(request: Request) -> float:
+    """For how many seconds an answer is waited for."""
+    kept = max((getattr(request, name, 0) for name in KEPT), default=0)
+    return max(ANSWER_SECONDS, kept / 1_000 + ALLOWANCE_SECONDS)
 
 
 class Connection:
@@ -98,7 +110,13 @@ class Connection:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[self._number] = (APIS[request.KEY].response, version, future)
         self._stream.send(request_frame(request, version, self._number, self._client_id))
-        return await future
+        try:
+            async with asyncio.timeout(patience(request)):
+                return await future
+        except TimeoutError as error:
+            if self._stream is not None:
+                self._stream.abort()
+            raise ConnectionGone("no answer has come") from error
 
     async def tell(self, request: Request) -> None:
         """A request that is not answered: Produce with acks=0."""

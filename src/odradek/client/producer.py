@@ -14,7 +14,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.connection import Refused, check
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.model.units import KIB, Bytes
+from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.compression import Codec
 from odradek.records.record import Headers, Record
@@ -26,6 +26,8 @@ from odradek.wire.messages.produce import (
 )
 
 BATCH_BYTES: Final = Bytes(256 * KIB)
+DELIVERY: Final = Millis(120 * SECOND)
+"""How long a batch is sent again: a broker that lost its power is silent for a part of that."""
 SEQUENCES: Final = 1 << 31
 MURMUR_SEED: Final = 0x9747B28C
 WORD: Final = 0xFFFFFFFF
@@ -136,7 +138,7 @@ class Producer:
         async def attempt() -> int:
             return await self._try(partition, batch)
 
-        return await self._cluster.patiently(attempt)
+        return await self._cluster.patiently(attempt, DELIVERY)
 
     async def _try(self, partition: TopicPartition, batch: bytearray) -> int:
         settings = self._settings

@@ -6,17 +6,19 @@ Exit codes: 0 all is well, 2 the command is wrong, 3 a run was vacuous, 101 a pr
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from odradek.sim import report
-from odradek.sim.batch import run_all
+from odradek.sim.batch import Run, run_all
 from odradek.sim.plan import Plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run
 from odradek.sim.worlds import NAMES, kind
 
 PASSED: Final = 0
+WRONG: Final = 2
 VACUOUS: Final = 3
 VIOLATED: Final = 101
 SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
@@ -25,13 +27,32 @@ SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _parser().parse_args(arguments)
+    if options.scenario not in {None, *NAMES}:
+        return _converse(options)
     kinds = [kind(name) for name in ([options.scenario] if options.scenario else NAMES)]
     if options.control and any(options.control not in each.controls for each in kinds):
         print(f"no such control: {options.control}", file=sys.stderr)
-        return 2
+        return WRONG
     if options.seed is not None:
         return max(_one(each, options) for each in kinds)
-    return _many(kinds, options)
+    runs = {each.name: partial(run, each, control=options.control) for each in kinds}
+    return _many(runs, options)
+
+
+def _converse(options: argparse.Namespace) -> int:
+    """One conversation, by one seed or by many."""
+    from odradek.sim.conversations import (  # noqa: PLC0415 - worlds need none of it
+        conversations,
+        converse,
+    )
+
+    name, known = options.scenario, conversations()
+    if name not in known or options.control or options.shrink:
+        print(f"no such scenario: {name}; there are:", *NAMES, *known, sep="\n  ", file=sys.stderr)
+        return WRONG
+    if options.seed is None:
+        return _many({name: partial(converse, name)}, options)
+    return _say(converse(name, options.seed, timeline=options.trace is not None), options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,7 +67,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="S",
         help="the first of many; 'today' takes seeds that no other day has",
     )
-    parser.add_argument("--scenario", choices=NAMES, help="one kind of world; else all")
+    parser.add_argument(
+        "--scenario",
+        metavar="NAME",
+        help=f"one kind of world ({', '.join(NAMES)}), or one conversation; else all worlds",
+    )
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
     parser.add_argument("--shrink", action="store_true", help="leave out faults while it fails")
     parser.add_argument("--trace", type=Path, metavar="DIR", help="write the timeline there")
@@ -59,12 +84,17 @@ def _one(simulated: type[Simulation], options: argparse.Namespace) -> int:
     )
     if options.shrink and not outcome.passed:
         outcome = _shrunk(simulated, outcome, timeline=options.trace is not None)
+    return _say(outcome, options)
+
+
+def _say(outcome: Outcome, options: argparse.Namespace) -> int:
+    """Everything about one run."""
     if options.trace is not None:
         for path in report.write_timeline(outcome, options.trace):
             print(f"timeline {path}")
     if not outcome.passed:
         print(report.failure(outcome))
-    print(f"digest {outcome.digest} {simulated.name} {outcome.seed}")
+    print(f"digest {outcome.digest} {outcome.kind} {outcome.seed}")
     return _code([outcome])
 
 
@@ -89,20 +119,18 @@ def _name(outcome: Outcome) -> str:
     return "vacuous" if outcome.missing else ""
 
 
-def _many(kinds: Sequence[type[Simulation]], options: argparse.Namespace) -> int:
+def _many(runs: Mapping[str, Run], options: argparse.Namespace) -> int:
     today = int(time.time() // 86_400) * SEEDS_PER_DAY
     first = today if options.first == "today" else int(options.first)
     seeds = range(first, first + options.seeds)
     began = time.monotonic()
-    outcomes = list(
-        _with_bar(run_all(kinds, seeds, control=options.control), len(kinds) * len(seeds))
-    )
+    outcomes = list(_with_bar(run_all(runs.values(), seeds), len(runs) * len(seeds)))
     seconds = time.monotonic() - began
     failed = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in sorted(failed, key=lambda outcome: (outcome.kind, outcome.seed)):
         print(report.failure(outcome), end="\n\n")
-    for each in kinds:
-        print(report.coverage([outcome for outcome in outcomes if outcome.kind == each.name]))
+    for name in runs:
+        print(report.coverage([outcome for outcome in outcomes if outcome.kind == name]))
     print(
         f"{len(outcomes)} runs from seed {first}, {len(failed)} failed; "
         f"{len(outcomes) / seconds:.1f} runs/s, "

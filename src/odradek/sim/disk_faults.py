@@ -1,8 +1,8 @@
 """What goes wrong on one simulated disk, and when.
 
 A `Fault` is a row: which calls, on which paths, from the how-manieth on, how often, and with what
-error. `DiskFaults` holds the rows of one disk and counts its calls, so that a test can fail the
-n-th, or stop the machine at the n-th change, for every n.
+error, or that the machine stops there. `DiskFaults` holds the rows of one disk and counts its
+calls, so that a test can fail the n-th, or stop the machine at the n-th change, for every n.
 """
 
 import errno
@@ -42,7 +42,7 @@ class PowerLost(BaseException):
 
 @dataclass(slots=True)
 class Fault:
-    """Calls that fail (`error`), take long (`delay`), or both."""
+    """Calls that fail (`error`), take long (`delay`), both, or stop their machine."""
 
     error: int = errno.EIO  # 0: the call is only slow
     calls: frozenset[str] = CALLS
@@ -51,6 +51,7 @@ class Fault:
     times: int = sys.maxsize  # then so many are hit
     part: int = 0  # so many bytes of a write arrive before it fails
     delay: Millis = NO_DELAY
+    stops: bool = False  # the machine, before the call has had any effect
     hits: int = 0  # counted here, for whoever asks whether the fault had any effect
 
     def hit(self, call: str, path: str) -> bool:
@@ -105,6 +106,8 @@ class DiskFaults:
             return Fault(errno.EROFS)
         for row in self.rows:
             if row.hit(call, path):
+                if row.stops:
+                    self.stop(path)
                 if row.delay:
                     self.stall(row.delay)
                 if row.error:
@@ -120,9 +123,13 @@ class DiskFaults:
     def passed(self, call: str) -> None:
         """The call has had the effect that it may have had when the machine stops at it."""
         if call in CHANGES and self.changes == self.crash_at_change:
-            self.dead = True
-            self.crash()
-            raise PowerLost(call)
+            self.stop(call)
+
+    def stop(self, where: str) -> NoReturn:
+        """The machine is gone, in the middle of this call."""
+        self.dead = True
+        self.crash()
+        raise PowerLost(where)
 
 
 def raise_error(number: int, path: str) -> NoReturn:

@@ -50,6 +50,8 @@ def coverage(outcomes: Sequence[Outcome]) -> str:
     faults = sorted({fault for fault, _ in strikes})
     width = max(map(len, faults), default=0) + 2
     lines = ["faults that struck".ljust(width) + "  ".join(state.rjust(14) for state in states)]
+    if not strikes:
+        lines = []
     for fault in faults:
         cells = "  ".join(str(strikes[fault, state]).rjust(14) for state in states)
         lines.append(fault.ljust(width) + cells)

@@ -27,7 +27,7 @@ from odradek.sim.world import World
 
 
 class Knob(NamedTuple):
-    """A name in a module or class, and its value for one run."""
+    """A name in a module or class, where it is defined, and its value for one run."""
 
     module: ModuleType | type
     name: str
@@ -164,7 +164,8 @@ def _play(world: World, simulation: Simulation, faults: Sequence[Fault]) -> None
 
 @contextmanager
 def _turned(knobs: Sequence[Knob]) -> Iterator[None]:
-    before = [Knob(knob.module, knob.name, getattr(knob.module, knob.name)) for knob in knobs]
+    """What stands there is put back as it stood: `getattr` would unwrap a static method."""
+    before = [Knob(knob.module, knob.name, vars(knob.module)[knob.name]) for knob in knobs]
     try:
         for knob in knobs:
             setattr(*knob)

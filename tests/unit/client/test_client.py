@@ -8,7 +8,7 @@ import pytest
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings, addresses
-from odradek.client.connection import Refused
+from odradek.client.connection import ConnectionGone, Refused
 from odradek.client.member import Member, committed, ranges, starting_positions
 from odradek.client.producer import Producer, ProducerSettings, murmur2
 from odradek.client.reader import EARLIEST, LATEST, Reader, offsets_at
@@ -16,6 +16,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis
 from odradek.records.compression import Codec
+from odradek.wire.messages.metadata import MetadataRequest
 from tests.unit.broker.stage import PORT, Stage
 
 Talk = Callable[[Cluster], Coroutine[Any, Any, Any]]
@@ -188,3 +189,17 @@ def test_addresses_are_read_as_people_write_them() -> None:
     assert addresses("a, b:1,[::1]:2") == (("a", 9092), ("b", 1), ("::1", 2))
     with pytest.raises(Refused):
         addresses(" ,")
+
+
+def test_a_broker_that_lost_its_power_is_not_waited_for_for_ever() -> None:
+    """It cannot say that it is gone, and nothing is sent that could be refused: patience ends."""
+
+    async def conversation(cluster: Cluster) -> None:
+        connection = await cluster.any()
+        asking = asyncio.ensure_future(connection.ask(MetadataRequest(topics=None)))
+        await asyncio.sleep(0.0005)
+        stage.cut_power()
+        await asking
+
+    with Stage() as stage, pytest.raises(ConnectionGone):
+        talk(stage, conversation)

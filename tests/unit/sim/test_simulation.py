@@ -1,7 +1,8 @@
 """How a run is judged: broken promises, surprises, too little work, no recovery."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,8 +10,9 @@ import pytest
 
 from odradek.sim import __main__ as command
 from odradek.sim import report
-from odradek.sim.batch import run_all
+from odradek.sim.batch import Run, run_all
 from odradek.sim.chance import SeededRandom
+from odradek.sim.conversations import conversations
 from odradek.sim.faults import Fault, Pause, PowerCut
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
@@ -169,8 +171,9 @@ def test_a_timeline_can_be_read_and_browsed(tmp_path: Path) -> None:
 
 def test_many_runs_on_every_core() -> None:
     """The outcomes of other processes are those of this one."""
-    outcomes = run_all([Ticks], [3], control="forgets")
-    assert [(o.seed, o.digest) for o in outcomes] == [(3, run(Ticks, 3, control="forgets").digest)]
+    outcomes = run_all([partial(run, Ticks, control="forgets")], [3, 4])
+    digests = {(seed, run(Ticks, seed, control="forgets").digest) for seed in (3, 4)}
+    assert {(outcome.seed, outcome.digest) for outcome in outcomes} == digests
 
 
 @pytest.fixture
@@ -189,7 +192,9 @@ def test_the_command_says_how_it_went(capsys: pytest.CaptureFixture[str]) -> Non
     assert command.main(["--seed", "1", "--control", "fails"]) == 101
     assert command.main(["--seed", "1", "--control", "nonsense"]) == 2
     assert "no such control" in capsys.readouterr().err
-    for wrong in ([], ["--seed", "1", "--seeds", "2"], ["--seed", "1", "--scenario", "x"]):
+    assert command.main(["--seed", "1", "--scenario", "x"]) == 2
+    assert "no such scenario" in capsys.readouterr().err
+    for wrong in ([], ["--seed", "1", "--seeds", "2"], ["--seed", "x"]):
         with pytest.raises(SystemExit) as caught:
             command.main(wrong)
         assert caught.value.code == 2
@@ -216,8 +221,8 @@ def test_the_command_runs_many(
 ) -> None:
     """With a table of what was met, and a report for each that failed."""
 
-    def here(kinds: Sequence[type[Simulation]], seeds: range, *, control: str) -> list[Outcome]:
-        return [run(kind, seed, control=control) for kind in kinds for seed in seeds]
+    def here(runs: Iterable[Run], seeds: range) -> list[Outcome]:
+        return [each(seed) for each in runs for seed in seeds]
 
     monkeypatch.setattr(command, "run_all", here)
     assert command.main(["--seeds", "4", "--from", "10"]) == 0
@@ -225,3 +230,24 @@ def test_the_command_runs_many(
     assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
     assert "NeverBack" in capsys.readouterr().out
     assert command.main(["--seeds", "1", "--from", "today"]) == 0
+
+
+def test_the_command_tells_a_story_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its digest if it went well; else the lesson, and the line at which it went otherwise."""
+    story = tmp_path / "tests" / "scenarios" / "test_stories.py"
+    story.parent.mkdir(parents=True)
+    story.write_text(
+        "def test_a_good_end(t):\n    t.run(seconds=1)\n"
+        "def test_a_bad_end(t):\n    'It ends well.'\n    assert t is None\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    conversations.cache_clear()
+    assert command.main(["--seed", "1", "--scenario", "a-good-end"]) == 0
+    assert capsys.readouterr().out.startswith("digest ")
+    assert command.main(["--seed", "1", "--scenario", "a-bad-end"]) == 101
+    printed = capsys.readouterr().out
+    assert "It ends well." in printed
+    assert "test_stories.py:5: assert t is None" in printed
+    conversations.cache_clear()

@@ -7,10 +7,7 @@ they were told, and try again. What they are told, they note, and promises are m
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from odradek.broker.broker import Broker
-from odradek.broker.doors import Dir, Doors
-from odradek.config.broker import BrokerConfig, Layers, read
-from odradek.config.findings import Given
+from odradek.sim.broker_machine import BROKER, BrokerMachine
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
@@ -22,13 +19,11 @@ from odradek.sim.faults import (
     SlowLinks,
 )
 from odradek.sim.invariants import Invariant
-from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.simulation import Knob, Simulation
-from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
-from odradek.sim.worlds.broker_clients import BROKER, PORT, Clients
+from odradek.sim.worlds.broker_clients import Clients
 from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
     CommitsSurvive,
@@ -38,16 +33,6 @@ from odradek.sim.worlds.broker_promises import (
 from odradek.storage import producers, writing
 
 CLIENTS: Final = "clients"
-SETTINGS: Final[Mapping[str, str]] = {
-    "broker.id": "1",
-    "listeners": f"PLAINTEXT://{BROKER}:{PORT}",
-    "log.dirs": "disk-a,disk-b",
-    "admin.listener": "",
-    "offsets.topic.num.partitions": "2",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "100",
-    "zookeeper.session.timeout.ms": "6000",
-}
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -71,16 +56,16 @@ class BrokerSimulation(Simulation):
 
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
-        self.broker = world.machine(BROKER)
+        self._broker = BrokerMachine(
+            world, on_ready=lambda: world.history.note(BROKER, "broker.started")
+        )
+        self.broker = self._broker.machine
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         self.clients = world.machine(CLIENTS)
-        self.ledger = Ledger()
-        static = {name: Given(text, "here") for name, text in SETTINGS.items()}
-        self._config: BrokerConfig = read(Layers(static=static))[0]
 
     def begin(self) -> None:
         """The broker first; clients would wait for it anyway."""
-        self.broker.start(self._serve)
+        self._broker.start()
         self.clients.start(self._use)
 
     def faults(self) -> Sequence[Fault]:
@@ -123,13 +108,6 @@ class BrokerSimulation(Simulation):
         if not self.broker.running:
             return "broker down"
         return "broker paused" if self.broker.paused else "broker up"
-
-    async def _serve(self, machine: Machine) -> None:
-        dirs = tuple(Dir(machine.disk(name), SimulatedWorker()) for name in ("disk-a", "disk-b"))
-        journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
-        doors = Doors(machine.clock, machine.random, machine.network, dirs, BROKER, lambda: journal)
-        note = self.world.history.note
-        await Broker(self._config, doors).serve(lambda: note(BROKER, "broker.started"))
 
     async def _use(self, machine: Machine) -> None:
         await Clients(self.world, machine).run()

@@ -22,11 +22,10 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND, Bytes, Millis
 from odradek.records.compression import Codec
+from odradek.sim.broker_machine import BROKER, PORT
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
 
-BROKER: Final = "broker"
-PORT: Final = 9_092
 DURABLE: Final = "orders"  # synced before it is acknowledged
 FAST: Final = "events"
 PARTITIONS: Final = 5  # of each

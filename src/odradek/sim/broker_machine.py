@@ -1,0 +1,85 @@
+"""A machine that runs the product's broker, with a ZooKeeper of its own and two log dirs.
+
+Everything of it is the product's but the doors. What outlives a life stays here: the disks with
+the machine, the journal's ledger, and what the operator wrote into the settings.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from odradek.broker.broker import Broker
+from odradek.broker.doors import Dir, Doors
+from odradek.broker.replicas import AllDirsFailed
+from odradek.config.broker import BrokerConfig, Layers, read
+from odradek.config.findings import Given
+from odradek.sim.journal import Ledger, SimulatedJournal
+from odradek.sim.machine import Machine
+from odradek.sim.worker import SimulatedWorker
+from odradek.sim.world import World
+
+BROKER: Final = "broker"
+PORT: Final = 9_092
+ZOOKEEPER_PORT: Final = 2_181
+DISKS: Final = ("disk-a", "disk-b")
+SETTINGS: Final[Mapping[str, str]] = {
+    "broker.id": "1",
+    "listeners": f"PLAINTEXT://{BROKER}:{PORT}",
+    "log.dirs": ",".join(DISKS),
+    "admin.listener": "",
+    "offsets.topic.num.partitions": "2",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "zookeeper.session.timeout.ms": "6000",
+}
+
+
+def _nobody() -> None:
+    """Who waits for it looks for himself."""
+
+
+class BrokerMachine:
+    """The machine `broker`, through its lives."""
+
+    def __init__(
+        self,
+        world: World,
+        settings: Mapping[str, str] | None = None,
+        *,
+        on_ready: Callable[[], None] = _nobody,
+        on_exit: Callable[[], None] = _nobody,
+    ) -> None:
+        self.machine = world.machine(BROKER)
+        self.machine.on_exit = self._exited
+        self.ledger = Ledger()
+        self.workers: dict[str, SimulatedWorker] = {}  # of this life
+        self.broker: Broker | None = None  # of this life
+        self._on_ready, self._on_exit = on_ready, on_exit
+        self._world = world
+        said = {**SETTINGS, **(settings or {})}
+        static = {name: Given(text, "here") for name, text in said.items()}
+        self._config: BrokerConfig = read(Layers(static=static))[0]
+
+    @property
+    def serves(self) -> bool:
+        """Whether it accepts traffic."""
+        return self.machine.running and self.broker is not None and self.broker.is_ready
+
+    def start(self) -> None:
+        """A life; it will be ready some time later."""
+        self.broker = None
+        self.machine.start(self._serve)
+
+    async def _serve(self, machine: Machine) -> None:
+        self.workers = {name: SimulatedWorker() for name in DISKS}
+        dirs = tuple(Dir(machine.disk(name), self.workers[name]) for name in DISKS)
+        journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
+        doors = Doors(machine.clock, machine.random, machine.network, dirs, BROKER, lambda: journal)
+        self.broker = Broker(self._config, doors)
+        await self.broker.serve(self._on_ready)
+
+    def _exited(self, error: BaseException | None) -> None:
+        """It may stop when it is told to, and must where no disk is left; all else is a finding."""
+        if error is None or isinstance(error, AllDirsFailed):
+            self._on_exit()
+        else:
+            self._world.loop.fail(error)

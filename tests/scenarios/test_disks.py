@@ -1,0 +1,55 @@
+"""Two disks under one broker: what each may do to the other, which is nothing."""
+
+import errno
+
+from odradek.sim.disk_faults import Fault
+from odradek.sim.scenario import Scenario
+
+WRITES = frozenset({"write", "sync"})
+
+
+def test_a_disk_fails_alone(t: Scenario) -> None:
+    """Its partitions are answered with an error, all others as ever; the broker goes on."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=4)
+    for partition in range(4):
+        shop.produce("orders", "before", partition=partition)
+    broken = t.broker.disk_of("orders", 0)
+    lost = [number for number in range(4) if t.broker.disk_of("orders", number) == broken]
+    kept = [number for number in range(4) if number not in lost]
+    assert kept
+
+    t.broker.machine.disk(broken).faults.rows.append(Fault(errno.EIO))
+    producing = shop.begins(shop.producing("orders", "lost", partition=0))
+    t.run(seconds=5)
+    for number in kept:
+        assert shop.produce("orders", "after", partition=number) == 1
+        assert shop.read("orders", number) == ["before", "after"]
+    assert not producing.done()
+    assert t.broker.is_running
+
+
+def test_a_broker_without_a_disk_left_stops(t: Scenario) -> None:
+    """It can serve nobody: so others may know."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=4)
+    for name in ("disk-a", "disk-b"):
+        t.broker.machine.disk(name).faults.rows.append(Fault(errno.EIO, WRITES))
+    for number in range(4):
+        _ = shop.begins(shop.producing("orders", "lost", partition=number, acks=1))
+    t.wait_until(lambda: not t.broker.is_running, "the broker stops")
+
+
+def test_a_topic_that_is_made_again_has_nothing_of_the_old_one(t: Scenario) -> None:
+    """Another id, another beginning; no power cut brings the old records back."""
+    shop = t.client("shop")
+    shop.make("orders", flush_before_ack="true")
+    shop.produce("orders", "old", "older")
+    shop.delete("orders")
+    shop.make("orders", flush_before_ack="true")
+    assert shop.read("orders") == []
+    assert t.client("another").produce("orders", "new") == 0
+
+    t.broker.cut_power()
+    t.broker.start()
+    assert shop.read("orders") == ["new"]
