@@ -5,11 +5,11 @@ The core of a connection's reading side. A shell asks `buffer` where to put what
 all connections share: one system call and one short copy each. A frame that is not yet complete
 gets a bytearray of its own, and the rest of it is read in place.
 
-Nothing is believed before it was checked: a length beyond the limit makes a `fault`, and above
-`eager` bytes the memory of a frame doubles as they come, so that nobody can take a hundred
-megabytes with the four bytes that promise them. A client, which knows whom it called, may set
-`eager` to its limit and save the copies. Frames are bytearrays, since a broker writes offsets into
-the batches in them.
+Nothing is believed before it was checked: a length beyond the limit makes a `fault`, and a frame
+gets memory as its bytes come, so that nobody can take a hundred megabytes with the four bytes that
+promise them: at most 32 times as much as is there, and above `eager` bytes at most twice as much.
+A client, which knows whom it called, may set `eager` to its limit and save the copies. Frames are
+bytearrays, since a broker writes offsets into the batches in them.
 
 Invariants: nothing of a connection is left in the scratch buffer between two calls of `received`;
 `_rest` is shorter than a length, or the beginning of a frame that has no bytearray yet.
@@ -26,6 +26,8 @@ from odradek.wire.compiler.primitives import chunk_bytes
 
 SCRATCH_BYTES: Final = Bytes(64 * KIB)
 EAGER_BYTES_MAX: Final = Bytes(2 * MIB)  # a request with one full batch is received in one piece
+FIRST_BYTES: Final = Bytes(4 * KIB)  # of a frame of which nothing is there but its length
+TRUST: Final = 32  # a first read that fills the scratch buffer is good for a full batch
 LENGTH_BYTES: Final = 4
 FRAME_BYTES_MIN: Final = 4  # a correlation id is the least that a frame has
 JOINED_BYTES_MAX: Final = Bytes(64 * KIB)
@@ -93,7 +95,7 @@ class Framer:
         if self.announced:
             self._filled, rest = len(self._rest), self._rest
             self._rest = b""
-            return self._give(min(self.announced, self._eager), rest)
+            return self._give(rest)
         if not self._rest:
             return self._scratch.view
         kept = len(self._rest)
@@ -111,7 +113,7 @@ class Framer:
         if self._filled < len(self._frame):
             return []
         if self._filled < self.announced:
-            self._give(min(self.announced, 2 * self._filled), self._view)
+            self._give(self._view)
             return []
         frame = self._frame
         self._view = self._frame = None
@@ -147,9 +149,11 @@ class Framer:
         self._rest = bytes(data[position:end])
         return frames
 
-    def _give(self, size: int, begun: bytes | memoryview) -> memoryview:
+    def _give(self, begun: bytes | memoryview) -> memoryview:
         """Gives the frame that has begun its own memory, or more of it."""
-        self._frame = bytearray(size)
+        came = len(begun)
+        trusted = min(self._eager, max(FIRST_BYTES, TRUST * came))
+        self._frame = bytearray(min(self.announced, max(trusted, 2 * came)))
         self._view = memoryview(self._frame)
         self._view[: len(begun)] = begun
         return self._view[self._filled :]

@@ -74,19 +74,31 @@ def test_a_large_frame_is_received_in_place() -> None:
 
 
 def test_memory_follows_what_has_come() -> None:
-    """Four bytes can promise a hundred megabytes; they do not get them."""
+    """Four bytes can promise a hundred megabytes; they get a page, and real bytes get more."""
     framer = Framer(Scratch())
     tracemalloc.start()
     try:
         framer.feed((100 << 20).to_bytes(4, "big"))
         assert framer.announced == 100 << 20
-        assert len(framer.buffer()) == 2 << 20
-        assert tracemalloc.get_traced_memory()[1] < 3 << 20
-        assert framer.received(2 << 20) == []
+        assert len(framer.buffer()) == 4 << 10
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+        framer.feed(bytes(4 << 10))
+        assert len(framer.buffer()) == (128 << 10) - (4 << 10)
+        framer.feed(bytes(124 << 10))
+        assert len(framer.buffer()) == (2 << 20) - (128 << 10), "a full batch, from here on"
+        framer.feed(bytes((2 << 20) - (128 << 10)))
         assert len(framer.buffer()) == 2 << 20, "as much again as has come"
         assert tracemalloc.get_traced_memory()[1] < 7 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_full_batch_is_received_in_one_piece() -> None:
+    """The first read of a client in good faith brings enough to be trusted with the rest."""
+    framer = Framer(Scratch())
+    content = bytes((1 << 20) + 100)
+    assert framer.feed(frame(content)[: 64 << 10]) == []
+    assert len(framer.buffer()) == len(content) + 4 - (64 << 10)
 
 
 def test_a_frame_above_the_eager_size_is_whole_nevertheless() -> None:
