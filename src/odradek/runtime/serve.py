@@ -15,6 +15,7 @@ from odradek.config.derived import log_dirs, zookeeper_data_dir
 from odradek.ports import Journal
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
+from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.memory import begin_start, calm_collector
@@ -40,6 +41,7 @@ def run_broker(config: BrokerConfig, announce: Announce) -> None:
 
 async def _serve(config: BrokerConfig, announce: Announce) -> None:
     begin_start()
+    use_all_descriptors()
     journals: list[SqliteJournal] = []
 
     def journal() -> Journal:

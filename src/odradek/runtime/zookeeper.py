@@ -10,6 +10,7 @@ from odradek.ensemble.server import Doors, ZookeeperServer
 from odradek.ports import Address
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
+from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
@@ -40,6 +41,7 @@ async def _serve(
     announce: Callable[[Address], None],
 ) -> None:
     begin_start()
+    use_all_descriptors()
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -125,11 +125,15 @@ def _who_am_i(server: Readable, connection: Connection, request: WhoAmI) -> byte
 
 def _multi_read(server: Readable, connection: Connection, request: MultiRead) -> bytes:
     parts = []
+    room: int = server.settings.multi_read_bytes_max
     for op in request.ops:
+        if room < 0:
+            raise KeeperError(KeeperCode.MARSHALLINGERROR, "the answers would be too large")
         try:
             body = READERS[type(op)](server, connection, op)
             number = OpCode.GET_DATA if isinstance(op, GetData) else OpCode.GET_CHILDREN
             parts.append(multi_result(number) + body)
+            room -= len(body)
         except KeeperError as error:
             code = error.keeper_code
             parts.append(multi_result(OpCode.ERROR, code) + INT.pack(code))
@@ -142,7 +146,7 @@ def _add_watch(server: Readable, connection: Connection, request: AddWatch) -> b
     fault = path_fault(path)
     if fault is not None or number not in AddWatchMode._value2member_map_:
         raise KeeperError(KeeperCode.BADARGUMENTS, fault or f"no watch has the mode {number}")
-    _check_watches_room(server)
+    _check_watches_room(server, connection)
     recursive = number == AddWatchMode.PERSISTENT_RECURSIVE
     server.watches.add(path, connection, Mode.RECURSIVE if recursive else Mode.PERSISTENT)
     return INT.pack(0)
@@ -182,14 +186,14 @@ def _set_watches(
         _check_paths(paths)
         for path, event in missed(tree, since, paths, kind=kind):
             if event is None:
-                _check_watches_room(server)
+                _check_watches_room(server, connection)
                 table.add(path, connection, Mode.STANDARD)
             else:
                 server.tell(connection, event, path)
     for lasting, mode in ((persistent, Mode.PERSISTENT), (recursive, Mode.RECURSIVE)):
         _check_paths(lasting)
         for path in lasting:
-            _check_watches_room(server)
+            _check_watches_room(server, connection)
             watches.add(path, connection, mode)
     return b""
 
@@ -205,16 +209,20 @@ def _readable(
 
 
 def _arm(server: Readable, path: str, connection: Connection, *, data: bool) -> None:
-    _check_watches_room(server)
+    _check_watches_room(server, connection)
     table = server.watches.data if data else server.watches.child
     table.add(path, connection, Mode.STANDARD)
 
 
-def _check_watches_room(server: Readable) -> None:
-    if server.watches.count() >= server.settings.watches_max:
-        raise KeeperError(
-            KeeperCode.QUOTAEXCEEDED, f"{server.settings.watches_max} watches are all there may be"
-        )
+def _check_watches_room(server: Readable, connection: Connection) -> None:
+    watches, settings = server.watches, server.settings
+    if watches.count() >= settings.watches_max:
+        sentence = f"{settings.watches_max} watches are all there may be"
+    elif watches.count_of(connection) >= settings.watches_per_connection_max:
+        sentence = f"{settings.watches_per_connection_max} watches are all that one client may have"
+    else:
+        return
+    raise KeeperError(KeeperCode.QUOTAEXCEEDED, sentence)
 
 
 def _check_paths(paths: Iterable[str]) -> None:

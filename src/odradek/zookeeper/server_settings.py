@@ -24,9 +24,13 @@ class ServerSettings:
     connections_per_host_max: int = 60  # maxClientCnxns; 0 is no bound
     sessions_max: int = 100_000
     watches_max: int = 5_000_000  # of all connections
+    watches_per_connection_max: int = 1_000_000  # no session can take them from all the others
     identities_max: int = 64  # of one connection
     requests_waiting_max: int = 1_000  # of one connection, before its requests are left unread
-    unsent_bytes_max: Bytes = Bytes(4 * MIB)  # likewise: what it has not read of its answers
+    multi_read_bytes_max: Bytes = Bytes(
+        4 * MIB
+    )  # a small request can ask for one node a thousandfold
+    unsent_bytes_max: Bytes = Bytes(MIB)  # likewise: what it has not read of its answers
     unsent_bytes_fatal: Bytes = Bytes(64 * MIB)  # events that a client never reads end it here
     greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes
     container_interval: Millis = MINUTE  # how often empty containers are looked for

@@ -155,6 +155,10 @@ class Watches(Generic[W]):
         """How many watches are armed, of all watchers."""
         return self.data.count + self.child.count
 
+    def count_of(self, watcher: W) -> int:
+        """How many watches one watcher has armed."""
+        return sum(len(table.by_watcher.get(watcher, ())) for table in (self.data, self.child))
+
     def summary(self) -> tuple[int, int, int]:
         """How many watchers, paths and watches there are."""
         watchers = self.data.by_watcher.keys() | self.child.by_watcher.keys()

@@ -1,6 +1,7 @@
 """Reads as clients see them."""
 
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, KeeperCode
+from odradek.model.units import Bytes
+from odradek.zookeeper.codes import AddWatchMode, CreateMode, KeeperCode, WatcherType
 from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
 from odradek.zookeeper.jute_replies import (
     AclReply,
@@ -8,6 +9,7 @@ from odradek.zookeeper.jute_replies import (
     Children2,
     Created,
     Data,
+    Done,
     Failed,
     Identities,
     Number,
@@ -17,6 +19,7 @@ from odradek.zookeeper.jute_requests import (
     AddWatch,
     Auth,
     Create,
+    Exists,
     GetAcl,
     GetAllChildrenNumber,
     GetChildren,
@@ -24,7 +27,9 @@ from odradek.zookeeper.jute_requests import (
     GetData,
     GetEphemerals,
     MultiRead,
+    RemoveWatches,
     SetAcl,
+    SetWatches,
     Sync,
     WhoAmI,
 )
@@ -150,3 +155,26 @@ def test_watches_have_a_bound() -> None:
     assert client.ask(AddWatch("/a", recursive)) == Number(0)
     assert client.ask(AddWatch("/b", recursive)) == Number(0)
     assert client.ask(AddWatch("/c", recursive)) is KeeperCode.QUOTAEXCEEDED
+
+
+def test_the_watches_of_one_client_have_a_bound() -> None:
+    """What one has armed leaves room for the others; of what is removed the room comes back."""
+    world = World(ServerSettings(watches_per_connection_max=2))
+    greedy, modest = world.client(), world.client()
+    greedy.ask(Create("/a", b""))
+    assert type(greedy.ask(GetData("/a", watch=True))) is Data
+    assert type(greedy.ask(GetChildren("/a", watch=True))) is Children
+    assert greedy.ask(Exists("/b", watch=True)) is KeeperCode.QUOTAEXCEEDED
+    assert greedy.ask(SetWatches(0, [], ["/b"], [])) is KeeperCode.QUOTAEXCEEDED
+    assert type(modest.ask(GetData("/a", watch=True))) is Data
+    assert greedy.ask(RemoveWatches("/a", WatcherType.DATA)) == Done()
+    assert greedy.ask(Exists("/b", watch=True)) is KeeperCode.NONODE
+
+
+def test_the_answers_of_a_multi_read_have_a_bound() -> None:
+    """A small request can ask for one large node again and again."""
+    client = World(ServerSettings(multi_read_bytes_max=Bytes(10_000))).client()
+    client.ask(Create("/a", b"x" * 5_000))
+    assert type(client.ask(MultiRead((GetData("/a"),) * 2))) is Results
+    assert client.ask(MultiRead((GetData("/a"),) * 100)) is KeeperCode.MARSHALLINGERROR
+    assert type(client.ask(GetData("/a"))) is Data

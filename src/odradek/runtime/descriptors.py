@@ -1,0 +1,23 @@
+"""How many files and connections this process may have open: as many as the system lets it.
+
+A login shell gives 1,024 to start with, for the sake of programs that use `select`. A server would
+run out of them long before its own bounds are reached, and could then open no segment either.
+"""
+
+import resource
+from typing import Final
+
+DESCRIPTORS_MAX: Final = 1 << 20  # some systems give a thousand million; tables are made for them
+
+
+def use_all_descriptors() -> int:
+    """Raises the limit as far as this user may; what it is now."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_MAX if most == resource.RLIM_INFINITY else min(most, DESCRIPTORS_MAX)
+    if now == resource.RLIM_INFINITY or now >= wanted:
+        return now
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    except (OSError, ValueError):  # macOS promises more than it gives
+        return now
+    return wanted
