@@ -86,6 +86,12 @@ class OdradekBroker:
             self._process = None
             raise AssertionError(f"the broker did not start:\n{self.log()[-4000:]}")
 
+    @property
+    def pid(self) -> int:
+        """Of its process, while it lives."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def stop(self) -> None:
         """Asks it to go, and waits."""
         self._end(signal.SIGTERM)
