@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from odradek.broker.exchange import Exchange
+from odradek.broker.exchange import Api, Exchange
 from odradek.model.units import MIB, Bytes
 from odradek.ports import Address, Clock, Stream
 from odradek.wire.framing import Framer, Scratch
@@ -76,7 +76,7 @@ class House(Protocol):
 
     @property
     def on_answer(self) -> Callable[[Exchange], None]:
-        """An answer leaves: for the figures."""
+        """An answer has left: for the figures."""
         ...
 
     def forget(self, connection: "Connection") -> None:
@@ -94,6 +94,7 @@ class Connection:
         "_framer",
         "_house",
         "_is_reading",
+        "_leaving",
         "_paused",
         "arrived_at",
         "is_over",
@@ -116,6 +117,7 @@ class Connection:
         self._counts = house.memory.is_bounded
         self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
         self._announced = 0  # bytes of a request on its way that were taken from the memory
+        self._leaving: list[Exchange] = []  # whose answers wait for the client to read them
         self._is_reading = False  # answers wait until all frames of one read were begun
         self._paused = False
         self._closing = False  # nothing is read any more, what is open is answered
@@ -160,6 +162,17 @@ class Connection:
         if len(self.row) >= EXCHANGES_MAX:
             self._pause()
 
+    def begin(  # noqa: PLR0917 - called for every request, and keywords cost
+        self, api: Api, version: int, correlation_id: int, client_id: str, frame: bytearray
+    ) -> Exchange:
+        """A request, as the last in the row."""
+        now = self._house.clock.micros()
+        exchange = Exchange(
+            self, api, version, correlation_id, client_id, frame, self.arrived_at, now
+        )
+        self.row.append(exchange)
+        return exchange
+
     def _count(self, frame: bytearray) -> None:
         """A request takes its memory; what was taken for it when it was announced is given back."""
         if self._announced:
@@ -177,8 +190,13 @@ class Connection:
 
     # -- out -----------------------------------------------------------------------------------
 
+    def waits(self, exchange: Exchange) -> None:
+        """From now on."""
+        exchange.waits_from = self._house.clock.micros()
+
     def answered(self, exchange: Exchange) -> None:
         """It leaves at once if it is the first in the row, or takes its place in it."""
+        exchange.ready_at = self._house.clock.micros()
         if not self._is_reading and self.row and self.row[0] is exchange:
             self._send_ready()
             if self._paused:
@@ -187,30 +205,38 @@ class Connection:
     def _send_ready(self) -> None:
         """Hands over every answer whose turn has come; the first one has."""
         row = self.row
-        exchange = row.popleft()
-        out = exchange.chunks
+        left = [row.popleft()]
+        out = left[0].chunks
         assert out is not None, "it was looked at"
-        self._left(exchange)
         while row and row[0].chunks is not None:
             exchange = row.popleft()
             assert exchange.chunks is not None, "it was looked at"
             out = [*out, *exchange.chunks]
-            self._left(exchange)
+            left.append(exchange)
+        if self._counts:
+            self._house.memory.give_back(sum(len(exchange.frame) for exchange in left))
+        now = self._house.clock.micros()
+        for exchange in left:
+            exchange.sent_at = now
         if out:
             self.stream.send(out)
-            if self.stream.unsent() > UNSENT_BYTES_MAX:
+        unsent = self.stream.unsent()
+        if unsent:
+            self._leaving += left
+            if unsent > UNSENT_BYTES_MAX:
                 self._pause()
+        else:
+            for exchange in left:
+                self._house.on_answer(exchange)
         if self._closing and not row:
             self.stream.close()
-
-    def _left(self, exchange: Exchange) -> None:
-        self._house.on_answer(exchange)
-        if self._counts:
-            self._house.memory.give_back(len(exchange.frame))
 
     def drained(self) -> None:
         """The client has taken all; it is read again."""
         self.taken_at = self._house.clock.micros()
+        left, self._leaving = self._leaving, []
+        for exchange in left:
+            self._house.on_answer(exchange)
         self._look_at_bounds()
 
     # -- bounds --------------------------------------------------------------------------------

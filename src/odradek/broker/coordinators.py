@@ -145,7 +145,7 @@ class CoordinatorShell(Generic[M]):
             tell([])
             return
         errand = Errand(exchange, parts, tell)
-        exchange.on_gone = partial(self._forget, errand)
+        exchange.wait(partial(self._forget, errand))
         self._begin(errand, 0)
 
     def _begin(self, errand: Errand, first: int) -> None:

@@ -77,10 +77,7 @@ class Dispatch:
             connection.hang_up(f"a request that cannot be read: {error}")
             return
         api = row.api
-        exchange = Exchange(
-            connection, api, version, correlation_id, client_id, frame, connection.arrived_at
-        )
-        connection.row.append(exchange)
+        exchange = connection.begin(api, version, correlation_id, client_id, frame)
         if row.quick is not None:
             try:
                 if row.quick(self._services, exchange, frame, at):
@@ -151,10 +148,7 @@ class Dispatch:
             connection.hang_up(f"a request that is not offered: {error}")
             return
         api = self._offered[API_VERSIONS]
-        exchange = Exchange(
-            connection, api, 0, error.correlation_id, "", frame, connection.arrived_at
-        )
-        connection.row.append(exchange)
+        exchange = connection.begin(api, 0, error.correlation_id, "", frame)
         exchange.answer(api_versions.table(self._offered.values(), ErrorCode.UNSUPPORTED_VERSION))
 
 

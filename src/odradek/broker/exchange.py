@@ -42,6 +42,10 @@ class Client(Protocol):
         """Whether nobody is there any more."""
         ...
 
+    def waits(self, exchange: "Exchange") -> None:
+        """All that can be done now is done; the rest is up to others, or to time."""
+        ...
+
     def answered(self, exchange: "Exchange") -> None:
         """An answer is ready; it leaves when its turn comes."""
         ...
@@ -57,13 +61,17 @@ class Exchange:
     __slots__ = (
         "api",
         "arrived_at",
+        "begun_at",
         "chunks",
         "client_id",
         "connection",
         "correlation_id",
         "frame",
         "on_gone",
+        "ready_at",
+        "sent_at",
         "version",
+        "waits_from",
     )
 
     def __init__(  # noqa: PLR0913, PLR0917 - made for every request, and keywords cost
@@ -75,6 +83,7 @@ class Exchange:
         client_id: str,
         frame: bytearray,
         arrived_at: Micros,
+        begun_at: Micros,
     ) -> None:
         self.connection = connection
         self.api = api
@@ -83,8 +92,17 @@ class Exchange:
         self.client_id = client_id
         self.frame = frame  # batches in the request are views into it
         self.arrived_at = arrived_at
+        self.begun_at = begun_at
+        self.waits_from: Micros | None = None  # if it did
+        self.ready_at = begun_at  # once the answer is there
+        self.sent_at = begun_at  # once its turn to leave has come
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.on_gone: Callable[[], None] | None = None  # who waits is told that nobody else does
+
+    def wait(self, on_gone: Callable[[], None]) -> None:
+        """It is answered later, by somebody who wants to know if nobody waits any more."""
+        self.on_gone = on_gone
+        self.connection.waits(self)
 
     def answer(self, response: Response) -> None:
         """This is the answer."""

@@ -125,7 +125,7 @@ class Fetch:
         means = self._fetches.means
         deadline = Millis(means.clock.monotonic() + self._request.max_wait_ms)
         self._timer = means.timers.at(deadline, self._on_time)
-        self._exchange.on_gone = self._stop
+        self._exchange.wait(self._stop)
         self._fetches.waiting += 1
         self._sleep(found)
 

@@ -8,7 +8,7 @@ the counters that the hot path raises.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from odradek.broker.request_times import QUANTILES, RequestTimes
+from odradek.broker.request_times import QUANTILES, Part, RequestTimes
 from odradek.broker.services import Services
 from odradek.broker.traffic import Traffic
 from odradek.wire.apis import APIS
@@ -133,10 +133,10 @@ def _connections(services: Services) -> Iterator[Sample]:
 
 
 def _times(times: RequestTimes) -> Iterator[Sample]:
-    name = "kafka_network_requestmetrics_totaltimems"
-    for key, found in times.by_key.items():
-        if found.count:
-            labels = (("request", APIS[key].name),)
+    for part in Part:
+        name = f"kafka_network_requestmetrics_{part}"
+        for key, parts in sorted(times.by_key.items()):
+            found, labels = parts[part], (("request", APIS[key].name),)
             for share in QUANTILES:
                 quantile = (*labels, ("quantile", str(share)))
                 yield Sample(name, round(found.quantile(share), 3), quantile)

@@ -1,21 +1,37 @@
-"""How long requests take, by API: counted on the hot path, read by the metrics page.
+"""How long requests take, by API and by part: counted on the hot path, read by the metrics page.
 
 A time falls into one of the buckets that double from a microsecond on, so a quantile is known to
-within a factor of two at worst, and better where the bucket is interpolated.
+within a factor of two at worst, and better where the bucket is interpolated. The whole is counted
+for each request; its parts for some of many, which leaves their quantiles as they are.
 """
 
+from enum import StrEnum
 from typing import Final
 
 from odradek.broker.exchange import Exchange
 from odradek.ports import Clock
-from odradek.wire.apis import APIS
 
 BUCKETS: Final = 40  # the last one begins at six days
 QUANTILES: Final = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+ALL_COUNTED: Final = 64
+"""So many requests of an API are looked at in all their parts,"""
+COUNTED_MASK: Final = 15
+"""and then one in sixteen."""
+
+
+class Part(StrEnum):
+    """From the read that brought a request to when its answer has left, and what lies between."""
+
+    TOTAL = "totaltimems"
+    QUEUE = "requestqueuetimems"  # requests that were read with it come first
+    LOCAL = "localtimems"
+    REMOTE = "remotetimems"  # it waits: for records, for members, for time to pass
+    ANSWER_QUEUE = "responsequeuetimems"  # requests of its client that came before it are open
+    SEND = "responsesendtimems"  # until the kernel has taken it
 
 
 class Times:
-    """Of one API."""
+    """Of one part, of one API."""
 
     __slots__ = ("buckets", "count", "total")
 
@@ -23,6 +39,12 @@ class Times:
         self.count = 0
         self.total = 0  # microseconds
         self.buckets = [0] * BUCKETS
+
+    def add(self, took: int) -> None:
+        """One more."""
+        self.count += 1
+        self.total += took
+        self.buckets[took.bit_length()] += 1
 
     def quantile(self, share: float) -> float:
         """In milliseconds: so many of all requests took no longer."""
@@ -36,16 +58,25 @@ class Times:
 
 
 class RequestTimes:
-    """Of all APIs: from the read that brought a request to the write of its answer."""
+    """Of all APIs that were asked for."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.by_key: dict[int, Times] = {key: Times() for key in APIS}
+        self.by_key: dict[int, dict[Part, Times]] = {}
 
     def answered(self, exchange: Exchange) -> None:
-        """An answer leaves."""
-        took = self._clock.micros() - exchange.arrived_at
-        times = self.by_key[exchange.api.key]
-        times.count += 1
-        times.total += took
-        times.buckets[took.bit_length()] += 1
+        """An answer has left."""
+        now = self._clock.micros()
+        parts = self.by_key.get(exchange.api.key)
+        if parts is None:
+            parts = self.by_key[exchange.api.key] = {part: Times() for part in Part}
+        whole = parts[Part.TOTAL]
+        whole.add(now - exchange.arrived_at)
+        if whole.count <= ALL_COUNTED or not whole.count & COUNTED_MASK:
+            ready = exchange.ready_at
+            done = ready if exchange.waits_from is None else exchange.waits_from
+            parts[Part.QUEUE].add(exchange.begun_at - exchange.arrived_at)
+            parts[Part.LOCAL].add(done - exchange.begun_at)
+            parts[Part.REMOTE].add(ready - done)
+            parts[Part.ANSWER_QUEUE].add(exchange.sent_at - ready)
+            parts[Part.SEND].add(now - exchange.sent_at)

@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import pairwise
+from operator import lt
 from typing import Final, NamedTuple
 
 from odradek.ports import File
@@ -163,18 +164,15 @@ class OffsetIndex:
 
 
 def decode(data: bytes, path: str, first: int = 0) -> tuple["array[int]", "array[int]"]:
-    """Relative offsets and positions of a run of entries; LyingIndex where one of them falls.
-
-    Of two that are equal one lies: whoever uses it looks at the batch, and sees that.
-    """
+    """Relative offsets and positions of a run of entries; LyingIndex unless both rise."""
     numbers = array("I")
     numbers.frombytes(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
     if LITTLE:
         numbers.byteswap()
     relatives, positions = numbers[0::2], numbers[1::2]
     for column in (relatives.tolist(), positions.tolist()):
-        if sorted(column) != column:  # a tenth of the price of a look at each pair
-            at = next(i for i, (left, right) in enumerate(pairwise(column), 1) if left > right)
+        if not all(map(lt, column, column[1:])):
+            at = next(i for i, (left, right) in enumerate(pairwise(column), 1) if left >= right)
             raise LyingIndex(path, (first + at) * ENTRY_BYTES, "its entries do not rise")
     return relatives, positions
 

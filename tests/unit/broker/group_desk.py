@@ -47,6 +47,9 @@ class Visitor:
     def answered(self, exchange: Exchange) -> None:
         """Answers are taken before they are put on a wire."""
 
+    def waits(self, exchange: Exchange) -> None:
+        """Nobody looks at the clock."""
+
     def hang_up(self, reason: str) -> None:
         """Not from here."""
         raise AssertionError(reason)
@@ -133,7 +136,9 @@ class Asked:
     """One request of a client that may go away."""
 
     def __init__(self, version: int = 8) -> None:
-        self.exchange = Exchange(Visitor(), API, version, 1, "app", bytearray(), Micros(0))
+        self.exchange = Exchange(
+            Visitor(), API, version, 1, "app", bytearray(), Micros(0), Micros(0)
+        )
         self.told: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
 
     def tell(self, answers: list[Any]) -> None:

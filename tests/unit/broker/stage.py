@@ -235,14 +235,20 @@ class Client:
 
     def fetch(self, topic: str, offset: int, *, partition: int = 0, **how: int) -> PartitionData:
         """What is there from an offset on."""
+        answer = self.answer_to(self.send_fetch(topic, offset, partition=partition, **how))
+        return cast("PartitionData", answer.responses[0].partitions[0])
+
+    def send_fetch(self, topic: str, offset: int, *, partition: int = 0, **how: int) -> int:
+        """Asks, and does not wait."""
         wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=1 << 20)
-        request = FetchRequest(
-            max_wait_ms=how.get("max_wait_ms", 0),
-            min_bytes=how.get("min_bytes", 1),
-            isolation_level=how.get("isolation_level", 0),
-            topics=[FetchTopic(topic, partitions=[wanted])],
+        return self.send(
+            FetchRequest(
+                max_wait_ms=how.get("max_wait_ms", 0),
+                min_bytes=how.get("min_bytes", 1),
+                isolation_level=how.get("isolation_level", 0),
+                topics=[FetchTopic(topic, partitions=[wanted])],
+            )
         )
-        return cast("PartitionData", self.ask(request).responses[0].partitions[0])
 
     # How it is done
 

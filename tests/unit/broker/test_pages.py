@@ -6,6 +6,7 @@ import pytest
 
 from odradek.broker.request_times import Times
 from odradek.ports import Stream
+from odradek.wire.messages.metadata import MetadataRequest
 from tests.unit.broker.stage import Stage
 
 
@@ -93,6 +94,30 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
     )
 
 
+def part_of(content: str, part: str, api: str) -> float:
+    """The sum of all times, in milliseconds."""
+    name = f'kafka_network_requestmetrics_{part}_sum{{request="{api}"}} '
+    (found,) = [it for it in content.splitlines() if it.startswith(name)]
+    return float(found.removeprefix(name))
+
+
+def test_the_time_of_a_request_is_split_into_its_parts() -> None:
+    """What a fetch waits for others is not ours; what stands behind it waits for its turn."""
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.fetch("orders", 0, max_wait_ms=1_000)
+        waiting = client.send_fetch("orders", 0, max_wait_ms=500)
+        client.ask(MetadataRequest(topics=None))
+        client.answer_to(waiting)
+        content = get(stage, "/metrics")[1]
+    remote = part_of(content, "remotetimems", "Fetch")
+    assert 1_500 <= remote < 1_510
+    assert remote <= part_of(content, "totaltimems", "Fetch") < remote + 10
+    assert part_of(content, "localtimems", "Fetch") < 10
+    assert 490 < part_of(content, "responsequeuetimems", "Metadata") < 510
+
+
 @pytest.mark.parametrize(
     ("request_line", "status"),
     [
@@ -118,7 +143,6 @@ def test_quantiles_are_read_from_buckets() -> None:
     """To within the bucket that a time fell into."""
     times = Times()
     for micros in (100, 100, 100, 5_000):
-        times.count += 1
-        times.buckets[micros.bit_length()] += 1
+        times.add(micros)
     assert 0.064 <= times.quantile(0.5) <= 0.128
     assert 4.096 <= times.quantile(0.99) <= 8.192
