@@ -16,20 +16,34 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @settings.overrides
-def command(file: Path, overrides: tuple[str, ...]) -> None:
+@click.option(
+    "--pid-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the number of this process there, and take the file away at the end.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How events are written to stderr: for people, or one JSON object a line.",
+)
+def command(file: Path, overrides: tuple[str, ...], pid_file: Path | None, log_format: str) -> None:
     """Serve with the settings of FILE until the process is asked to end.
 
     Without zookeeper.connect a ZooKeeper server runs in the same process. SIGTERM ends it in good
     order; a second one at once.
     """
+    from odradek.runtime import pid_file as numbered
     from odradek.runtime.logs import log_to_stderr
     from odradek.runtime.serve import run_broker
 
     config, warnings = sources.load(*settings.gather(file, overrides))
-    log_to_stderr()
+    log_to_stderr(as_json=log_format == "json")
     for warning in warnings:
         click.echo(f"odradek: warning: {warning}", err=True)
-    run_broker(config, _announce)
+    with numbered.pid_file(pid_file):
+        run_broker(config, _announce)
 
 
 def _announce(broker: "Broker") -> None:
