@@ -20,15 +20,24 @@ class RealZookeeper:
 
     Its tick is 200 ms, so sessions may last from 400 ms to 60 s; all the four-letter commands and
     all kinds of nodes (TTL, container) are allowed. It starts fast, compiles little and does not
-    sync to disk, unless it is to run `as_in_production`.
+    sync to disk, unless it is to run `as_in_production`. One that is `cut_off` belongs to an
+    ensemble of two whose other server is not there: it answers reads only, in sessions of its own.
     """
 
     host = "127.0.0.1"
 
-    def __init__(self, classpath: str, directory: Path, *, as_in_production: bool = False) -> None:
+    def __init__(
+        self,
+        classpath: str,
+        directory: Path,
+        *,
+        as_in_production: bool = False,
+        cut_off: bool = False,
+    ) -> None:
         self.port = 0
         self._classpath = classpath
         self._as_in_production = as_in_production
+        self._cut_off = cut_off
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -76,10 +85,14 @@ class RealZookeeper:
             "tickTime=200\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n"
             "admin.enableServer=false\n4lw.commands.whitelist=*\nextendedTypesEnabled=true\n"
         )
+        if self._cut_off:
+            self._cut_it_off(settings)
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         options.append("-Dzookeeper.forceSync=no")
         if self._as_in_production:
             options = ["-Xmx1g"]
+        if self._cut_off:
+            options.append("-Dreadonlymode.enabled=true")
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         with (self._directory / "log").open("ab") as log:
@@ -90,6 +103,14 @@ class RealZookeeper:
                 stderr=subprocess.STDOUT,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
             )
+
+    def _cut_it_off(self, settings: Path) -> None:
+        (self._directory / "data").mkdir(exist_ok=True)
+        (self._directory / "data" / "myid").write_text("1\n")
+        with settings.open("a") as file:
+            file.write("initLimit=10\nsyncLimit=5\nlocalSessionsEnabled=true\n")
+            for number in (1, 2):
+                file.write(f"server.{number}={self.host}:{free_port()}:{free_port()}\n")
 
     def _answers(self) -> bool:
         assert self._process is not None

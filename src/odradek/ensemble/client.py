@@ -57,6 +57,10 @@ from odradek.zookeeper.jute_requests import (
 READ_BYTES: Final = 64 << 10
 """Read at once: some hundreds of small answers."""
 
+QUESTION: Final = b"isro"
+WRITES: Final = b"rw"  # or "ro", or a sentence where the question is not allowed
+ANSWER_BYTES_MAX: Final = 16
+
 News = WatchEvent | StatusChanged
 R = TypeVar("R", bound=Reply)
 
@@ -94,6 +98,7 @@ class ZooKeeperClient:
         self.scratch = memoryview(bytearray(READ_BYTES))
         self._link: _Link | None = None
         self._dial: Address | None = None  # asked for by the session, not begun
+        self._look: Address | None = None  # likewise: a server to be asked whether it writes
         self._pause: asyncio.Timeout | None = None  # what `run` waits for, if it does
         self._pause_end: Millis | None = None
         self._watchers: list[asyncio.Future[None]] = []  # of the status
@@ -115,10 +120,13 @@ class ZooKeeperClient:
         try:
             while self.status is not Status.CLOSED:
                 address, self._dial = self._dial, None
-                if address is None:
-                    await self._wait()
-                else:
+                other, self._look = self._look, None
+                if address is not None:
                     await self._connect(address)
+                elif other is not None:
+                    await self._ask_whether_it_writes(other)
+                else:
+                    await self._wait()
         finally:
             if self.status is not Status.CLOSED:  # cancelled: nobody may wait for ever
                 self._perform(self._session.close(self._now()))
@@ -258,6 +266,20 @@ class ZooKeeperClient:
             self._link = link
             self._perform(self._session.connected(self._now()))
 
+    async def _ask_whether_it_writes(self, address: Address) -> None:
+        """Beside our own connection, and no longer than until that one needs us."""
+        question = _Question()
+        try:
+            async with self._until_deadline():
+                await self._network.connect(address, question.attach)
+                await question.answered
+        except OSError:
+            pass  # what it said so far, most likely nothing, is its answer
+        finally:
+            question.abort()
+        writes = question.answer == WRITES
+        self._perform(self._session.looked(address, self._now(), writes=writes))
+
     async def _wait(self) -> None:
         """Until the session's deadline, or until something has brought that forward."""
         with suppress(TimeoutError):
@@ -298,8 +320,8 @@ class ZooKeeperClient:
                 self._announce(news)
             elif isinstance(news, _Awaited) and not news.future.done():
                 news.future.set_result(None)
-        if effects.dial is not None:
-            self._dial = effects.dial
+        self._dial = effects.dial or self._dial
+        self._look = effects.look or self._look
         end = self._session.deadline
         if (
             effects.dial is not None
@@ -372,6 +394,47 @@ class _Link:
         """By the server, by an error, or by us."""
         self.stream = None
         self._client.lost(self, error)
+
+
+class _Question:
+    """The receiver of a connection on which a server is asked one thing, in four letters."""
+
+    def __init__(self) -> None:
+        self.answer = b""
+        self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stream: Stream | None = None
+        self._room = memoryview(bytearray(ANSWER_BYTES_MAX))
+
+    def attach(self, stream: Stream) -> "_Question":
+        """The connection is there."""
+        self._stream = stream
+        stream.send([QUESTION])
+        return self
+
+    def abort(self) -> None:
+        """Closes it, if it is open."""
+        if self._stream is not None:
+            self._stream.abort()
+
+    def buffer(self) -> memoryview:
+        """Room for a few letters."""
+        return self._room
+
+    def received(self, count: int) -> None:
+        """A part of the answer; one that is long is none that we know."""
+        self.answer += self._room[:count]
+        if len(self.answer) > ANSWER_BYTES_MAX:
+            self.abort()
+
+    def drained(self) -> None:
+        """Nobody waits for this."""
+
+    def closed(self, error: OSError | None) -> None:
+        """The server closes behind its answer."""
+        del error
+        self._stream = None
+        if not self.answered.done():
+            self.answered.set_result(None)
 
 
 def _expect(answer: Answer, kind: type[R]) -> R:

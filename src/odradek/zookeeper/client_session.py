@@ -10,20 +10,20 @@ was sent when a connection broke has an unknown outcome; what was not sent waits
 or fails, as its caller chose. When the session is over every caller is told before the owner is,
 and a new session begins only when the owner asks.
 
-A regret: a client that took a read-only server stays with it until that connection breaks. It
-would be better to look for a server that writes meanwhile.
+A client that took a server that is cut off from its ensemble goes on asking the others, on
+connections beside its own, whether they write, and moves to the first that does.
 
 The owner of the connection carries out each `Effects` from top to bottom, calls back with what
 happened, and calls `tick` when `deadline` has come. Facts about a connection that was hung up
 must not be told any more.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import MINUTE, SECOND, Millis
 from odradek.ports import Address, Random
-from odradek.zookeeper.client_address import Chroot, Ensemble, shuffled
+from odradek.zookeeper.client_address import Chroot, Ensemble
 from odradek.zookeeper.client_credentials import Credentials
 from odradek.zookeeper.client_errors import (
     AuthFailed,
@@ -34,6 +34,7 @@ from odradek.zookeeper.client_errors import (
     error_of,
 )
 from odradek.zookeeper.client_pipeline import Pipeline, PipelineLimits, Submission, subject_of
+from odradek.zookeeper.client_servers import BACKOFF_MAX, Servers
 from odradek.zookeeper.client_states import (
     PREDECESSORS,
     Closed,
@@ -44,6 +45,7 @@ from odradek.zookeeper.client_states import (
     Leaving,
     Live,
     Refused,
+    Search,
     State,
     Status,
     StatusChanged,
@@ -63,8 +65,8 @@ from odradek.zookeeper.jute import Packets, framed
 from odradek.zookeeper.jute_replies import Connected, Done, Event, event_body, reply_header
 from odradek.zookeeper.jute_requests import Auth, CloseSession, Connect, Ping, framed_request
 
-BACKOFF_FIRST: Final = Millis(50)  # after every server was tried once
-BACKOFF_MAX: Final = SECOND
+SEARCH_FIRST: Final = Millis(100)  # between two looks for a server that writes
+SEARCH_MAX: Final = MINUTE
 PASSWORD_BYTES: Final = 16
 """Of a session that has none yet."""
 
@@ -96,6 +98,7 @@ class Effects:
     send: list[bytes] = field(default_factory=list)  # 2. on the connection
     deliver: list[Delivery] = field(default_factory=list)  # 3. in this order
     dial: Address | None = None  # 4. ask for a connection
+    look: Address | None = None  # 5. ask this server, on a connection beside, whether it writes
 
 
 class _Identity(NamedTuple):
@@ -117,10 +120,7 @@ class Session:
         self.state: State = Idle()
         self.timeout = (settings or SessionSettings()).timeout  # as negotiated, once it was
         self._settings = settings or SessionSettings()
-        self._random = random
-        self._servers = shuffled(ensemble.servers, random)
-        self._turn = 0  # counts connections asked for; picks the server
-        self._tries = 0  # since the last connection that held
+        self._servers = Servers(ensemble.servers, random)
         self._identity = _NOBODY
         self._last_zxid = 0  # the newest transaction that a reply has shown us
         self._chroot = Chroot(ensemble.chroot)
@@ -157,8 +157,10 @@ class Session:
                 return moment
             case Leaving(give_up=moment):
                 return moment
-            case Live():
+            case Live(search=None):
                 return min(self._ping_at, self._silent_at)
+            case Live(search=Search(at=moment)):
+                return min(self._ping_at, self._silent_at, moment)
             case _:
                 return None
 
@@ -287,8 +289,20 @@ class Session:
             case Live() if now >= self._ping_at:
                 self._pings += 1
                 self._send(framed_request(PING_XID, Ping()), now)
+            case Live(search=Search(at=at, pause=pause)) if now >= at:
+                pause = Millis(min(pause * 2, SEARCH_MAX))
+                self.state = replace(self.state, search=Search(Millis(now + pause), pause))
+                self._effects.look = self._servers.look_at_next()
             case _:
                 pass
+        return self._flush()
+
+    def looked(self, server: Address, now: Millis, *, writes: bool) -> Effects:
+        """A server said whether it writes, or nothing: moves to it if we have none that does."""
+        if writes and isinstance(self.state, Live) and self.state.search is not None:
+            self._effects.hang_up = True
+            self._servers.prefer(server)
+            self._lose("another server writes", now)
         return self._flush()
 
     # How a session comes and goes
@@ -297,9 +311,7 @@ class Session:
         share = max(self.timeout // len(self._servers), 1)
         patience = self._settings.connect_timeout or share
         self._become(Dialling(Millis(now + patience)), "connecting")
-        self._effects.dial = self._servers[self._turn % len(self._servers)]
-        self._turn += 1
-        self._tries += 1
+        self._effects.dial = self._servers.try_next()
 
     def _greeted(self, hello: Connected, now: Millis) -> None:
         if hello.timeout <= 0:
@@ -308,13 +320,13 @@ class Session:
             self._effects.hang_up = True
             self._end(Expired(), SessionExpired, "the server has ended the session")
             return
-        read_only = bool(hello.read_only)
-        if not read_only:  # the session of a server that is cut off is known to no other
+        search = Search(Millis(now + SEARCH_FIRST), SEARCH_FIRST) if hello.read_only else None
+        if search is None:  # the session of a server that is cut off is known to no other
             if self._identity is not _NOBODY and hello.session_id != self._identity.session_id:
                 raise MalformedPacket("the session of somebody else")
             self._identity = _Identity(hello.session_id, hello.password)
         self.timeout = Millis(hello.timeout)
-        self._become(Live(now, read_only=read_only), f"session 0x{hello.session_id:x}")
+        self._become(Live(now, search), f"session 0x{hello.session_id:x}")
         self._send(self._credentials.present_all(), now)
         for request in self._watches.rearming(self._last_zxid):
             self._rearming += 1
@@ -329,7 +341,7 @@ class Session:
             case Leaving():
                 self._end(Closed(), SessionClosed, reason)
             case Live(since=since) if now - since >= BACKOFF_MAX:
-                self._tries = 0
+                self._servers.forgive()
                 self._retry(reason, now)
             case Live() | Dialling() | Greeting():
                 self._retry(reason, now)
@@ -337,11 +349,7 @@ class Session:
     def _retry(self, reason: str, now: Millis) -> None:
         """Tries the next server: at once while there is one that was not tried, later then."""
         self._pipeline.fail_impatient()
-        rounds = self._tries // len(self._servers)
-        pause = 0
-        if rounds:
-            bound = min(BACKOFF_FIRST << min(rounds - 1, 16), BACKOFF_MAX)
-            pause = bound // 2 + self._random.below(bound // 2 + 1)
+        pause = self._servers.pause()
         self._become(Waiting(Millis(now + pause)), reason)
         if not pause:
             self._dial(now)
@@ -355,7 +363,7 @@ class Session:
         self._watches.forget()
         self._identity = _NOBODY
         self._last_zxid = 0  # as ZooKeeper's own clients do: the ensemble may be another by now
-        self._tries = 0
+        self._servers.forgive()
         self.timeout = self._settings.timeout
         self._become(state, reason)
 

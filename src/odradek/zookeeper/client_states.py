@@ -38,12 +38,22 @@ class Greeting:
     give_up: Millis
 
 
+class Search(NamedTuple):
+    """When to look again for a server that writes, and how long the last pause was."""
+
+    at: Millis
+    pause: Millis
+
+
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The server has confirmed the session on this connection."""
+    """The server has confirmed the session on this connection.
+
+    It only reads, being cut off from its ensemble, where there is a search for one that writes.
+    """
 
     since: Millis
-    read_only: bool
+    search: Search | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +114,8 @@ class StatusChanged(NamedTuple):
 def status_of(state: State) -> Status:
     """The owner's view of a state."""
     match state:
-        case Live(read_only=read_only):
-            return Status.READ_ONLY if read_only else Status.CONNECTED
+        case Live(search=search):
+            return Status.CONNECTED if search is None else Status.READ_ONLY
         case Expired():
             return Status.EXPIRED
         case Refused():

@@ -53,13 +53,16 @@ class Server:
         self.hellos = 0
         self.timeout: int = TIMEOUT
         self.mute = False
+        self.writes = True
         self.errors: dict[str, int] = {}
         self.after: dict[str, bytes] = {}  # sent right behind the answer for a path
         self.links: list[ServerLink] = []
+        self.questions = 0
 
     async def serve(self, machine: Machine) -> None:
         """The programme of its machine."""
-        await machine.network.listen(("server", PORT), lambda stream: ServerLink(self, stream))
+        address = (machine.name, PORT)
+        await machine.network.listen(address, lambda stream: ServerLink(self, stream))
         await asyncio.get_running_loop().create_future()
 
     def asked(self, kind: type[Any]) -> int:
@@ -84,6 +87,12 @@ class ServerLink(Receiver):
 
     def received(self, count: int) -> None:
         """All that one read brought is answered by one write."""
+        if not self._greeted and bytes(self._room[:count]) == b"isro":
+            self._server.questions += 1
+            if not self._server.mute:
+                self.stream.send([b"rw" if self._server.writes else b"ro"])
+                self.stream.close()
+            return
         answers = [self._answer(packet) for packet in self._packets.feed(self._room[:count])]
         if not self._server.mute:
             self.stream.send([b"".join(answers)])
@@ -99,7 +108,8 @@ class ServerLink(Receiver):
         if not self._greeted:
             self._greeted = True
             server.hellos += 1
-            return framed(Connected(server.timeout, 7, PASSWORD).body())
+            hello = Connected(server.timeout, 7, PASSWORD, read_only=not server.writes)
+            return framed(hello.body())
         xid, op = request_header(packet)
         request = request_body(op, packet)
         server.heard.append(request)
@@ -112,10 +122,12 @@ class ServerLink(Receiver):
 class Play:
     """A world with a server and a client."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *others: str) -> None:
         self.world = world
         self.server = Server()
-        world.machine("server").start(self.server.serve)
+        self.servers = {"server": self.server} | {name: Server() for name in others}
+        for name, server in self.servers.items():
+            world.machine(name).start(server.serve)
         self.machine = world.machine("client")
         self.news: list[News] = []
         self.log: list[object] = []
@@ -124,7 +136,9 @@ class Play:
 
     async def _live(self, machine: Machine) -> None:
         session = Session(
-            Ensemble.parse(f"server:{PORT}"), machine.random, SessionSettings(timeout=TIMEOUT)
+            Ensemble.parse(",".join(f"{name}:{PORT}" for name in self.servers)),
+            machine.random,
+            SessionSettings(timeout=TIMEOUT, read_only=len(self.servers) > 1),
         )
         self.session = session
         self.client = ZooKeeperClient(session, machine.network, machine.clock, self._hear)
@@ -155,10 +169,16 @@ class Play:
 
 
 @pytest.fixture
-def play() -> Iterator[Play]:
+def world() -> Iterator[World]:
     """A fresh one."""
     with World(seed=1) as world:
-        yield Play(world)
+        yield world
+
+
+@pytest.fixture
+def play(world: World) -> Play:
+    """A fresh one."""
+    return Play(world)
 
 
 def test_results_and_events_come_in_the_server_s_order(play: Play) -> None:
@@ -313,6 +333,21 @@ def test_a_cut_wire_is_noticed_by_silence(play: Play) -> None:
     play.world.run(seconds=10)
     assert play.statuses()[-1] is Status.CONNECTED
     assert play.server.hellos == 2
+
+
+def test_a_client_that_can_only_read_finds_a_server_that_writes(world: World) -> None:
+    """The others are asked beside its own connection, which one that is silent does not disturb."""
+    play = Play(world, "silent", "third")
+    for server in play.servers.values():
+        server.writes = False
+    play.servers["silent"].mute = True
+    play.begin()
+    world.run(seconds=20)
+    assert play.statuses() == [Status.READ_ONLY]
+    assert all(server.questions for server in play.servers.values())
+    play.servers["third"].writes = True
+    world.run(seconds=60)
+    assert play.statuses() == [Status.READ_ONLY, Status.DISCONNECTED, Status.CONNECTED]
 
 
 def test_an_expired_session_is_over_until_the_owner_begins_another(play: Play) -> None:

@@ -61,6 +61,7 @@ class Talk:
         self.session = Session(Ensemble.parse(connect), Highest(), self.settings)
         self.now = Millis(1_000)
         self.dialled: list[tuple[str, int]] = []
+        self.looked: list[tuple[str, int]] = []
         self.hung_up = 0
         self.events: list[WatchEvent] = []
         self.statuses: list[Status] = []
@@ -166,6 +167,8 @@ class Talk:
                 self.statuses.append(news.status)
         if effects.dial is not None:
             self.dialled.append(effects.dial)
+        if effects.look is not None:
+            self.looked.append(effects.look)
 
     def requests(self) -> list[object]:
         """What awaits an answer."""

@@ -14,7 +14,8 @@ from odradek.zookeeper.client_errors import (
     SystemFault,
 )
 from odradek.zookeeper.client_pipeline import XID_MAX, PipelineLimits
-from odradek.zookeeper.client_session import BACKOFF_MAX, SessionSettings
+from odradek.zookeeper.client_servers import BACKOFF_MAX
+from odradek.zookeeper.client_session import SessionSettings
 from odradek.zookeeper.codes import KeeperCode
 from odradek.zookeeper.jute_replies import (
     Checked,

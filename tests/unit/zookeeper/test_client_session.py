@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from odradek.model.units import Millis
+from odradek.model.units import MINUTE, Millis
 from odradek.zookeeper.client_errors import (
     AuthFailed,
     NeverSent,
@@ -14,9 +14,10 @@ from odradek.zookeeper.client_errors import (
     SessionExpired,
 )
 from odradek.zookeeper.client_pipeline import PipelineLimits, Submission
-from odradek.zookeeper.client_session import BACKOFF_MAX, SessionSettings
+from odradek.zookeeper.client_servers import BACKOFF_MAX
+from odradek.zookeeper.client_session import SEARCH_FIRST, SEARCH_MAX, SessionSettings
 from odradek.zookeeper.client_states import PREDECESSORS, Closed, State, Status
-from odradek.zookeeper.codes import AUTH_XID, EventType, KeeperCode
+from odradek.zookeeper.codes import AUTH_XID, PING_XID, EventType, KeeperCode
 from odradek.zookeeper.jute import Identity
 from odradek.zookeeper.jute_replies import Data, Done, Identities, ReplyHeader, framed_reply
 from odradek.zookeeper.jute_requests import (
@@ -365,6 +366,63 @@ def test_a_server_that_is_cut_off_gives_no_lasting_session() -> None:
     t.cut()
     t.connect()
     assert t.hellos[-1].session_id == 0
+
+
+def cut_off(connect: str = "a:1,b:2,c:3") -> Talk:
+    """A client that took the first server, which only reads."""
+    return Talk(connect, SessionSettings(timeout=TIMEOUT, read_only=True)).live(read_only=True)
+
+
+def test_a_client_of_a_server_that_is_cut_off_looks_for_another() -> None:
+    """Turn by turn, at once and then ever more slowly; meanwhile it reads and pings."""
+    t = cut_off()
+    looks: list[int] = []
+    began = t.now
+    while t.now < began + 10 * MINUTE:
+        assert t.session.deadline is not None
+        t.after(t.session.deadline - t.now)
+        if len(t.looked) > len(looks):
+            looks.append(t.now)
+        t.say(framed_reply(ReplyHeader(PING_XID, 0, 0)) * t.requests().count(Ping()))
+        t.asked.clear()
+    pauses = [b - a for a, b in pairwise(looks)]
+    assert pauses[0] == 2 * SEARCH_FIRST
+    assert all(a <= b for a, b in pairwise(pauses))
+    assert pauses[-1] == SEARCH_MAX
+    assert t.looked[:4] == [("b", 2), ("c", 3), ("a", 1), ("b", 2)]
+    assert t.hung_up == 0
+    assert t.statuses == [Status.READ_ONLY]
+
+
+def test_it_moves_to_the_first_that_writes() -> None:
+    """At once; what it had asked on the old connection has an unknown outcome, as ever."""
+    t = cut_off()
+    t.after(SEARCH_FIRST)
+    (server,) = t.looked
+    t.carry_out(t.session.looked(server, t.now, writes=False))
+    assert t.session.status is Status.READ_ONLY
+    read = t.ask(GetData("/a"))
+    t.carry_out(t.session.looked(server, t.now, writes=True))
+    assert error_types(read) == [OutcomeUnknown]
+    assert (t.hung_up, t.dialled[-1]) == (1, server)
+    t.connect()
+    t.welcome(session_id=8)
+    assert t.statuses == [Status.READ_ONLY, Status.DISCONNECTED, Status.CONNECTED]
+    t.after(SEARCH_MAX)
+    assert len(t.looked) == 1
+
+
+def test_an_answer_that_comes_too_late_moves_nobody() -> None:
+    """Who has found a server that writes meanwhile stays there."""
+    t = cut_off()
+    t.after(SEARCH_FIRST)
+    t.cut()
+    t.carry_out(t.session.looked(("c", 3), t.now, writes=True))
+    t.connect()
+    t.welcome()
+    t.carry_out(t.session.looked(("c", 3), t.now, writes=True))
+    assert t.session.status is Status.CONNECTED
+    assert t.hung_up == 0
 
 
 # Things that every state knows
