@@ -10,7 +10,6 @@ brokers are not talked to yet: a message to one is noted and dropped.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
 
 import structlog
 
@@ -52,9 +51,8 @@ from odradek.wire.schema import Request, Response
 from odradek.zookeeper.client_errors import ConnectionLost, MultiFailed, NoNode, OperationError
 from odradek.zookeeper.codes import ANY_VERSION, KeeperError
 from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import Check, Delete, GetData, Multi, WriteOp
+from odradek.zookeeper.jute_requests import Check, Delete, GetData, Multi
 
-DELETES_PER_MULTI: Final = 200
 Deliver = Callable[[Request], Awaitable[Response]]
 
 log = structlog.get_logger()
@@ -288,12 +286,11 @@ class Controlling:
             DeleteTopicZnode.path(name),
         ]
         guard = Check(ControllerEpochZnode.PATH, controller.mandate.epoch_version)
-        for at in range(0, len(paths), DELETES_PER_MULTI):
-            some = paths[at : at + DELETES_PER_MULTI]
-            deletes: list[WriteOp] = [Delete(path, ANY_VERSION) for path in some]
-            (answer,) = await self._client.batch([Multi((guard, *deletes))])
+        deletes = [Delete(path, ANY_VERSION) for path in paths]
+        for multi in self._client.packed(deletes, guard=(guard,)):
+            (answer,) = await self._client.batch([multi])
             if isinstance(answer, MultiFailed) and answer.index:
-                await self._forget_singly(guard, some)
+                await self._forget_singly(guard, [delete.path for delete in multi.ops[1:]])
             elif isinstance(answer, KeeperError):
                 log.warning("controller.topic_not_forgotten", topic=name, reason=str(answer))
                 self.resign()

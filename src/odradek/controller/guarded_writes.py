@@ -12,6 +12,8 @@ hold the controller epoch and the leader epoch, which nobody else writes.
       └──no answer──▶ read back ──as we wrote it──▶ Written
                                 ├──as it was before──▶ send again
                                 └──another──▶ Conflict
+
+What is together larger than a packet may be was not sent: it is sent in halves.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +31,7 @@ from odradek.zookeeper.client_errors import (
     NoNode,
     OperationError,
     OutcomeUnknown,
+    RequestTooLarge,
 )
 from odradek.zookeeper.client_pipeline import Answer
 from odradek.zookeeper.jute import OPEN_ACL
@@ -101,6 +104,8 @@ class GuardedWrites:
                 self._on_failure(sent, answer)
             elif isinstance(answer, OutcomeUnknown):
                 self._next += self._read_back(sent)
+            elif isinstance(answer, RequestTooLarge) and sent.writes:
+                self._on_too_large(sent.writes, answer)
             elif isinstance(answer, OperationError):
                 self.stopped = str(answer)
             else:
@@ -117,6 +122,13 @@ class GuardedWrites:
     def _together(self, writes: tuple[StateWrite, ...], *, parent: bool = True) -> _Sent:
         operations = [it for write in writes for it in write.operations(parent=parent)]
         return _Sent(Multi((self._guard, *operations)), writes)
+
+    def _on_too_large(self, writes: tuple[StateWrite, ...], error: RequestTooLarge) -> None:
+        if len(writes) == 1:
+            self.failed.append((writes[0], str(error)))
+            return
+        middle = len(writes) // 2
+        self._next += [self._together(writes[:middle]), self._together(writes[middle:])]
 
     def _on_failure(self, sent: _Sent, failure: MultiFailed) -> None:
         if failure.index == 0:

@@ -7,7 +7,7 @@ of the loop, which is first come, first served.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
@@ -36,6 +36,7 @@ from odradek.zookeeper.jute_replies import (
 from odradek.zookeeper.jute_requests import (
     AddWatch,
     Auth,
+    Check,
     Create2,
     CreateContainer,
     CreateTtl,
@@ -174,6 +175,12 @@ class ZooKeeperClient:
     async def multi(self, operations: Sequence[WriteOp]) -> list[Result]:
         """Does all of them or none; `MultiFailed` says which one was the reason."""
         return (await self._one(Multi(tuple(operations)), Results)).results
+
+    def packed(
+        self, operations: Iterable[WriteOp], *, guard: Sequence[Check] = ()
+    ) -> Iterator[Multi]:
+        """Puts many writes into as few multis, each behind the guard, as one packet may hold."""
+        return self._session.packed(operations, guard)
 
     # Operations, one by one
 

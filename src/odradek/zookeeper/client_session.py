@@ -18,6 +18,7 @@ happened, and calls `tick` when `deadline` has come. Facts about a connection th
 must not be told any more.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -33,6 +34,7 @@ from odradek.zookeeper.client_errors import (
     SessionExpired,
     error_of,
 )
+from odradek.zookeeper.client_packing import packed
 from odradek.zookeeper.client_pipeline import Pipeline, PipelineLimits, Submission, subject_of
 from odradek.zookeeper.client_servers import BACKOFF_MAX, Servers
 from odradek.zookeeper.client_states import (
@@ -63,7 +65,16 @@ from odradek.zookeeper.codes import (
 )
 from odradek.zookeeper.jute import Packets, framed
 from odradek.zookeeper.jute_replies import Connected, Done, Event, event_body, reply_header
-from odradek.zookeeper.jute_requests import Auth, CloseSession, Connect, Ping, framed_request
+from odradek.zookeeper.jute_requests import (
+    Auth,
+    Check,
+    CloseSession,
+    Connect,
+    Multi,
+    Ping,
+    WriteOp,
+    framed_request,
+)
 
 SEARCH_FIRST: Final = Millis(100)  # between two looks for a server that writes
 SEARCH_MAX: Final = MINUTE
@@ -199,6 +210,11 @@ class Session:
             case Leaving() | Closed():
                 self._pipeline.fail(submission, SessionClosed)
         return self._flush()
+
+    def packed(self, operations: Iterable[WriteOp], guard: Sequence[Check]) -> Iterator[Multi]:
+        """As few multis, each behind the guard, as jute.maxbuffer allows."""
+        bytes_max = self._settings.limits.request_bytes_max
+        return packed(operations, guard=guard, chroot=self._chroot.prefix, bytes_max=bytes_max)
 
     def authenticate(self, submission: Submission, now: Millis) -> Effects:
         """Gives this and every later connection the identity of an `Auth`.

@@ -11,6 +11,7 @@ from odradek.zookeeper.client_errors import (
     NodeExists,
     NoNode,
     OutcomeUnknown,
+    RequestTooLarge,
     SessionExpired,
 )
 from odradek.zookeeper.client_pipeline import Answer
@@ -86,6 +87,16 @@ def test_a_session_that_is_over_stops_everything() -> None:
     batch = GuardedWrites(MANDATE, [write(0)])
     answered(batch, [SessionExpired()])
     assert batch.stopped is not None
+
+
+def test_what_is_too_large_together_goes_in_halves() -> None:
+    """As small as jute.maxbuffer wants it; what is too large alone fails alone."""
+    writes = [write(number) for number in range(3)]
+    batch = GuardedWrites(MANDATE, writes)
+    answered(batch, [RequestTooLarge()], [YES, RequestTooLarge()], [YES, RequestTooLarge()])
+    assert batch.written == writes[:2]
+    assert [failed for failed, _ in batch.failed] == writes[2:]
+    assert batch.stopped is None
 
 
 def test_one_conflict_harms_only_itself() -> None:

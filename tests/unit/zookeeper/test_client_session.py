@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from odradek.model.units import MINUTE, Millis
+from odradek.model.units import MINUTE, Bytes, Millis
 from odradek.zookeeper.client_errors import (
     AuthFailed,
     NeverSent,
@@ -22,6 +22,7 @@ from odradek.zookeeper.jute import Identity
 from odradek.zookeeper.jute_replies import Data, Done, Identities, ReplyHeader, framed_reply
 from odradek.zookeeper.jute_requests import (
     Auth,
+    Check,
     CloseSession,
     Create2,
     GetData,
@@ -423,6 +424,21 @@ def test_an_answer_that_comes_too_late_moves_nobody() -> None:
     t.carry_out(t.session.looked(("c", 3), t.now, writes=True))
     assert t.session.status is Status.CONNECTED
     assert t.hung_up == 0
+
+
+# Many writes
+
+
+def test_what_was_packed_is_what_can_be_sent() -> None:
+    """The session knows jute.maxbuffer and the chroot, which makes every path longer."""
+    settings = SessionSettings(limits=PipelineLimits(request_bytes_max=Bytes(500)))
+    t = Talk("a:1/a/long/chroot", settings).live()
+    guard = Check("/epoch", 7)
+    multis = list(t.session.packed([SetData(f"/{i:02}", b"data", 1) for i in range(40)], [guard]))
+    t.ask(*multis)
+    assert len(t.asked) == len(multis) > 1
+    assert {multi.ops[0] for multi in multis} == {guard}
+    assert sum(len(multi.ops) - 1 for multi in multis) == 40
 
 
 # Things that every state knows
