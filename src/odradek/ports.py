@@ -26,6 +26,10 @@ class Clock(Protocol):
         """The same clock, finer: for figures about ourselves, never for decisions."""
         ...
 
+    def worked(self) -> Micros:
+        """The processor's time that this thread has had: for figures about ourselves."""
+        ...
+
     def wall(self) -> Timestamp:
         """Stamps records; may jump."""
         ...

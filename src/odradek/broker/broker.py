@@ -29,6 +29,7 @@ from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
 from odradek.broker.handlers.update_metadata import update_metadata
 from odradek.broker.identity import number_of, sign_dirs, take_dirs
+from odradek.broker.idleness import Idleness
 from odradek.broker.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.pages import Page, PageServer
 from odradek.broker.producer_ids import ProducerIds
@@ -75,6 +76,7 @@ class Broker:
         self.timers = Timers(doors.clock)
         self.front = Front(config, doors, self.timers)
         self.times = RequestTimes(doors.clock)
+        self.idleness = Idleness(doors.clock)
         self.front.on_answer = self.times.answered
         self.pages = PageServer(doors.network, doors.clock, self.timers)
         self.services: Services | None = None  # once it has started
@@ -144,7 +146,7 @@ class Broker:
         if self.services is None:
             return Page("503 Service Unavailable", "starting\n")
         is_controller = self.cluster.image.controller == self.cluster.me
-        kept = Kept(self.services, self.times, is_controller)
+        kept = Kept(self.services, self.times, self.idleness, is_controller)
         return Page("200 OK", page(kept), CONTENT_TYPE)
 
     async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:

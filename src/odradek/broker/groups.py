@@ -5,7 +5,7 @@ shell is what only groups have: the topic's records, the list of all groups, and
 when their topic goes.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from odradek.broker.cluster import Cluster
@@ -22,6 +22,7 @@ from odradek.metadata.delta import topics_removed
 from odradek.metadata.image import ClusterImage
 from odradek.model.ids import TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.positions import Offset
 from odradek.ports import Random
 from odradek.records.compression import Codec
 from odradek.wire.messages.list_groups import ListedGroup
@@ -69,6 +70,13 @@ class GroupCoordinator:
             for group in admin.list_groups(machine.groups, states, types)
         ]
         return found, self._core.loading
+
+    def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
+        """What every group that is coordinated here has committed."""
+        for machine in self._core.machines():
+            for group, offsets in machine.groups.ledger.offsets.items():
+                for partition, recorded in offsets.items():
+                    yield group, partition, recorded.committed.offset
 
     def close(self) -> None:
         """The broker stops."""

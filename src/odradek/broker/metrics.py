@@ -8,6 +8,7 @@ the counters that the hot path raises.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from odradek.broker.idleness import Idleness
 from odradek.broker.request_times import QUANTILES, Part, RequestTimes
 from odradek.broker.services import Services
 from odradek.broker.traffic import Traffic
@@ -36,6 +37,7 @@ class Kept(NamedTuple):
 
     services: Services
     times: RequestTimes
+    idleness: Idleness
     is_controller: bool
 
 
@@ -64,8 +66,11 @@ def _all(kept: Kept) -> Iterator[Sample]:
     yield from _controller(kept)
     yield from _traffic(services)
     yield from _connections(services)
+    yield from _idleness(kept)
     yield from _times(kept.times)
     yield from _partitions(services)
+    yield from _cluster(services)
+    yield from _groups(services)
 
 
 def _replicas(services: Services) -> Iterator[Sample]:
@@ -132,6 +137,13 @@ def _connections(services: Services) -> Iterator[Sample]:
     yield Sample(f"{cache}numincrementalfetchsessions", len(services.fetches.sessions))
 
 
+def _idleness(kept: Kept) -> Iterator[Sample]:
+    """One loop does what Kafka has network threads and request handlers for."""
+    idle = round(kept.idleness.look(), 4)
+    yield Sample("kafka_network_socketserver_networkprocessoravgidle_percent", idle)
+    yield Sample("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", idle)
+
+
 def _times(times: RequestTimes) -> Iterator[Sample]:
     for part in Part:
         name = f"kafka_network_requestmetrics_{part}"
@@ -151,3 +163,37 @@ def _partitions(services: Services) -> Iterator[Sample]:
         yield Sample("kafka_log_log_size", led.log.size, labels)
         yield Sample("kafka_topic_partition_oldest_offset", led.log.log_start_offset, labels)
         yield Sample("kafka_topic_partition_current_offset", led.log.high_watermark, labels)
+        isr, min_isr = len(led.leader.isr.committed), led.leader.min_isr
+        yield Sample("kafka_cluster_partition_underminisr", isr < min_isr, labels)
+        yield Sample("kafka_cluster_partition_atminisr", isr == min_isr, labels)
+        yield Sample("kafka_cluster_partition_replicascount", led.leader.replica_count, labels)
+
+
+def _cluster(services: Services) -> Iterator[Sample]:
+    """As the controller has told it: of all partitions, whoever leads them."""
+    for topic in services.cluster.image.topics.values():
+        yield Sample("kafka_topic_partitions", len(topic.partitions), (("topic", topic.name),))
+        for number, partition in topic.partitions.items():
+            labels = (("topic", topic.name), ("partition", str(number)))
+            replicas = partition.assignment.replicas
+            in_sync = len(partition.state.isr) if partition.state else 0
+            prefix = "kafka_topic_partition_"
+            preferred = partition.leader is not None and partition.leader == replicas[0]
+            yield Sample(f"{prefix}in_sync_replica", in_sync, labels)
+            yield Sample(f"{prefix}leader_is_preferred", preferred, labels)
+            yield Sample(f"{prefix}under_replicated_partition", in_sync < len(replicas), labels)
+
+
+def _groups(services: Services) -> Iterator[Sample]:
+    """How far those are that are coordinated here, and how far behind, where we lead."""
+    for group, partition, committed in services.groups.committed():
+        labels = (
+            ("consumergroup", group),
+            ("topic", partition.topic),
+            ("partition", str(partition.partition)),
+        )
+        yield Sample("kafka_consumergroup_current_offset", committed, labels)
+        led = services.replicas.find_led(partition.topic.encode(), partition.partition)
+        if led is not None:
+            lag = max(led.log.high_watermark - committed, 0)
+            yield Sample("kafka_consumergroup_lag", lag, labels)

@@ -1,7 +1,7 @@
 """The Clock door on the machine's clocks."""
 
 import asyncio
-from time import monotonic_ns, time_ns
+from time import monotonic_ns, thread_time_ns, time_ns
 
 from odradek.model.units import Micros, Millis, Timestamp
 
@@ -16,6 +16,10 @@ class SystemClock:
     def micros(self) -> Micros:
         """As `monotonic`, a thousand times finer."""
         return Micros(monotonic_ns() // 1_000)
+
+    def worked(self) -> Micros:
+        """Of the loop, where it is asked on the loop."""
+        return Micros(thread_time_ns() // 1_000)
 
     def wall(self) -> Timestamp:
         """Since 1970."""

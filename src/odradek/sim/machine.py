@@ -85,6 +85,10 @@ class MachineClock:
         """As `monotonic`, and as exact as the loop."""
         return Micros(self.local(self._loop.now))
 
+    def worked(self) -> Micros:
+        """Work takes no time here."""
+        return Micros(0)
+
     def wall(self) -> Timestamp:
         """Skewed, and jumping when told to."""
         passed = self.local(self._loop.now) - self._booted

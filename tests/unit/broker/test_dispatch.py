@@ -70,6 +70,10 @@ class StillClock:
         """Five thousand."""
         return Micros(5_000)
 
+    def worked(self) -> Micros:
+        """None."""
+        return Micros(0)
+
     def wall(self) -> Timestamp:
         """None."""
         return Timestamp(0)

@@ -6,7 +6,13 @@ import pytest
 
 from odradek.broker.request_times import Times
 from odradek.ports import Stream
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import MetadataRequest
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from tests.unit.broker.stage import Stage
 
 
@@ -92,6 +98,32 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
         line.startswith('kafka_network_requestmetrics_totaltimems{request="Produce"')
         for line in lines
     )
+
+
+def test_the_page_tells_how_far_groups_are_behind() -> None:
+    """Of those that are coordinated here, for partitions that are led here."""
+    with Stage() as stage:
+        stage.make("orders", partitions=2)
+        client = stage.client()
+        client.produce("orders", "a", "b", "c", partition=1)
+        done = OffsetCommitRequestPartition(1, committed_offset=1)
+        topics = [OffsetCommitRequestTopic("orders", partitions=[done])]
+        client.ask(FindCoordinatorRequest("readers"), 3)  # so that its topic is made
+        stage.run(2)
+        answer = client.ask(OffsetCommitRequest("readers", topics=topics), 8)
+        assert answer.topics[0].partitions[0].error_code == 0
+        lines = get(stage, "/metrics")[1].splitlines()
+    readers = 'consumergroup="readers",topic="orders",partition="1"'
+    for line in (
+        f"kafka_consumergroup_current_offset{{{readers}}} 1",
+        f"kafka_consumergroup_lag{{{readers}}} 2",
+        'kafka_topic_partitions{topic="orders"} 2',
+        'kafka_topic_partition_in_sync_replica{topic="orders",partition="0"} 1',
+        'kafka_topic_partition_leader_is_preferred{topic="orders",partition="0"} 1',
+        'kafka_cluster_partition_replicascount{topic="orders",partition="0"} 1',
+        "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent 1",
+    ):
+        assert line in lines, lines
 
 
 def part_of(content: str, part: str, api: str) -> float:
