@@ -98,7 +98,7 @@ class Broker:
     async def serve(self, ready: Callable[[], None]) -> None:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
-            await self._show_pages()
+            await self._show_pages(tasks)
             running = [*await self._start_zookeeper(tasks)]
             coordination = Coordination(
                 self._connect_string(), self.doors, self.settings, self.cluster
@@ -125,29 +125,32 @@ class Broker:
 
     # Start
 
-    async def _show_pages(self) -> None:
+    async def _show_pages(self, tasks: asyncio.TaskGroup) -> None:
         """Before everything else: whoever looks learns that we live, and are not ready yet."""
         self.pages.pages = {
-            "/health/live": lambda: Page("200 OK", "live\n"),
+            "/health/live": self._liveness,
             "/health/ready": self._readiness,
             "/metrics": self._metrics,
         }
         said = self.config[broker_rows.ADMIN_LISTENER]
         if said:
             host, _, port = said.rpartition(":")
-            await self.pages.listen((host.strip("[]"), int(port)))
+            await self.pages.listen((host.strip("[]"), int(port)), tasks)
 
-    def _readiness(self) -> Page:
+    async def _liveness(self) -> Page:
+        return Page("200 OK", "live\n")
+
+    async def _readiness(self) -> Page:
         if self.is_ready:
             return Page("200 OK", "ready\n")
         return Page("503 Service Unavailable", "stopping\n" if self.services else "starting\n")
 
-    def _metrics(self) -> Page:
+    async def _metrics(self) -> Page:
         if self.services is None:
             return Page("503 Service Unavailable", "starting\n")
         is_controller = self.cluster.image.controller == self.cluster.me
         kept = Kept(self.services, self.times, self.idleness, is_controller)
-        return Page("200 OK", page(kept), CONTENT_TYPE)
+        return Page("200 OK", await page(kept), CONTENT_TYPE)
 
     async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """The server in our own process, if there shall be one."""

@@ -72,10 +72,10 @@ class GroupCoordinator:
         return found, self._core.loading
 
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
-        """What every group that is coordinated here has committed."""
-        for machine in self._core.machines():
-            for group, offsets in machine.groups.ledger.offsets.items():
-                for partition, recorded in offsets.items():
+        """What every group that is coordinated here has committed; it may change meanwhile."""
+        for machine in list(self._core.machines()):
+            for group, offsets in list(machine.groups.ledger.offsets.items()):
+                for partition, recorded in list(offsets.items()):
                     yield group, partition, recorded.committed.offset
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ people have show our brokers, too. Everything is read when somebody asks; nothin
 the counters that the hot path raises.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -16,6 +17,9 @@ from odradek.wire.apis import APIS
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+SAMPLES_PER_TURN: Final = 500  # about a millisecond
 
 
 class Sample(NamedTuple):
@@ -41,17 +45,18 @@ class Kept(NamedTuple):
     is_controller: bool
 
 
-def page(kept: Kept) -> str:
-    """All of it."""
-    lines: list[str] = []
-    told: set[str] = set()
-    for sample in _all(kept):
+async def page(kept: Kept) -> str:
+    """All of it, family by family. Others have their turns while it is made."""
+    families: dict[str, list[str]] = {}
+    for number, sample in enumerate(_all(kept), 1):
         family = sample.name.removesuffix("_count").removesuffix("_sum")
-        if family not in told:
-            told.add(family)
-            lines.append(f"# TYPE {family} {_kind(family)}")
+        lines = families.get(family)
+        if lines is None:
+            lines = families[family] = [f"# TYPE {family} {_kind(family)}"]
         lines.append(str(sample))
-    return "\n".join(lines) + "\n"
+        if not number % SAMPLES_PER_TURN:
+            await asyncio.sleep(0)
+    return "".join(f"{line}\n" for lines in families.values() for line in lines)
 
 
 def _kind(family: str) -> str:

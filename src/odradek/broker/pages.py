@@ -5,7 +5,8 @@ Live means that the process does its work, also while it still reads its logs; r
 is accepted. Whoever sends anything else, or too much of it, is refused or hung up on.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Final, NamedTuple
 
 from odradek.broker.timers import Timer, Timers
@@ -25,7 +26,7 @@ class Page(NamedTuple):
     kind: str = "text/plain; charset=utf-8"
 
 
-Pages = Mapping[str, Callable[[], Page]]
+Pages = Mapping[str, Callable[[], Coroutine[None, None, Page]]]
 
 NOT_FOUND: Final = Page("404 Not Found", "there are /metrics, /health/live and /health/ready\n")
 NOT_ALLOWED: Final = Page("405 Method Not Allowed", "only GET and HEAD\n")
@@ -40,11 +41,13 @@ class PageServer:
         self.timers = timers
         self.pages: Pages = {}
         self.visits = 0
+        self.tasks: asyncio.TaskGroup
         self._network = network
         self._listener: Listener | None = None
 
-    async def listen(self, address: Address) -> None:
-        """From now on."""
+    async def listen(self, address: Address, tasks: asyncio.TaskGroup) -> None:
+        """From now on; a page that takes its time is made by a task of its own."""
+        self.tasks = tasks
         self._listener = await self._network.listen(address, self._accept)
 
     @property
@@ -99,7 +102,14 @@ class _Visit:
             self._send(NOT_ALLOWED)
             return
         make = self._server.pages.get(path)
-        self._send(NOT_FOUND if make is None else make(), with_content=method == b"GET")
+        if make is None:
+            self._send(NOT_FOUND, with_content=method == b"GET")
+        else:
+            self._stream.pause()
+            self._server.tasks.create_task(self._make(make(), with_content=method == b"GET"))
+
+    async def _make(self, page: Coroutine[None, None, Page], *, with_content: bool) -> None:
+        self._send(await page, with_content=with_content)
 
     def _send(self, page: Page, *, with_content: bool = True) -> None:
         content = page.content.encode()

@@ -1,6 +1,8 @@
 """What probes and scrapers see: health and metrics, over the admin listener."""
 
 import asyncio
+import itertools
+import re
 
 import pytest
 
@@ -98,6 +100,18 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
         line.startswith('kafka_network_requestmetrics_totaltimems{request="Produce"')
         for line in lines
     )
+
+
+def test_all_of_a_family_stands_together() -> None:
+    """As the format asks for, also where there are many partitions, of which one has many."""
+    with Stage() as stage:
+        stage.make("orders", partitions=3)
+        lines = get(stage, "/metrics")[1].splitlines()
+    families = [re.split(r"[{ ]", line)[0] for line in lines if not line.startswith("#")]
+    names = [name.removesuffix("_sum").removesuffix("_count") for name in families]
+    together = [name for name, _ in itertools.groupby(names)]
+    assert len(together) == len(set(together))
+    assert names.count("kafka_log_log_size") == 3
 
 
 def test_the_page_tells_how_far_groups_are_behind() -> None:
