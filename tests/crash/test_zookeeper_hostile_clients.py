@@ -5,6 +5,7 @@ writes and reads between all the misdeeds; each of its answers must come, and be
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -187,3 +188,17 @@ def test_a_packet_that_never_ends_holds_only_what_came(
     for each in slow:
         each.close()
     neighbour.works()
+
+
+def test_what_its_operator_asks_for_holds(tmp_path: Path) -> None:
+    """The options of the command reach the server."""
+    options = ("--words", "ruok,wchs", "--connections-per-host", "2", "--jute-maxbuffer", "2000")
+    server = ZookeeperProcess(tmp_path / "data", *options)
+    assert server.start() is None
+    first, second = server.talker(), server.talker(greets=False)
+    assert server.talker(greets=False).is_hung_up_on()
+    second.socket.sendall(b"ruok")
+    assert second.socket.recv(100) == b"imok"
+    first.send([SetData("/", b"x" * 2_000, -1)])
+    assert first.is_hung_up_on()
+    assert server.stop() == 0

@@ -29,8 +29,9 @@ class ZookeeperProcess:
     It knows its talkers, and closes them when its own life is over.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *options: str) -> None:
         self.directory = directory
+        self._options = options
         self.address: Address = ("", 0)
         self.said = ""
         self._process: subprocess.Popen[str] | None = None
@@ -55,7 +56,7 @@ class ZookeeperProcess:
                 resource.setrlimit(name, (value, resource.getrlimit(name)[1]))
 
         self._process = subprocess.Popen(
-            [*command, "--data", self.directory, "--port", "0"],
+            [*command, "--data", self.directory, "--port", "0", *self._options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(tools.ROOT / "src")},

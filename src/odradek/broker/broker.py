@@ -159,7 +159,7 @@ class Broker:
         doors = self.doors
         server = ZookeeperServer(
             ZooKeeperDoors(doors.clock, doors.random, doors.network, doors.journal()),
-            ServerSettings(),
+            ServerSettings(packet_bytes_max=self.config[zookeeper_rows.JUTE_MAXBUFFER]),
         )
         host = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_HOST]
         await server.open((host, self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT]))

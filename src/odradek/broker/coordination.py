@@ -40,7 +40,7 @@ from odradek.zookeeper.client_errors import (
     SessionClosed,
     SessionExpired,
 )
-from odradek.zookeeper.client_pipeline import PipelineLimits
+from odradek.zookeeper.client_pipeline import REPLY_BYTES_MAX, PipelineLimits
 from odradek.zookeeper.client_session import Session, SessionSettings, WatchEvent
 from odradek.zookeeper.client_states import Status
 from odradek.zookeeper.codes import CreateMode, KeeperError
@@ -79,6 +79,7 @@ class Coordination:
                 limits=PipelineLimits(
                     in_flight_max=config[rows.ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS],
                     request_bytes_max=config[rows.JUTE_MAXBUFFER],
+                    reply_bytes_max=max(config[rows.JUTE_MAXBUFFER], REPLY_BYTES_MAX),
                 ),
             ),
         )

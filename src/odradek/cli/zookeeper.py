@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from odradek.model.units import Millis
+from odradek.model.units import Bytes, Millis
 from odradek.ports import Address
 from odradek.zookeeper.four_letters import WORDS
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server_settings import PACKET_BYTES_HIGH, ServerSettings
 
+_DEFAULTS = ServerSettings()
 _ALL = frozenset(word.decode() for word in WORDS)
 
 
@@ -46,7 +47,30 @@ def command() -> None:
     show_default=True,
     help="Four-letter words that are answered, with commas between them; * is all.",
 )
-def serve(*, data: Path, host: str, port: int, tick_time: int, words: str) -> None:
+@click.option(
+    "--connections-per-host",
+    type=click.IntRange(0),
+    default=_DEFAULTS.connections_per_host_max,
+    show_default=True,
+    help="How many connections one address may have; 0 is no bound.",
+)
+@click.option(
+    "--jute-maxbuffer",
+    type=click.IntRange(1024, PACKET_BYTES_HIGH),
+    default=_DEFAULTS.packet_bytes_max,
+    show_default=True,
+    help="Bytes; the largest packet that is taken.",
+)
+def serve(  # noqa: PLR0913 - one for each option
+    *,
+    data: Path,
+    host: str,
+    port: int,
+    tick_time: int,
+    words: str,
+    connections_per_host: int,
+    jute_maxbuffer: int,
+) -> None:
     """Serve until the process is asked to end.
 
     Every answer is durable before it is given. The journal is one SQLite file in the directory,
@@ -60,7 +84,12 @@ def serve(*, data: Path, host: str, port: int, tick_time: int, words: str) -> No
     if unknown:
         raise click.BadParameter(f"{', '.join(unknown)}: known are {', '.join(sorted(_ALL))}")
     log_to_stderr()
-    settings = ServerSettings(tick_time=Millis(tick_time), four_letter_words=chosen)
+    settings = ServerSettings(
+        tick_time=Millis(tick_time),
+        four_letter_words=chosen,
+        connections_per_host_max=connections_per_host,
+        packet_bytes_max=Bytes(jute_maxbuffer),
+    )
     run_zookeeper(data, (host, port), settings, _announce)
 
 

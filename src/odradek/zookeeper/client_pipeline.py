@@ -30,6 +30,7 @@ from odradek.zookeeper.jute_replies import Failed, Reply, ReplyHeader, Results, 
 from odradek.zookeeper.jute_requests import OPS, Multi, MultiRead, Request, framed_request
 
 XID_MAX: Final = (1 << 31) - 1
+REPLY_BYTES_MAX: Final = Bytes(4 * MIB)  # jute.maxbuffer of Kafka's client
 
 Answer = Reply | KeeperError
 
@@ -41,7 +42,7 @@ class PipelineLimits(NamedTuple):
     in_flight_bytes_max: Bytes = Bytes(4 * MIB)
     queued_max: int = 1_000_000
     request_bytes_max: Bytes = Bytes(PACKET_BYTES_MAX)  # jute.maxbuffer of the server
-    reply_bytes_max: Bytes = Bytes(4 * MIB)  # jute.maxbuffer of Kafka's client
+    reply_bytes_max: Bytes = REPLY_BYTES_MAX
 
 
 class Submission:

@@ -8,6 +8,7 @@ from odradek.zookeeper.jute import PACKET_BYTES_MAX
 from odradek.zookeeper.writes import TreeLimits
 
 GREETING_BYTES_MAX: Final = Bytes(KIB)  # a connect request has 45 bytes, and a password
+PACKET_BYTES_HIGH: Final = Bytes(32 * MIB)  # jute.maxbuffer can be no more than this
 
 assert GREETING_BYTES_MAX < PACKET_BYTES_MAX, "who says nothing yet is trusted with less"
 
@@ -49,4 +50,5 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         """Bounds know each other."""
-        assert self.packet_bytes_max < self.unsent_bytes_max < self.unsent_bytes_fatal, self
+        largest = max(self.packet_bytes_max, self.unsent_bytes_max)
+        assert largest < self.unsent_bytes_fatal, "one answer more than is waited for ends nobody"

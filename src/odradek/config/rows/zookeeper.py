@@ -47,11 +47,11 @@ ZOOKEEPER_SET_ACL: Final = BrokerSetting(
 )
 JUTE_MAXBUFFER: Final = BrokerSetting(
     "jute.maxbuffer",
-    size(low=1024),
+    size(low=1024, high=32 * MIB),
     default=Bytes(MIB - 1),
     ours=True,
-    doc="The largest packet to or from ZooKeeper. The ensemble has a setting of the same name, "
-    "there a system property; ours must not be larger.",
+    doc="The largest packet to ZooKeeper. The ensemble has a setting of the same name, there a "
+    "system property; ours must not be larger. The embedded server takes it from here.",
 )
 ZOOKEEPER_EMBEDDED: Final = BrokerSetting(
     "zookeeper.embedded",
