@@ -75,6 +75,7 @@ class OffsetIndex:
         if not self.saved:
             return None
         page = self._load((self.saved - 1) // PAGE_ENTRIES)
+        _check_rising(page.relatives, page.positions, self.path, page.first)
         return page.relatives[-1], page.positions[-1]
 
     def floor(self, relative: int) -> tuple[int, int] | None:
@@ -84,7 +85,7 @@ class OffsetIndex:
             return self.relatives[at], self.positions[at]
         page = self._page_holding(relative, column=0)
         at = bisect_right(page.relatives, relative) - 1 if page else -1
-        return (page.relatives[at], page.positions[at]) if page and at >= 0 else None
+        return self._entry(page, at) if page and at >= 0 else None
 
     def floor_position(self, position: int) -> tuple[int, int] | None:
         """The last entry at or below a position in the segment; None where there is none."""
@@ -93,7 +94,27 @@ class OffsetIndex:
             return self.relatives[at], self.positions[at]
         page = self._page_holding(position, column=1)
         at = bisect_right(page.positions, position) - 1 if page else -1
-        return (page.relatives[at], page.positions[at]) if page and at >= 0 else None
+        return self._entry(page, at) if page and at >= 0 else None
+
+    def _entry(self, page: Page, at: int) -> tuple[int, int]:
+        """An entry of a page, which its neighbours must not contradict.
+
+        All entries of a page are not looked at: that costs a third of a read of a megabyte. What is
+        not beside this one cannot make it wrong, for the reader looks at the batch that it names.
+        """
+        relatives, positions = page.relatives, page.positions
+        relative, position = relatives[at], positions[at]
+        after = at + 1
+        if after < len(relatives) and (
+            relatives[after] <= relative or positions[after] <= position
+        ):
+            raise self._falls(page, after)
+        if at and (relatives[at - 1] >= relative or positions[at - 1] >= position):
+            raise self._falls(page, at)
+        return relative, position
+
+    def _falls(self, page: Page, at: int) -> LyingIndex:
+        return LyingIndex(self.path, (page.first + at) * ENTRY_BYTES, "its entries do not rise")
 
     def open_with(self, open_file: Callable[[], File]) -> None:
         """From now on the file is had in another way."""
@@ -158,23 +179,30 @@ class OffsetIndex:
         data = self._open().read(count * ENTRY_BYTES, first * ENTRY_BYTES)
         if len(data) < count * ENTRY_BYTES:
             raise LyingIndex(self.path, first * ENTRY_BYTES + len(data), "the file ends early")
-        page = Page(first, *decode(data, self.path, first))
-        self._page = page
+        page = self._page = Page(first, *_columns(data))
         return page
 
 
-def decode(data: bytes, path: str, first: int = 0) -> tuple["array[int]", "array[int]"]:
-    """Relative offsets and positions of a run of entries; LyingIndex unless both rise."""
-    numbers = array("I")
-    numbers.frombytes(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
-    if LITTLE:
-        numbers.byteswap()
-    relatives, positions = numbers[0::2], numbers[1::2]
+def decode(data: bytes, path: str) -> tuple["array[int]", "array[int]"]:
+    """Relative offsets and positions of a whole file; LyingIndex unless both rise."""
+    relatives, positions = _columns(data)
+    _check_rising(relatives, positions, path, 0)
+    return relatives, positions
+
+
+def _check_rising(relatives: "array[int]", positions: "array[int]", path: str, first: int) -> None:
     for column in (relatives.tolist(), positions.tolist()):
         if not all(map(lt, column, column[1:])):
             at = next(i for i, (left, right) in enumerate(pairwise(column), 1) if left >= right)
             raise LyingIndex(path, (first + at) * ENTRY_BYTES, "its entries do not rise")
-    return relatives, positions
+
+
+def _columns(data: bytes) -> tuple["array[int]", "array[int]"]:
+    numbers = array("I")
+    numbers.frombytes(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
+    if LITTLE:
+        numbers.byteswap()
+    return numbers[0::2], numbers[1::2]
 
 
 def _encode(relatives: "array[int]", positions: "array[int]") -> bytes:
