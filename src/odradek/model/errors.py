@@ -6,10 +6,14 @@ fault is no exception from here but an `assert`.
 """
 
 from enum import IntEnum
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
+
+from odradek.model.limits import STRING_BYTES_MAX
 
 RETRY = True
 FINAL = False
+TEXT_CHARACTERS_MAX: Final = 8_000
+assert 4 * TEXT_CHARACTERS_MAX + 3 <= STRING_BYTES_MAX, "a text fits into an answer, in any script"
 
 
 class ErrorCode(IntEnum):
@@ -300,8 +304,11 @@ class BrokerError(Exception):
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
 
     def __str__(self) -> str:
-        """The text given, or else the sentence of the code."""
-        return super().__str__() or self.code.sentence
+        """The text given, or else the sentence of the code; it may quote a client at length."""
+        text = super().__str__() or self.code.sentence
+        if len(text) > TEXT_CHARACTERS_MAX:
+            return f"{text[:TEXT_CHARACTERS_MAX]}\N{HORIZONTAL ELLIPSIS}"
+        return text
 
 
 class MalformedRequest(BrokerError):

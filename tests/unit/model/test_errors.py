@@ -1,6 +1,7 @@
 """The error table is Kafka's, and exceptions speak its sentences."""
 
 from odradek.model.errors import BrokerError, CorruptBatch, ErrorCode
+from odradek.model.limits import STRING_BYTES_MAX
 
 
 def test_numbers_are_kafkas() -> None:
@@ -23,3 +24,12 @@ def test_an_exception_speaks_for_its_code() -> None:
     assert str(CorruptBatch()) == ErrorCode.CORRUPT_MESSAGE.sentence
     assert str(CorruptBatch("magic 7")) == "magic 7"
     assert BrokerError.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_an_exception_s_text_fits_into_an_answer() -> None:
+    """It may quote what a client said, however long that was; an answer's string is bounded."""
+    said = "\N{GRINNING FACE}" * STRING_BYTES_MAX
+    text = str(CorruptBatch(f"there is no topic {said}"))
+    assert len(text.encode()) <= STRING_BYTES_MAX
+    assert text.startswith("there is no topic")
+    assert text.endswith("\N{HORIZONTAL ELLIPSIS}")
