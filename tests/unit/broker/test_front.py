@@ -1,6 +1,7 @@
 """How many may come in, how fast, and how long they may say nothing."""
 
 from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.unit.broker.stage import Client, Stage
 
@@ -73,3 +74,19 @@ def test_who_says_nothing_for_too_long_is_sent_away() -> None:
             talking.ask(MetadataRequest(topics=None))
         assert silent.is_closed
         assert not talking.is_closed
+
+
+def test_half_a_request_is_silence_and_a_long_poll_is_not() -> None:
+    """The one waits for nothing that will come; the other for what the broker has promised."""
+    with Stage(connections_max_idle_ms="10000") as stage:
+        stage.make("orders")
+        halting, waiting = stage.client(), stage.client()
+        halting.send_raw(b"\x00\x00\x00\x20\x00\x03")
+        wanted = FetchPartition(0, fetch_offset=0, partition_max_bytes=1_000)
+        topics = [FetchTopic("orders", partitions=[wanted])]
+        number = waiting.send(FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=topics))
+        stage.run(20)
+        assert halting.is_closed
+        assert not waiting.is_closed
+        stage.run(45)
+        assert waiting.has_answer(number)
