@@ -2,6 +2,7 @@
 
 import errno
 
+from odradek.model.errors import ErrorCode
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario import Scenario
 
@@ -53,3 +54,43 @@ def test_a_topic_that_is_made_again_has_nothing_of_the_old_one(t: Scenario) -> N
     t.broker.cut_power()
     t.broker.start()
     assert shop.read("orders") == ["new"]
+
+
+def test_a_disk_that_fails_while_a_topic_is_made_takes_only_its_own_partitions(
+    t: Scenario,
+) -> None:
+    """Those that it had just been given are lost with it; the others are served."""
+    shop = t.client("shop")
+    disk = t.broker.machine.disk("disk-a")
+    disk.faults.rows.append(Fault(errno.EIO, frozenset({"create"}), path="orders-[23]/*"))
+    _ = shop.begins(shop.making("orders", partitions=4))
+    t.run(seconds=5)
+    assert t.broker.is_running
+    served = [number for number in range(4) if t.broker.serves("orders", number)]
+    assert served
+    assert {t.broker.disk_of("orders", number) for number in served} == {"disk-b"}
+    assert shop.produce("orders", "a", partition=served[0]) == 0
+
+
+def test_a_topic_is_gone_only_once_a_disk_that_failed_was_looked_at(t: Scenario) -> None:
+    """Its logs may be there; were it made again meanwhile, there would be two of one name."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=4)
+    shop.produce("orders", "old")
+    disk = t.broker.machine.disk(t.broker.disk_of("orders"))
+    disk.faults.rows.append(Fault(errno.EIO))
+    writing = shop.begins(shop.producing("orders", "lost"))
+    t.wait_until(lambda: not t.broker.serves("orders"), "its disk fails")
+    writing.cancel()
+    shop.delete("orders")
+    t.run(seconds=5)
+    assert shop.refusal_of(shop.making("orders")) == ErrorCode.TOPIC_ALREADY_EXISTS
+
+    disk.faults.rows.clear()
+    t.broker.kill()
+    t.broker.start()
+    shop.make("orders", partitions=4)
+    assert shop.read("orders") == []
+    t.broker.kill()
+    t.broker.start()
+    assert shop.read("orders") == []

@@ -177,14 +177,18 @@ class Replicas:
                 if word.leader != self._me:
                     self._end_reign(word.partition)
             errors = await self._make_logs(ours)
-            await self._begin_reigns([word for word in ours if word.partition not in errors])
+            errors |= await self._begin_reigns(ours)
             self.look_at_failures()
             return errors
 
     async def stop(
         self, partitions: Mapping[TopicPartition, bool]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Ends reigns; where it says True, the log is deleted, too."""
+        """Ends reigns; where it says True, the log is deleted, too.
+
+        A log that is not found, while a dir is offline, may be there: it is not deleted until
+        somebody has looked. Else it would be found one day beside a later one of its name.
+        """
         async with self._one_word_at_a_time:
             errors: dict[TopicPartition, ErrorCode] = {}
             for partition, delete in partitions.items():
@@ -192,6 +196,10 @@ class Replicas:
                 if not delete:
                     continue
                 self._known.pop(partition, None)
+                lost = len(self.dirs.online) < len(self.dirs.dirs)
+                if lost and self.dirs.get(partition) is None:
+                    errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                    continue
                 try:
                     await self._delete(partition)
                 except StorageError as error:
@@ -245,15 +253,20 @@ class Replicas:
             if word.partition not in made
         }
 
-    async def _begin_reigns(self, words: Sequence[Word]) -> None:
-        """Each reign is in its log before anybody is served by it."""
-        begun = _Begun(len(words))
-        reigns: list[tuple[Led, Word]] = []
-        for word in words:
+    async def _begin_reigns(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
+        """Each reign is in its log before anybody is served by it.
+
+        A dir may fail at any time, with logs in it that were found or made just now: their
+        partitions have an error, at the end as well as at the beginning.
+        """
+        there = [word for word in words if self.dirs.get(word.partition) is not None]
+        begun = _Begun(len(there))
+        reigns: list[Led] = []
+        for word in there:
             led = self._led.get(word.partition)
             if led is None:
                 led = self._new_led(word)
-                reigns.append((led, word))
+                reigns.append(led)
                 led.begin_epoch(begun, 0)
                 continue
             effects = led.leader.on_leadership(word.leadership, self._clock.monotonic())
@@ -263,10 +276,17 @@ class Replicas:
                 led.begin_epoch(begun, 0)
             led.carry_out(effects)
         await begun.wait()
-        for led, _ in reigns:
-            self._led[led.partition] = led
-            for elected in self.on_elected:
-                elected(led)
+        self.look_at_failures()
+        for led in reigns:
+            if self.dirs.get(led.partition) is led.log:
+                self._led[led.partition] = led
+                for elected in self.on_elected:
+                    elected(led)
+        return {
+            word.partition: ErrorCode.KAFKA_STORAGE_ERROR
+            for word in words
+            if self.dirs.get(word.partition) is None
+        }
 
     def _new_led(self, word: Word) -> Led:
         found = self.dirs.get(word.partition)

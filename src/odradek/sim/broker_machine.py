@@ -12,6 +12,7 @@ from odradek.broker.doors import Dir, Doors
 from odradek.broker.replicas import AllDirsFailed
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
+from odradek.ensemble.server import JournalFailed
 from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
@@ -30,7 +31,14 @@ SETTINGS: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
     "zookeeper.session.timeout.ms": "6000",
+    "log.retention.check.interval.ms": "7000",
+    "log.flush.offset.checkpoint.interval.ms": "5000",
+    "log.segment.delete.delay.ms": "3000",
+    "log.cleaner.backoff.ms": "3000",
+    "offsets.topic.segment.bytes": "4096",
 }
+MAY_STOP: Final = (AllDirsFailed, JournalFailed)
+"""Why a broker stops by itself: it has lost what it cannot serve without."""
 
 
 def _nobody() -> None:
@@ -64,6 +72,13 @@ class BrokerMachine:
         """Whether it accepts traffic."""
         return self.machine.running and self.broker is not None and self.broker.is_ready
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its disks serve."""
+        assert self.broker is not None
+        dirs = self.broker.services_of_this_life.replicas.dirs
+        return len(dirs.online) == len(dirs.dirs)
+
     def start(self) -> None:
         """A life; it will be ready some time later."""
         self.broker = None
@@ -78,8 +93,11 @@ class BrokerMachine:
         await self.broker.serve(self._on_ready)
 
     def _exited(self, error: BaseException | None) -> None:
-        """It may stop when it is told to, and must where no disk is left; all else is a finding."""
-        if error is None or isinstance(error, AllDirsFailed):
+        """It may stop when it is told to, or has no disk left; all else is a finding."""
+        rest = error
+        if isinstance(error, BaseExceptionGroup):
+            rest = error.split(MAY_STOP)[1]
+        if rest is None or isinstance(rest, MAY_STOP):
             self._on_exit()
         else:
-            self._world.loop.fail(error)
+            self._world.loop.fail(rest)

@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 from odradek.model.units import Millis
 from odradek.sim.chance import SeededRandom
 from odradek.sim.disk_faults import Fault as DiskFault
+from odradek.sim.journal import Ledger
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.wires import Link
@@ -20,6 +21,7 @@ from odradek.sim.world import World
 MILLI: Final = SECOND // 1_000
 OUTAGE_MILLIS: Final = (1, 30_000)  # how long things stay broken; short ones are likelier
 HOUR_MICROS: Final = 3_600 * SECOND
+CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "unlink", "write")
 
 
 class Fault:
@@ -156,6 +158,33 @@ class BrokenConnections(Fault):
         return machine.name
 
 
+class LostReplies(Fault):
+    """What a machine answers does not arrive, and then its connections are reset.
+
+    Requests have arrived, and had their effect: those who sent them cannot know it.
+    """
+
+    name = "lost-replies"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine, for up to a second."""
+        machine = self.running(chance)
+        if machine is None or not machine.host.ends:
+            return None
+        for other in self._others(machine):
+            self.world.wires.cut(machine.name, other.name)
+        self.world.after(chance.below(SECOND), lambda: self._lose(machine))
+        return machine.name
+
+    def _others(self, machine: Machine) -> list[Machine]:
+        return [other for other in self.machines if other is not machine]
+
+    def _lose(self, machine: Machine) -> None:
+        self.world.wires.break_connections(machine.host)
+        for other in self._others(machine):
+            self.world.wires.mend(machine.name, other.name)
+
+
 class SlowLinks(Fault):
     """The links of a machine delay or narrow what passes."""
 
@@ -253,3 +282,57 @@ class FullDisk(Fault):
         for machine in self.machines:
             for disk in machine.disks.values():
                 disk.faults.capacity = None
+
+
+class JournalErrors(Fault):
+    """Commits fail, with or without their bytes, or take long."""
+
+    name = "journal-errors"
+
+    def __init__(self, world: World, ledger: Ledger) -> None:
+        super().__init__(world, ())
+        self._ledger = ledger
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """The next one, or all for a while."""
+        if chance.below(2):
+            self._ledger.fail_next(written=not chance.below(2))
+            return "error"
+        self._ledger.slowness = Millis(1 << chance.below(12))
+        self.world.after(self.later(chance), self.heal)
+        return f"slow {self._ledger.slowness}"
+
+    def heal(self) -> None:
+        """They succeed, and fast."""
+        self._ledger.slowness = Millis(0)
+        self._ledger.failures.clear()
+
+
+class PowerCutInCall(Fault):
+    """A machine loses power in the middle of what it does to a disk: a write, a sync, a rename."""
+
+    name = "power-cut-in-call"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """At one of the next calls of a kind, if there are so many; it comes back later."""
+        machine = self.running(chance)
+        if machine is None or not machine.disks:
+            return None
+        names = sorted(machine.disks)
+        faults = machine.disks[names[chance.below(len(names))]].faults
+        call = CALLS_CUT[chance.below(len(CALLS_CUT))]
+        row = DiskFault(calls=frozenset({call}), skip=chance.below(8), times=1, stops=True)
+        faults.rows.append(row)
+        self.world.after(self.later(chance), lambda: self._end(machine, row))
+        return f"{machine.name} {call}"
+
+    def _end(self, machine: Machine, row: DiskFault) -> None:
+        row.times = 0
+        machine.start_if_down()
+
+    def heal(self) -> None:
+        """Whoever is down starts."""
+        for machine in self.machines:
+            for disk in machine.disks.values():
+                disk.faults.rows.clear()
+            machine.start_if_down()

@@ -143,6 +143,10 @@ class OnStage:
         """Where a log ends, whoever knows it."""
         return int(self._log(topic, partition).log_end_offset)
 
+    def serves(self, topic: str, partition: int = 0) -> bool:
+        """Whether it has a log on a disk that works."""
+        return self._log(topic, partition) is not None
+
     def disk_of(self, topic: str, partition: int = 0) -> str:
         """Which of its disks a log lies on."""
         name: str = self._log(topic, partition).folder.disk.name

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings
-from odradek.client.connection import Refused
+from odradek.client.connection import Refused, check
 from odradek.client.member import Member, committed, starting_positions
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import EARLIEST, Reader, offsets_at
@@ -46,6 +46,14 @@ class Somebody:
     def does(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Something, to its end; what comes of it, or the error."""
         return self._world.ask(self.name, self._telling(work), seconds=PATIENCE_SECONDS)
+
+    def refusal_of(self, work: Coroutine[Any, Any, Any]) -> ErrorCode:
+        """With which code something is refused; none if it is not."""
+        try:
+            self.does(work)
+        except Refused as refusal:
+            return refusal.code
+        return ErrorCode.NONE
 
     def begins(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Something that will take its time."""
@@ -89,13 +97,22 @@ class Client(Somebody):
 
     def make(self, topic: str, partitions: int = 1, **settings: str) -> None:
         """A topic."""
+        self.does(self.making(topic, partitions, **settings))
+
+    async def making(self, topic: str, partitions: int = 1, **settings: str) -> None:
+        """The same, to be begun."""
         said = {name.replace("_", "."): value for name, value in settings.items()}
         new = admin.NewTopic(topic, partitions, settings=said)
-        self.does(admin.create_topic(self.cluster, new))
+        await admin.create_topic(self.cluster, new)
 
     def delete(self, topic: str) -> None:
         """A topic, with all that is in it."""
-        self.does(admin.delete_topics(self.cluster, [topic]))
+        self.does(self.deleting(topic))
+
+    async def deleting(self, topic: str) -> None:
+        """The same, to be begun."""
+        for code in (await admin.delete_topics(self.cluster, [topic])).values():
+            check(code)
 
     # -- producing and reading -----------------------------------------------------------------
 
@@ -170,11 +187,7 @@ class GroupMember:
     def commits(self, topic: str, partition: int, offset: int) -> ErrorCode:
         """What it has done with; what the coordinator says to that."""
         positions = {TopicPartition(topic, partition): offset}
-        try:
-            self.client.does(self._member.commit(positions))
-        except Refused as refusal:
-            return refusal.code
-        return ErrorCode.NONE
+        return self.client.refusal_of(self._member.commit(positions))
 
 
 class Keeper(Somebody):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from contextvars import copy_context
 
 from odradek.ports import Job
 
@@ -11,7 +12,10 @@ class SimulatedWorker:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
         self._jobs: deque[Job] = deque()
+        self._hangs = False
+        self._waits = False  # a job would run if the worker did not hang
 
     @property
     def idle(self) -> bool:
@@ -27,7 +31,21 @@ class SimulatedWorker:
     def close(self) -> None:
         """There is no thread to end."""
 
+    def hang(self) -> None:
+        """Begins no job any more, as a thread that the disk does not let go."""
+        self._hangs = True
+
+    def go_on(self) -> None:
+        """The disk has let go."""
+        self._hangs = False
+        if self._waits:
+            self._waits = False
+            self._loop.call_soon(self._run, context=self._context)
+
     def _run(self) -> None:
+        if self._hangs:
+            self._waits = True
+            return
         error: Exception | None = None
         try:
             self._jobs[0].run()

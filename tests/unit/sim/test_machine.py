@@ -98,6 +98,22 @@ def test_a_machine_stops_in_the_middle_of_a_call() -> None:
         assert server.running
 
 
+def test_a_machine_stops_at_a_call_of_a_kind() -> None:
+    """Before the call has had any effect; the next life meets it no more."""
+    diary = Diary()
+    with World(seed=1) as world:
+        server = world.machine("server")
+        calls = frozenset({"write"})
+        server.disk().faults.rows.append(Fault(calls=calls, skip=1, times=1, stops=True))
+        server.start(diary.keep)
+        world.run(seconds=10)
+        assert not server.running
+        assert diary.lines == ["1000", "finally"]
+        server.start()
+        world.run(seconds=10)
+        assert server.running
+
+
 def test_the_doors_of_the_dead_are_shut() -> None:
     """Whoever kept a door of an earlier life cannot open it any more."""
     with World(seed=1) as world:

@@ -1,38 +1,60 @@
 """One broker with its own ZooKeeper, ten partitions on two disks, and clients who use it.
 
-The broker is killed, loses power, stands still and is cut off; its clients live on, remember what
-they were told, and try again. What they are told, they note, and promises are made of that.
+The broker is killed, loses power, stands still and is cut off; its disks fail, fill up and hang. An
+operator starts it again when it has stopped, or has gone on for a while with a disk that failed.
+Its clients live on, remember what they were told, and try again. What they are told, they note, and
+promises are made of that.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from odradek.sim.broker_machine import BROKER, BrokerMachine
+from odradek.coordinator.groups import commits
+from odradek.sim.broker_machine import BROKER, DISKS, BrokerMachine
+from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
     Cut,
+    DiskErrors,
     Fault,
+    FullDisk,
+    JournalErrors,
     Kill,
+    LostReplies,
     Pause,
     PowerCut,
+    PowerCutInCall,
     SlowLinks,
 )
+from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
+from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.simulation import Knob, Simulation
 from odradek.sim.world import World
+from odradek.sim.worlds.administrator_promises import (
+    NewPartitionsAreEmpty,
+    SettingsStay,
+    TopicsAreWhatTheyWereMade,
+)
 from odradek.sim.worlds.broker_clients import Clients
 from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
     CommitsSurvive,
+    MembersShareNothing,
     OffsetsAreOneForAll,
+    OldGenerationsCommitNothing,
     ProducersKeepTheirOrder,
 )
 from odradek.storage import producers, writing
 
 CLIENTS: Final = "clients"
+RESTART_MICROS: Final = SECOND
+SICK_MICROS: Final = 8 * SECOND
+"""How long a broker goes on with a disk that has failed."""
+FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -41,8 +63,34 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 MISTAKES: Final[Mapping[str, Knob]] = {
     "answer-before-sync": Knob(writing.WriteJob, "sync", _nothing),
+    "commit-of-an-old-generation": Knob(commits, "_check", _nothing),
     "sequences-ignored": Knob(producers.ProducerState, "get", _nothing),
 }
+
+
+class HangingWorker(Fault):
+    """A call to a disk does not return for a while: nothing behind it is done."""
+
+    name = "hanging-worker"
+
+    def __init__(self, world: World, broker: BrokerMachine) -> None:
+        super().__init__(world, (BROKER,))
+        self._broker = broker
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One of the two, if the broker has got so far as to have them."""
+        if not self._broker.machine.running or not self._broker.workers:
+            return None
+        name = DISKS[chance.below(len(DISKS))]
+        worker = self._broker.workers[name]
+        worker.hang()
+        self.world.after(self.later(chance), worker.go_on)
+        return name
+
+    def heal(self) -> None:
+        """All go on."""
+        for worker in self._broker.workers.values():
+            worker.go_on()
 
 
 class BrokerSimulation(Simulation):
@@ -57,11 +105,15 @@ class BrokerSimulation(Simulation):
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
         self._broker = BrokerMachine(
-            world, on_ready=lambda: world.history.note(BROKER, "broker.started")
+            world,
+            on_ready=lambda: world.history.note(BROKER, "broker.started"),
+            on_exit=lambda: world.after(RESTART_MICROS, self.broker.start_if_down),
         )
         self.broker = self._broker.machine
+        self.broker.reboots_after_failed_sync = True
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         self.clients = world.machine(CLIENTS)
+        world.history.watch(self._operate, {"log"})
 
     def begin(self) -> None:
         """The broker first; clients would wait for it anyway."""
@@ -69,7 +121,7 @@ class BrokerSimulation(Simulation):
         self.clients.start(self._use)
 
     def faults(self) -> Sequence[Fault]:
-        """All that one broker and its clients can meet, but for broken disks."""
+        """All that one broker and its clients can meet."""
         broker, both = (self.world, (BROKER,)), (self.world, (BROKER, CLIENTS))
         return (
             PowerCut(*broker),
@@ -78,7 +130,13 @@ class BrokerSimulation(Simulation):
             ClockJump(*broker),
             Cut(*both),
             BrokenConnections(*both),
+            LostReplies(*both),
             SlowLinks(*both),
+            PowerCutInCall(*broker),
+            DiskErrors(*broker),
+            FullDisk(*broker),
+            HangingWorker(self.world, self._broker),
+            JournalErrors(self.world, self._broker.ledger),
         )
 
     def invariants(self) -> Sequence[Invariant]:
@@ -88,11 +146,28 @@ class BrokerSimulation(Simulation):
             OffsetsAreOneForAll(),
             ProducersKeepTheirOrder(),
             CommitsSurvive(),
+            OldGenerationsCommitNothing(),
+            MembersShareNothing(),
+            TopicsAreWhatTheyWereMade(),
+            NewPartitionsAreEmpty(),
+            SettingsStay(),
         )
 
     def knobs(self) -> Sequence[Knob]:
         """Only mistakes."""
         return (MISTAKES[self.control],) if self.control else ()
+
+    def _operate(self, event: Event) -> None:
+        """A disk has failed: somebody has a look at it, and starts the broker again."""
+        if event.details[1] in FAILURES:
+            life = self.broker.lives
+
+            def restart() -> None:
+                if self.broker.lives == life:
+                    self.broker.kill()
+                    self.broker.start_if_down()
+
+            self.world.after(SICK_MICROS, restart)
 
     def recover(self) -> str:
         """Everybody is served again."""
@@ -104,10 +179,14 @@ class BrokerSimulation(Simulation):
         return f"nobody noted {missing} in thirty seconds" if missing else ""
 
     def state(self) -> str:
-        """Whether the broker serves."""
+        """Whether the broker serves, and from how many disks."""
         if not self.broker.running:
             return "broker down"
-        return "broker paused" if self.broker.paused else "broker up"
+        if self.broker.paused:
+            return "broker paused"
+        if not self._broker.serves:
+            return "broker starting"
+        return "broker up" if self._broker.is_whole else "a disk offline"
 
     async def _use(self, machine: Machine) -> None:
         await Clients(self.world, machine).run()

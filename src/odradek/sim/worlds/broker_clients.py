@@ -1,11 +1,10 @@
-"""Who uses the broker: producers, readers, a group, an administrator; all on one machine.
+"""Who uses the broker: producers, a reader, a group of two, an administrator; all on one machine.
 
 Noted, beside what the names say: `client.sends` topic; `client.acked` topic, partition, offset,
 values; `client.looks` topic, before a reader begins; `client.read` topic, partition, offset, value;
-`client.end` topic, partition, end, behind what was read; `client.commits` before a commit, and
-`client.committed` each position after it; `client.found` where the group goes on. A producer whose
-batch was refused for good, or that has lost patience, goes on as somebody else: whether that batch
-is there, nobody knows.
+`client.end` topic, partition, end, behind what was read. Members and the administrator have modules
+and notes of their own. A producer whose batch was refused for good, or that has lost patience,
+goes on as somebody else: whether that batch is there, nobody knows.
 """
 
 import asyncio
@@ -15,26 +14,27 @@ from typing import Any, Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings
-from odradek.client.member import Member, starting_positions
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import EARLIEST, Reader, offsets_at
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
-from odradek.model.units import SECOND, Bytes, Millis
+from odradek.model.units import Bytes, Millis
 from odradek.records.compression import Codec
 from odradek.sim.broker_machine import BROKER, PORT
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
+from odradek.sim.worlds.broker_administrator import Administrator
+from odradek.sim.worlds.broker_members import GroupLife
 
 DURABLE: Final = "orders"  # synced before it is acknowledged
 FAST: Final = "events"
 PARTITIONS: Final = 5  # of each
-GROUP: Final = "shop"
-TEMPORARY: Final = "temporary"
+MEMBERS: Final = ("member-1", "member-2")
 PAUSE_MILLIS_MAX: Final = 2_000
 RECORDS_MAX: Final = 5  # in one go
-SESSION_TIMEOUT: Final = Millis(3 * SECOND)
-CODECS: Final = (Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD)
+LIFE_SECONDS: Final = 20  # then whoever waits has lost patience
+CODECS: Final = tuple(Codec)
+FAST_ACKS: Final = (0, 1)
 
 Life = Callable[[Cluster], Coroutine[Any, Any, None]]
 
@@ -50,12 +50,16 @@ class Clients:
 
     async def run(self) -> None:
         """For ever."""
+        note, chance = self._note, self._chance
+        administrator = Administrator(note, chance.stream("admin"), self._rest)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._live("producer-1", self._produce_durably))
             tasks.create_task(self._live("producer-2", self._produce_fast))
             tasks.create_task(self._live("reader", self._read))
-            tasks.create_task(self._live("member", self._consume))
-            tasks.create_task(self._live("admin", self._administer))
+            for name in MEMBERS:
+                member = GroupLife(name, note, chance.stream(name), self._rest)
+                tasks.create_task(self._live(name, member.consume))
+            tasks.create_task(self._live("admin", administrator.administer))
 
     async def _live(self, name: str, life: Life) -> None:
         """One life after the other: an error ends one, and the next begins a little later."""
@@ -63,7 +67,7 @@ class Clients:
             world = Surroundings(self._machine.network, self._machine.clock)
             cluster = Cluster(world, [(BROKER, PORT)], name)
             try:
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(LIFE_SECONDS):
                     await self._prepare(cluster)
                     await life(cluster)
             except (BrokerError, TimeoutError) as error:
@@ -72,9 +76,9 @@ class Clients:
                 cluster.close()
             await self._rest()
 
-    async def _rest(self) -> None:
+    async def _rest(self, millis_max: int = PAUSE_MILLIS_MAX) -> None:
         clock = self._machine.clock
-        pause = self._chance.below(PAUSE_MILLIS_MAX)
+        pause = self._chance.below(millis_max)
         await clock.sleep_until(Millis(clock.monotonic() + pause))
 
     async def _prepare(self, cluster: Cluster) -> None:
@@ -93,12 +97,19 @@ class Clients:
 
     # Producing
 
+    def _codec(self) -> Codec:
+        return CODECS[self._chance.below(len(CODECS))]
+
     async def _produce_durably(self, cluster: Cluster) -> None:
-        codec = CODECS[self._chance.below(len(CODECS))]
-        await self._produce(cluster, DURABLE, ProducerSettings(codec=codec))
+        await self._produce(cluster, DURABLE, ProducerSettings(codec=self._codec()))
 
     async def _produce_fast(self, cluster: Cluster) -> None:
-        settings = ProducerSettings(acks=1, idempotent=False, batch_bytes=Bytes(64))
+        settings = ProducerSettings(
+            acks=FAST_ACKS[self._chance.below(len(FAST_ACKS))],
+            codec=self._codec(),
+            idempotent=False,
+            batch_bytes=Bytes(64),
+        )
         await self._produce(cluster, FAST, settings)
 
     async def _produce(self, cluster: Cluster, topic: str, settings: ProducerSettings) -> None:
@@ -141,38 +152,3 @@ class Clients:
                     self._note("reader", "client.read", name, number, record.offset, value)
             for partition, end in sorted(reader.ends.items()):
                 self._note("reader", "client.end", *partition, end)
-
-    async def _consume(self, cluster: Cluster) -> None:
-        """As the only member of a group."""
-        member = Member(cluster, GROUP, [DURABLE], session_timeout=SESSION_TIMEOUT)
-        assigned = await member.join()
-        positions = await starting_positions(cluster, GROUP, assigned)
-        for partition, position in sorted(positions.items()):
-            self._note("member", "client.found", *partition, position)
-        reader = Reader(cluster, positions)
-        while await member.still_belongs():
-            await reader.poll(200)
-            self._note("member", "client.commits")
-            await member.commit(reader.positions)
-            for partition, position in sorted(reader.positions.items()):
-                self._note("member", "client.committed", *partition, position)
-            await self._rest()
-
-    # Administration
-
-    async def _administer(self, cluster: Cluster) -> None:
-        """A topic comes and goes, and another's settings change."""
-        await admin.delete_topics(cluster, [TEMPORARY])  # which an earlier life may have left
-        while True:
-            await admin.create_topic(cluster, admin.NewTopic(TEMPORARY, 1))
-            self._note("admin", "client.made", TEMPORARY)
-            producer = Producer(cluster)
-            producer.add(TopicPartition(TEMPORARY, 0), b"short-lived")
-            sent = await producer.flush()
-            assert [offset for _, offset in sent] == [0], f"a new topic begins at {sent}"
-            await self._rest()
-            value = str(4_096 + self._chance.below(4_096))
-            await admin.alter_settings(cluster, admin.TOPIC, FAST, to={"segment.bytes": value})
-            await admin.delete_topics(cluster, [TEMPORARY])
-            self._note("admin", "client.deleted", TEMPORARY)
-            await self._rest()

@@ -102,26 +102,86 @@ class CommitsSurvive(Invariant):
     """A position that a group has committed is where it goes on, until power is lost."""
 
     watches: ClassVar = frozenset(
-        {"client.commits", "client.committed", "client.found", "loses power"}
+        {"client.joins", "client.commits", "client.committed", "client.found", "loses power"}
     )
 
     def __init__(self) -> None:
         self._committed: dict[Place, int] = {}
-        self._had_power = False  # since the member began to commit
+        self._expected: dict[str, dict[Place, int]] = {}  # by who joins now
+        self._had_power: set[str] = set()  # since they began to commit
 
     def on(self, event: Event) -> None:
-        """Positions only rise here: the one member reads on."""
-        if event.what == "loses power":
-            self._committed.clear()
-            self._had_power = False
-            return
-        if event.what == "client.commits":
-            self._had_power = True
-            return
+        """Positions only rise here: whoever takes over reads on."""
+        match event.what:
+            case "loses power":
+                self._committed.clear()
+                self._expected.clear()
+                self._had_power.clear()
+                return
+            case "client.joins":
+                self._expected[event.who] = dict(self._committed)
+                return
+            case "client.commits":
+                self._had_power.add(event.who)
+                return
         topic, number, position = event.details
         place = (topic, number)
         if event.what == "client.found":
-            before = self._committed.get(place, 0)
+            before = self._expected.get(event.who, {}).get(place, 0)
             assert position >= before, f"{place}: {position}, and {before} was committed"
-        if event.what == "client.found" or self._had_power:
-            self._committed[place] = position
+        elif event.who in self._had_power:
+            self._committed[place] = max(position, self._committed.get(place, 0))
+
+
+class OldGenerationsCommitNothing(Invariant):
+    """Once somebody is in a new generation, nobody commits in an older one."""
+
+    watches: ClassVar = frozenset(
+        {"client.joins", "client.joined", "client.commits", "client.committed", "loses power"}
+    )
+
+    def __init__(self) -> None:
+        self._newest = 0
+        self._had_power: set[str] = set()  # since they began to join
+        self._began: dict[str, tuple[int, int]] = {}  # its generation, and the newest then
+
+    def on(self, event: Event) -> None:
+        """Compares the generation of a commit with the newest that was known when it began."""
+        match event.what:
+            case "loses power":
+                self._newest = 0  # what the group was may not have been synced
+                self._had_power.clear()
+                self._began.clear()
+            case "client.joins":
+                self._had_power.add(event.who)
+            case "client.joined":
+                if event.who in self._had_power:
+                    self._newest = max(self._newest, event.details[0])
+            case "client.commits":
+                self._began[event.who] = (event.details[0], self._newest)
+            case _:
+                generation, newest = self._began.get(event.who, (0, 0))
+                assert generation >= newest, f"committed in {generation}, after {newest} had begun"
+
+
+class MembersShareNothing(Invariant):
+    """In one generation no partition has two readers."""
+
+    watches: ClassVar = frozenset({"client.joins", "client.joined", "loses power"})
+
+    def __init__(self) -> None:
+        self._had_power: set[str] = set()
+        self._taken: dict[tuple[int, str], str] = {}
+
+    def on(self, event: Event) -> None:
+        """Compares what members were told."""
+        if event.what == "loses power":
+            self._had_power.clear()
+            self._taken.clear()
+        elif event.what == "client.joins":
+            self._had_power.add(event.who)
+        elif event.who in self._had_power:
+            generation, partitions = event.details
+            for partition in partitions:
+                other = self._taken.setdefault((generation, partition), event.who)
+                assert other == event.who, f"{partition} is {other}'s in {generation}"

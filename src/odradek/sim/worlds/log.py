@@ -17,7 +17,7 @@ from odradek.sim.worlds.log_promises import (
     NothingIsInvented,
     ProducersAreRemembered,
 )
-from odradek.storage import scan, writing
+from odradek.storage import loading, scan, writing
 
 BROKER: Final = "broker"
 RESTART_MICROS: Final = 1_000_000
@@ -27,8 +27,14 @@ def _nothing(*_: Any, **__: Any) -> None:
     """What a mistake does instead."""
 
 
+def _no_hole(*_: Any) -> bool:
+    """What a segment has lost at its end is not missed."""
+    return False
+
+
 MISTAKES: Final[Mapping[str, Knob]] = {
     "unchecked-tail": Knob(scan, "check_crc", _nothing),
+    "truncated-tail": Knob(loading._Loading, "_is_hole", _no_hole),  # noqa: SLF001 - a mistake
     "answer-before-sync": Knob(writing.WriteJob, "sync", _nothing),
     "half-a-write-stays": Knob(writing.WriteJob, "_undo", _nothing),
 }

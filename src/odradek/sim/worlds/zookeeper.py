@@ -1,7 +1,6 @@
 """One embedded ZooKeeper server and several clients of ours, under faults.
 
-Known mistakes can be switched on, to see that they are found; each lies behind a door, so that the
-product needs no line for it.
+Known mistakes can be switched on, to see that they are found; the product needs no line for it.
 """
 
 from collections.abc import Sequence
@@ -10,15 +9,15 @@ from typing import ClassVar, Final
 
 from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND as SECOND_MILLIS
-from odradek.model.units import Millis
 from odradek.ports import Address
-from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
     Cut,
     Fault,
+    JournalErrors,
     Kill,
+    LostReplies,
     Pause,
     PowerCut,
     SlowLinks,
@@ -26,9 +25,9 @@ from odradek.sim.faults import (
 from odradek.sim.invariants import Invariant
 from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
-from odradek.sim.simulation import Simulation
+from odradek.sim.simulation import Knob, Simulation
 from odradek.sim.world import World
-from odradek.sim.worlds.zookeeper_mistakes import MISTAKES
+from odradek.sim.worlds.zookeeper_mistakes import LYING_DOORS, WRONG_FUNCTIONS
 from odradek.sim.worlds.zookeeper_promises import (
     AcknowledgedWritesSurvive,
     Agreement,
@@ -38,6 +37,7 @@ from odradek.sim.worlds.zookeeper_promises import (
     OneOrder,
     PairsChangeTogether,
     WatchesBeforeReplies,
+    WritesReplaceWhatTheyName,
 )
 from odradek.sim.worlds.zookeeper_visitors import Visitor
 from odradek.zookeeper.server_settings import ServerSettings
@@ -52,36 +52,12 @@ SETTINGS: Final = ServerSettings(
 )
 
 
-class JournalErrors(Fault):
-    """Commits fail, with or without their bytes, or take long."""
-
-    name = "journal-errors"
-
-    def __init__(self, world: World, ledger: Ledger) -> None:
-        super().__init__(world, ())
-        self._ledger = ledger
-
-    def strike(self, chance: SeededRandom) -> str | None:
-        """The next one, or all for a while."""
-        if chance.below(2):
-            self._ledger.fail_next(written=not chance.below(2))
-            return "error"
-        self._ledger.slowness = Millis(1 << chance.below(12))
-        self.world.after(self.later(chance), self.heal)
-        return f"slow {self._ledger.slowness}"
-
-    def heal(self) -> None:
-        """They succeed, and fast."""
-        self._ledger.slowness = Millis(0)
-        self._ledger.failures.clear()
-
-
 class ZooKeeperSimulation(Simulation):
     """The kind."""
 
     name: ClassVar = "zookeeper"
     floors: ClassVar = {"journal.entry": 50, "zk.answered": 200, "zk.event": 10}
-    controls: ClassVar = tuple(MISTAKES)
+    controls: ClassVar = (*LYING_DOORS, *WRONG_FUNCTIONS)
 
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
@@ -90,7 +66,7 @@ class ZooKeeperSimulation(Simulation):
         self.server.on_exit = self._server_exited
         self.clients = [world.machine(name) for name in CLIENTS]
         self._numbers = count(1)
-        self._mistake = MISTAKES.get(control)
+        self._mistake = LYING_DOORS.get(control)
 
     def begin(self) -> None:
         """The server first; clients would wait for it anyway."""
@@ -107,6 +83,7 @@ class ZooKeeperSimulation(Simulation):
             Pause(world, everybody),
             Cut(world, everybody),
             BrokenConnections(world, everybody),
+            LostReplies(world, everybody),
             SlowLinks(world, everybody),
             ClockJump(world, everybody),
             JournalErrors(world, self.ledger),
@@ -123,7 +100,12 @@ class ZooKeeperSimulation(Simulation):
             EphemeralsLiveWithTheirSession(),
             PairsChangeTogether(),
             BatchesKeepTheirOrder(),
+            WritesReplaceWhatTheyName(),
         )
+
+    def knobs(self) -> Sequence[Knob]:
+        """Only mistakes."""
+        return [WRONG_FUNCTIONS[self.control]] if self.control in WRONG_FUNCTIONS else []
 
     def recover(self) -> str:
         """Everybody is served again."""

@@ -1,4 +1,8 @@
-"""Mistakes that a ZooKeeper server could make, played by doors that lie to a correct one."""
+"""Mistakes that a ZooKeeper server could make.
+
+Some are played by doors that lie to a correct server, the others put a wrong function in the place
+of a right one.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +20,12 @@ from odradek.ports import (
     Stream,
 )
 from odradek.sim.machine import Machine
+from odradek.sim.simulation import Knob
+from odradek.zookeeper import writes
 from odradek.zookeeper.codes import NOTIFICATION_XID
+from odradek.zookeeper.database import Database
+from odradek.zookeeper.transactions import Change, SessionClosed
+from odradek.zookeeper.tree import Touched
 
 XID: Final = slice(4, 8)  # behind the length
 
@@ -128,7 +137,24 @@ def watch_after_reply(doors: Doors, machine: Machine) -> Doors:
     return doors._replace(network=LyingNetwork(doors.network, LyingStream))
 
 
-MISTAKES: Final[Mapping[str, Callable[[Doors, Machine], Doors]]] = {
+def _check_no_version(*_: object) -> None:
+    """Any version will do."""
+
+
+def _keep_ephemerals(database: Database, change: Change, zxid: int, time: int) -> list[Touched]:
+    """A session ends, and its nodes stay."""
+    if isinstance(change, SessionClosed):
+        database.sessions.replay_closed(change.session_id)
+        return []
+    return APPLY(database, change, zxid, time)
+
+
+APPLY: Final = Database.apply
+WRONG_FUNCTIONS: Final[Mapping[str, Knob]] = {
+    "versions-ignored": Knob(writes, "_check_version", _check_no_version),
+    "ephemerals-stay": Knob(Database, "apply", _keep_ephemerals),
+}
+LYING_DOORS: Final[Mapping[str, Callable[[Doors, Machine], Doors]]] = {
     "answer-before-sync": answer_before_sync,
     "lost-tail": lost_tail,
     "watch-after-reply": watch_after_reply,

@@ -11,7 +11,7 @@ from typing import ClassVar
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.journal import Ledger
-from odradek.sim.worlds.zookeeper_visitors import GONE, PAIR, Fact
+from odradek.sim.worlds.zookeeper_visitors import ABANDONED, GONE, PAIR, Fact
 
 
 def facts_of(event: Event) -> Iterator[Fact]:
@@ -155,7 +155,7 @@ class WatchesBeforeReplies(Invariant):
                 self._watched.pop((who, path, "data"), None)
                 if kind == "NODE_DELETED":
                     self._watched.pop((who, path, "list"), None)
-        elif event.what == "starts" or event.details[1] in {"EXPIRED", "CLOSED"}:
+        elif event.what == "starts" or event.details[1] in {"EXPIRED", "CLOSED", ABANDONED}:
             self._watched = {key: zxid for key, zxid in self._watched.items() if key[0] != who}
 
     def _look(self, who: str, kind: str, fact: Fact) -> None:
@@ -228,3 +228,24 @@ class BatchesKeepTheirOrder(Invariant):
         if len({fact.path for fact in facts}) == 1:
             zxids = [fact.mzxid for fact in facts]
             assert zxids == sorted(set(zxids)), zxids
+
+
+class WritesReplaceWhatTheyName(Invariant):
+    """A conditional write replaces exactly the version that it named."""
+
+    watches: ClassVar = frozenset({"zk.names", "zk.answered"})
+
+    def __init__(self) -> None:
+        self._named: dict[int, int] = {}
+
+    def on(self, event: Event) -> None:
+        """The version that it made is the next one."""
+        if event.what == "zk.names":
+            number, version = event.details
+            self._named[number] = version
+            return
+        named = self._named.pop(event.details[0], None)
+        if named is None:
+            return
+        for fact in facts_of(event):
+            assert fact.version == named + 1, f"{fact.path}: {named} was named, and it is {fact}"

@@ -2,7 +2,8 @@
 
 Each operation is two events: `zk.ask` when it begins, and one of four when it is over. An answer
 carries facts, each what it showed of one node; a failure was not done; an unknown one may have
-been; a lost one was not sent. Events of watches and turns of the session are told as they come.
+been; a lost one was not sent. A conditional write is preceded by `zk.names`: its number, and the
+version that it names. Events of watches and turns of the session are told as they come.
 
 All written values are different, so that a value tells who wrote it. Some nodes are shared by
 everybody, some belong to one client, two change only together, and ephemeral ones have an owner.
@@ -32,14 +33,17 @@ from odradek.zookeeper.client_states import Status
 from odradek.zookeeper.codes import ANY_VERSION, CreateMode, KeeperError
 from odradek.zookeeper.jute import Stat
 from odradek.zookeeper.jute_replies import Data, Results, StatReply
-from odradek.zookeeper.jute_requests import Check, GetData, MultiRead, SetData
+from odradek.zookeeper.jute_requests import Check, GetData, MultiRead, SetData, WriteOp
 
 SHARED: Final = tuple(f"/shared/{number}" for number in range(6))
 PAIR: Final = ("/pair/a", "/pair/b")
 PARENTS: Final = ("/shared", "/pair", "/own", "/live", "/queue")
 WORKERS: Final = 3  # of one client, at the same time
 PAUSE_MILLIS_MAX: Final = 900  # between two operations of one worker
+STAY_MILLIS_MAX: Final = 60_000  # in one session
 GONE: Final = -1
+ENDED: Final = "closed by its owner"  # the server has said so
+ABANDONED: Final = "ABANDONED"  # the client has left, and the server may not know it yet
 
 
 class Fact(NamedTuple):
@@ -62,32 +66,58 @@ class Visitor:
     ) -> None:
         self._note, self._machine, self._numbers = world.history.note, machine, numbers
         self._chance = machine.random.stream(str(machine.lives))
-        timeout = Millis(1_000 * self._chance.between(2, 6))
-        session = Session(Ensemble((server,), ""), machine.random, SessionSettings(timeout))
-        self._client = ZooKeeperClient(session, machine.network, machine.clock, self._heard)
+        self._server = server
+        self._timeout = Millis(1_000 * self._chance.between(2, 6))
+        self._session_id = 0  # the last that was confirmed: when it is over, nobody else says which
+        self._leaves = False  # the server was asked to end it
         self._over = asyncio.Event()  # the session is, and another is wanted
+        self._client = self._new_client()
+
+    def _new_client(self) -> ZooKeeperClient:
+        machine, settings = self._machine, SessionSettings(self._timeout)
+        session = Session(Ensemble((self._server,), ""), machine.random, settings)
+        return ZooKeeperClient(session, machine.network, machine.clock, self._heard)
 
     async def run(self) -> None:
         """Until the machine ends."""
         async with asyncio.TaskGroup() as tasks:
-            _ = tasks.create_task(self._client.run())
-            _ = tasks.create_task(self._keep_a_session())
+            _ = tasks.create_task(self._keep_a_session(tasks))
             await self._make_parents()
             for _ in range(WORKERS):
                 _ = tasks.create_task(self._work())
+            _ = tasks.create_task(self._leave_at_times())
 
-    async def _keep_a_session(self) -> None:
+    async def _keep_a_session(self, tasks: asyncio.TaskGroup) -> None:
+        """One after the other; a client that was closed is no more."""
         while True:
+            if self._client.status is Status.CLOSED:
+                self._client = self._new_client()
             self._over.clear()
+            if self._client.status is Status.DISCONNECTED:
+                _ = tasks.create_task(self._client.run())
             self._client.begin()
             await self._over.wait()
 
+    async def _leave_at_times(self) -> None:
+        """Closes the session, whatever is under way in it."""
+        while True:
+            millis = self._chance.below(STAY_MILLIS_MAX)
+            await self._machine.clock.sleep_until(Millis(self._machine.clock.monotonic() + millis))
+            if self._client.status is Status.CONNECTED:
+                self._leaves = True
+                await self._client.close()
+
     def _heard(self, news: News) -> None:
         if isinstance(news, WatchEvent):
-            self._tell("zk.event", self._client.session_id, news.kind.name, news.path)
+            self._tell("zk.event", self._session_id, news.kind.name, news.path)
             return
-        self._tell("zk.session", self._client.session_id, news.status.name)
-        if news.status is Status.EXPIRED:
+        if news.status is Status.CONNECTED:
+            self._session_id, self._leaves = self._client.session_id, False
+        what = news.status.name
+        if news.status is Status.CLOSED and not (self._leaves and news.reason == ENDED):
+            what = ABANDONED
+        self._tell("zk.session", self._session_id, what)
+        if news.status in {Status.EXPIRED, Status.CLOSED}:
             self._over.set()
 
     def _tell(self, what: str, *details: object) -> None:
@@ -146,8 +176,9 @@ class Visitor:
 
     def _set(self, path: str, version: int) -> Callable[[bytes], Awaitable[Sequence[Fact]]]:
         async def put(value: bytes) -> Sequence[Fact]:
+            if version != ANY_VERSION:
+                self._tell("zk.names", int(value), version)
             stat = await self._client.set(path, value, version)
-            assert version in {ANY_VERSION, stat.version - 1}, "a write replaces what it names"
             return (_fact(path, stat, value),)
 
         return put
@@ -211,6 +242,23 @@ class Visitor:
         facts = await self._ask("get", path, self._get(path, watch=False))
         if facts and facts[0].czxid != GONE:
             await self._ask("set", path, self._set(path, facts[0].version))
+
+    async def swap(self) -> None:
+        """Reads a shared node, then checks in a multi that it is the same, and writes it."""
+        path = self._shared()
+        facts = await self._ask("get", path, self._get(path, watch=False))
+        if not facts or facts[0].czxid == GONE:
+            return
+        version = facts[0].version
+
+        async def put(value: bytes) -> Sequence[Fact]:
+            self._tell("zk.names", int(value), version)
+            writes: list[WriteOp] = [Check(path, version), SetData(path, value)]
+            _, result = await self._client.multi(writes)
+            assert isinstance(result, StatReply), result
+            return (_fact(path, result.stat, value),)
+
+        await self._ask("set", path, put)
 
     async def overwrite(self) -> None:
         """Writes a shared node, whatever it is."""
@@ -296,6 +344,7 @@ KINDS: Final = (
     Visitor.make,
     Visitor.change,
     Visitor.change,
+    Visitor.swap,
     Visitor.overwrite,
     Visitor.remove,
     Visitor.change_own,

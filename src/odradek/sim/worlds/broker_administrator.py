@@ -1,0 +1,102 @@
+"""An administrator: topics come, grow and go, come again under the same name, and settings change.
+
+Noted once the cluster has said yes: `topic.made` and `topic.grown` topic and count of partitions,
+`topic.deleted` topic, `setting.set` topic and value. `topic.tries` or `setting.tries` stands before
+each of them: until it was answered nobody knows. What is found is `topic.seen` topic and count of
+partitions, 0 for none; `setting.seen` topic and value; and `topic.first` partition and the offset
+of the first record in one that is new.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from odradek.client import admin
+from odradek.client.cluster import Cluster
+from odradek.client.connection import check
+from odradek.client.producer import Producer
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.sim.chance import SeededRandom
+
+TEMPORARY: Final = "temporary"
+CHANGED: Final = "events"  # whose settings change
+SETTING: Final = "segment.bytes"
+PARTITIONS_MAX: Final = 3
+
+Note = Callable[..., None]
+Rest = Callable[[], Awaitable[None]]
+
+
+class Administrator:
+    """One, with one topic that nobody else touches."""
+
+    def __init__(self, note: Note, chance: SeededRandom, rest: Rest) -> None:
+        self._note, self._chance, self._rest = note, chance, rest
+
+    async def administer(self, cluster: Cluster) -> None:
+        """Looks at what an earlier life has left, then goes on for ever."""
+        await self._look(cluster)
+        await self._look_at_settings(cluster)
+        await self._delete(cluster)
+        while True:
+            await self._make(cluster)
+            await self._rest()
+            await self._look(cluster)
+            if self._chance.below(2):
+                await self._grow(cluster)
+                await self._rest()
+                await self._look(cluster)
+            await self._change_settings(cluster)
+            await self._delete(cluster)
+            if self._chance.below(2):
+                await self._look(cluster)
+                await self._rest()
+
+    async def _make(self, cluster: Cluster) -> None:
+        count = 1 + self._chance.below(PARTITIONS_MAX)
+        self._tell("topic.tries", TEMPORARY)
+        await admin.create_topic(cluster, admin.NewTopic(TEMPORARY, count))
+        self._tell("topic.made", TEMPORARY, count)
+        await self._produce_first(cluster, self._chance.below(count))
+
+    async def _grow(self, cluster: Cluster) -> None:
+        count = 1 + len(await admin.partitions_of(cluster, TEMPORARY))
+        self._tell("topic.tries", TEMPORARY)
+        await admin.grow_topic(cluster, TEMPORARY, count)
+        self._tell("topic.grown", TEMPORARY, count)
+        await self._produce_first(cluster, count - 1)
+
+    async def _produce_first(self, cluster: Cluster, partition: int) -> None:
+        producer = Producer(cluster)
+        producer.add(TopicPartition(TEMPORARY, partition), b"short-lived")
+        for where, offset in await producer.flush():
+            self._tell("topic.first", str(where), offset)
+
+    async def _delete(self, cluster: Cluster) -> None:
+        self._tell("topic.tries", TEMPORARY)
+        code = (await admin.delete_topics(cluster, [TEMPORARY]))[TEMPORARY]
+        if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            check(code)
+        self._tell("topic.deleted", TEMPORARY)
+
+    async def _look(self, cluster: Cluster) -> None:
+        answer = await cluster.refresh(None)
+        counts = {topic.name: len(topic.partitions) for topic in answer.topics}
+        self._tell("topic.seen", TEMPORARY, counts.get(TEMPORARY, 0))
+
+    # Settings
+
+    async def _change_settings(self, cluster: Cluster) -> None:
+        value = str(4_096 + self._chance.below(4_096))
+        self._tell("setting.tries", CHANGED)
+        await admin.alter_settings(cluster, admin.TOPIC, CHANGED, to={SETTING: value})
+        self._tell("setting.set", CHANGED, value)
+        await self._look_at_settings(cluster)
+
+    async def _look_at_settings(self, cluster: Cluster) -> None:
+        rows = await admin.describe_settings(cluster, admin.TOPIC, CHANGED)
+        (value,) = (row.value for row in rows if row.name == SETTING)
+        self._tell("setting.seen", CHANGED, value)
+
+    def _tell(self, what: str, *details: object) -> None:
+        self._note("admin", what, *details)

@@ -1,0 +1,55 @@
+"""A member of a group: reads, commits, and now and then sleeps until the others have given it up.
+
+Noted: `client.joins` before a member joins; `client.joined` generation and partitions;
+`client.found` topic, partition and position where it goes on; `client.commits` generation, before a
+commit, and `client.committed` each position after it. A refusal is noted by nobody.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from odradek.client.cluster import Cluster
+from odradek.client.member import Member, starting_positions
+from odradek.client.reader import Reader
+from odradek.model.units import SECOND, Millis
+from odradek.sim.chance import SeededRandom
+
+GROUP: Final = "shop"
+TOPICS: Final = ("orders",)
+SESSION_TIMEOUT: Final = Millis(3 * SECOND)
+SLEEPS_ONE_IN: Final = 6
+SLEEP_MILLIS_MAX: Final = 8_000
+
+Note = Callable[..., None]
+Rest = Callable[[int], Awaitable[None]]
+
+
+class GroupLife:
+    """One consumer, who joins again whenever its life begins anew."""
+
+    def __init__(self, name: str, note: Note, chance: SeededRandom, rest: Rest) -> None:
+        self._name, self._note, self._chance, self._rest = name, note, chance, rest
+
+    async def consume(self, cluster: Cluster) -> None:
+        """Until the generation is over, or something fails."""
+        member = Member(cluster, GROUP, TOPICS, session_timeout=SESSION_TIMEOUT)
+        self._tell("client.joins")
+        assigned = await member.join()
+        self._tell("client.joined", member.generation, tuple(map(str, sorted(assigned))))
+        positions = await starting_positions(cluster, GROUP, assigned)
+        for partition, position in sorted(positions.items()):
+            self._tell("client.found", *partition, position)
+        reader = Reader(cluster, positions)
+        while await member.still_belongs():
+            if positions:
+                await reader.poll(200)
+            if self._chance.one_in(SLEEPS_ONE_IN):
+                await self._rest(SLEEP_MILLIS_MAX)
+            self._tell("client.commits", member.generation)
+            await member.commit(reader.positions)
+            for partition, position in sorted(reader.positions.items()):
+                self._tell("client.committed", *partition, position)
+            await self._rest(SECOND)
+
+    def _tell(self, what: str, *details: object) -> None:
+        self._note(self._name, what, *details)
