@@ -34,6 +34,7 @@ class History:
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
+        self._over = False
         self._hash = blake2b(digest_size=16)
         self._unhashed: list[str] = []
         self._watchers: list[tuple[Watcher, frozenset[str]]] = []
@@ -49,6 +50,8 @@ class History:
 
     def note(self, who: str, what: str, *details: Any) -> None:
         """Something happened, now."""
+        if self._over:
+            return
         event = Event(self._now(), who, what, details)
         self._unhashed.append(f"{event.moment} {who} {what} {details!r}\n")
         if len(self._unhashed) == HASHED_AT_ONCE:
@@ -70,6 +73,10 @@ class History:
         """It is told each event of these kinds, or each event, after it is written down."""
         self._watchers.append((watcher, frozenset(kinds)))
         self._by_kind.clear()
+
+    def end(self) -> None:
+        """The world is being taken down: what its code says to that is no fact."""
+        self._over = True
 
     def digest(self) -> str:
         """Equal for equal histories."""

@@ -39,8 +39,8 @@ class Scenario:
         self._broker: BrokerMachine | None = None
 
     def __enter__(self) -> Self:
-        self._closing.enter_context(self.world)
         self._closing.enter_context(logs_in(self.world.history, self.world.loop))
+        self._closing.enter_context(self.world)
         return self
 
     def __exit__(

@@ -115,8 +115,8 @@ def run(
     timeline: bool = False,
 ) -> Outcome:
     """One run; with a plan of one's own it is the same run with other faults."""
-    with World(seed) as world, ExitStack() as turned:
-        turned.enter_context(logs_in(world.history, world.loop))
+    world = World(seed)
+    with logs_in(world.history, world.loop), world, ExitStack() as turned:
         simulation = kind(world, control)
         turned.enter_context(_turned(simulation.knobs()))
         faults = {fault.name: fault for fault in simulation.faults()}

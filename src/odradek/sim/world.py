@@ -45,6 +45,7 @@ class World:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.history.end()
         for machine in self.machines.values():
             machine.stop_existing()
         self.loop.close()

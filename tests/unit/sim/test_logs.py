@@ -1,5 +1,8 @@
 """What the product logs is part of the history of a simulated world."""
 
+import asyncio
+
+import pytest
 import structlog
 
 from odradek.sim.logs import logs_in
@@ -32,3 +35,23 @@ def test_afterwards_logging_is_as_before() -> None:
     with World(seed=1) as world, logs_in(world.history, world.loop):
         assert structlog.get_config() != before
     assert structlog.get_config() == before
+
+
+def test_what_is_said_while_a_world_is_taken_down_is_no_fact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Tasks that still wait run to their end then: nobody hears of it, nothing is printed."""
+
+    async def work(machine: Machine) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            log.info("too.late")
+
+    world = World(seed=1)
+    with logs_in(world.history, world.loop), world:
+        world.machine("server").start(work)
+        world.run(seconds=1)
+        count = world.history.count
+    assert world.history.count == count
+    assert capsys.readouterr().out == ""
