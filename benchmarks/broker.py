@@ -143,19 +143,34 @@ def case_consume(server: Server, topic: str) -> Figures:
     """1 KB from the page cache, by librdkafka."""
     make(server, topic)
     produce(server, topic, 1_000, MESSAGES)
+    return used(server, lambda: consume(server, topic, MESSAGES), "message")
 
-    def consume() -> float:
-        consumer = Consumer(
-            {"bootstrap.servers": server.broker.bootstrap, "group.id": "g", **FETCH_SETTINGS}
-        )
-        consumer.assign([TopicPartition(topic, number, 0) for number in range(6)])
-        count = 0
-        while count < MESSAGES:
-            count += len(consumer.consume(10_000, 1))
-        consumer.close()
+
+def case_tail(server: Server, topic: str) -> Figures:
+    """1 KB as it is written: a consumer that keeps up with a producer. CPU is that of both."""
+    make(server, topic)
+
+    def both() -> float:
+        producer = threading.Thread(target=produce, args=(server, topic, 1_000, MESSAGES // 2))
+        producer.start()
+        count = consume(server, topic, MESSAGES // 2)
+        producer.join()
         return count
 
-    return used(server, consume, "message")
+    return used(server, both, "message")
+
+
+def consume(server: Server, topic: str, count: int) -> float:
+    """So many messages from the beginning on, by one librdkafka consumer."""
+    consumer = Consumer(
+        {"bootstrap.servers": server.broker.bootstrap, "group.id": "g", **FETCH_SETTINGS}
+    )
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(6)])
+    taken = 0
+    while taken < count:
+        taken += len(consumer.consume(10_000, 1))
+    consumer.close()
+    return taken
 
 
 def case_raw(server: Server, topic: str) -> Figures:
@@ -376,6 +391,7 @@ CASES: Final[dict[str, Case]] = {
         1_000, MESSAGES, **{"compression.type": "lz4", "enable.idempotence": True, "acks": "all"}
     ),
     "consume": case_consume,
+    "tail": case_tail,
     "paced": case_paced,
     "paced-raw": case_paced_raw,
     "many": case_many,

@@ -20,6 +20,7 @@ from odradek.broker.replicas import Replicas
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import cleaner as cleaner_rows
 from odradek.config.rows import log as log_rows
+from odradek.config.rows import replication as replication_rows
 from odradek.config.setting import BrokerSetting
 from odradek.model.positions import Offset
 from odradek.model.units import SECOND, Millis
@@ -64,7 +65,12 @@ class Upkeep:
         rounds = (
             _Round(self._flush, FLUSH_ROUND),
             _Round(self._retain, log_rows.LOG_RETENTION_CHECK_INTERVAL_MS),
-            _Round(self._checkpoint, log_rows.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
+            _Round(self._note_recovery_points, log_rows.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
+            _Round(self._note_starts, log_rows.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
+            _Round(
+                self._note_high_watermarks,
+                replication_rows.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS,
+            ),
             _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
             _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
         )
@@ -147,9 +153,18 @@ class Upkeep:
             segments=len(job.segments),
         )
 
-    async def _checkpoint(self, log_dir: LogDir) -> None:
-        """High watermarks, recovery points and starts, each in one file; nothing if all is old."""
-        await off_loop(self._worker(log_dir), log_dir.checkpoint().run)
+    async def _note_recovery_points(self, log_dir: LogDir) -> None:
+        """Of all logs in one file, if one of them has moved; so do the next two."""
+        points = log_dir.recovery_points()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_recovery_points, points))
+
+    async def _note_starts(self, log_dir: LogDir) -> None:
+        starts = log_dir.log_starts()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_log_starts, starts))
+
+    async def _note_high_watermarks(self, log_dir: LogDir) -> None:
+        marks = log_dir.high_watermarks()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_high_watermarks, marks))
 
     async def _delete(self, log_dir: LogDir) -> None:
         """The files of logs that were deleted, one directory at a time."""

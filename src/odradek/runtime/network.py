@@ -10,22 +10,36 @@ import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from odradek.ports import Address, Listener, Receiver, Stream
 from odradek.runtime.stream import SystemStream, plain_address
 
 ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
-BACKLOG: Final = 1_024
 SWEEP_SECONDS: Final = 5.0
 SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
 ACCEPT_AGAIN_SECONDS: Final = 1.0  # out of descriptors as a rule: others must close first
 
 
+class Buffers(NamedTuple):
+    """Of the kernel, for each connection that is taken, and for those that wait to be."""
+
+    send: int | None = None  # bytes; None: as the kernel finds right
+    receive: int | None = None
+    backlog: int = 1_024
+
+    def apply(self, sock: socket.socket) -> None:
+        """To a listening socket: what it accepts inherits them."""
+        for option, size in ((socket.SO_SNDBUF, self.send), (socket.SO_RCVBUF, self.receive)):
+            if size is not None:
+                sock.setsockopt(socket.SOL_SOCKET, option, size)
+
+
 class SystemNetwork:
     """Streams of this process, all on one loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffers: Buffers = Buffers()) -> None:  # noqa: B008 - it cannot be changed
+        self._buffers = buffers
         self.streams: dict[int, SystemStream] = {}  # by descriptor
         self._sweeping = False
 
@@ -36,7 +50,8 @@ class SystemNetwork:
         if sock is None:
             family, name = (await _resolve(address))[0]
             sock = _bound(family, name)
-        sock.listen(BACKLOG)
+        self._buffers.apply(sock)
+        sock.listen(self._buffers.backlog)
         return SystemListener(loop, sock, lambda sock, peer: self._open(sock, peer, accept))
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:

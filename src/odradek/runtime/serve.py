@@ -12,6 +12,7 @@ from odradek.broker.broker import Broker
 from odradek.broker.doors import Dir, Doors
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import log_dirs, zookeeper_data_dir
+from odradek.config.rows import network as rows
 from odradek.ports import Journal
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
@@ -19,7 +20,7 @@ from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.memory import begin_start, calm_collector
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.network import Buffers, SystemNetwork
 from odradek.runtime.worker import ThreadWorker
 
 Announce = Callable[[Broker], None]
@@ -52,9 +53,14 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
     dirs = tuple(
         Dir(SystemDisk(name), ThreadWorker(f"log dir {name}")) for name in log_dirs(config)
     )
-    doors = Doors(
-        SystemClock(), SystemRandom(), SystemNetwork(), dirs, socket.gethostname(), journal
+    network = SystemNetwork(
+        Buffers(
+            config[rows.SOCKET_SEND_BUFFER_BYTES],
+            config[rows.SOCKET_RECEIVE_BUFFER_BYTES],
+            config[rows.SOCKET_LISTEN_BACKLOG_SIZE],
+        )
     )
+    doors = Doors(SystemClock(), SystemRandom(), network, dirs, socket.gethostname(), journal)
     broker = Broker(config, doors)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -227,17 +227,26 @@ class LogDir:
 
     # Checkpoints
 
+    def recovery_points(self) -> Offsets:
+        """Up to where each log is durable. On the loop."""
+        return {p: log.recovery_point for p, log in self.logs.items()}
+
+    def log_starts(self) -> Offsets:
+        """Where logs begin that do so within a segment. On the loop."""
+        return {
+            p: log.log_start_offset
+            for p, log in self.logs.items()
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+
+    def high_watermarks(self) -> Offsets:
+        """Of all logs. On the loop."""
+        return {p: log.high_watermark for p, log in self.logs.items()}
+
     def checkpoint(self) -> "CheckpointJob":
-        """What the checkpoints should say now. On the loop; its `run` is for the disk."""
+        """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
         return CheckpointJob(
-            self,
-            {p: log.recovery_point for p, log in self.logs.items()},
-            {
-                p: log.log_start_offset
-                for p, log in self.logs.items()
-                if log.log_start_offset > log.segments[0].base_offset
-            },
-            {p: log.high_watermark for p, log in self.logs.items()},
+            self, self.recovery_points(), self.log_starts(), self.high_watermarks()
         )
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:

@@ -181,6 +181,10 @@ def test_the_cluster_is_described_in_two_ways() -> None:
         assert [len(topic.partitions) for topic in first.topics] == [2, 1]
         cursor = first.next_cursor
         assert (cursor.topic_name, cursor.partition_index) == ("b", 1)
+    with Stage(max_request_partition_size_limit="1") as stage:
+        stage.make("a", partitions=2)
+        first = stage.client().ask(DescribeTopicPartitionsRequest([TopicRequest("a")]))
+        assert first.next_cursor.partition_index == 1
 
 
 def test_every_producer_gets_an_id_of_its_own() -> None:

@@ -17,6 +17,8 @@ from odradek.config.table import BROKER_SETTINGS, SUBJECTS, TOPIC_SETTINGS, rows
 
 DIFFERENT = {
     "log.dir": "a broker without a directory is refused: a temporary one would lose its logs",
+    "socket.receive.buffer.bytes": "the kernel sizes buffers better than any fixed number",
+    "socket.send.buffer.bytes": "102400 doubles the time that the kernel needs for a fetch",
     "zookeeper.max.in.flight.requests": "Kafka's 10 would cost most of the speed of our client",
 }
 STRICTER = {

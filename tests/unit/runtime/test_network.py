@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ import uvloop
 from odradek.ports import Receiver, Stream
 from odradek.runtime import network as network_module
 from odradek.runtime import stream as stream_module
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.network import Buffers, SystemNetwork
 
 LOOPS = [asyncio.new_event_loop, uvloop.new_event_loop]
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
@@ -236,5 +237,32 @@ def test_a_receiver_that_fails_at_birth_leaves_nothing(run: Run) -> None:
             await network.connect(listener.address, fail)
         await until(lambda: not network.streams)
         listener.close()
+
+    run(conversation)
+
+
+def test_the_kernels_buffers_are_as_large_as_was_asked_for(run: Run) -> None:
+    """Of connections that were taken; where nobody asks, the kernel decides as it goes."""
+
+    async def conversation() -> None:
+        small, free = SystemNetwork(Buffers(send=20_000)), SystemNetwork()
+        sizes = []
+        for network in (small, free):
+            ears: list[Ear] = []
+
+            def accept(stream: Stream, ears: list[Ear] = ears) -> Ear:
+                ears.append(Ear(stream))
+                return ears[-1]
+
+            listener = await network.listen(("127.0.0.1", 0), accept)
+            with socket.create_connection(listener.address):
+                await until(lambda ears=ears: bool(ears))  # type: ignore[misc]
+                (stream,) = network.streams.values()
+                with socket.socket(fileno=os.dup(stream.fd)) as taken:
+                    sizes.append(taken.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF))
+                stream.abort()
+            listener.close()
+        assert sizes[0] in {20_000, 40_000}  # Linux keeps as much again for its own books
+        assert sizes[1] > sizes[0]
 
     run(conversation)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.metadata import ALL_ON_TOPIC, partition_row
+from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from odradek.metadata.image import TopicImage
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID
@@ -24,9 +25,6 @@ from odradek.wire.messages.describe_topic_partitions import (
 if TYPE_CHECKING:
     from odradek.broker.services import Services
 
-PARTITIONS_MAX: Final = 2_000
-"""Of one answer, whatever is asked for: max.request.partition.size.limit of Kafka."""
-
 
 def handle(
     services: "Services", exchange: Exchange, request: DescribeTopicPartitionsRequest
@@ -36,7 +34,8 @@ def handle(
     names = sorted({topic.name for topic in request.topics} or image.topics.keys())
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
-    left = max(1, min(request.response_partition_limit, PARTITIONS_MAX))
+    most = services.settings.broker[MAX_REQUEST_PARTITION_SIZE_LIMIT]
+    left = max(1, min(request.response_partition_limit, most))
     response = DescribeTopicPartitionsResponse(topics=[])
     rows: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:

@@ -102,6 +102,7 @@ FILE_DELETE_DELAY_MS: Final = TopicSetting(
     duration(low=0),
     default=Millis(60 * SECOND),
     inherits=(log.LOG_SEGMENT_DELETE_DELAY_MS,),
+    inert="files that are being read stay until they were; deleted topics go as the broker says",
     doc=log.LOG_SEGMENT_DELETE_DELAY_MS.doc,
 )
 CLEANUP_POLICY: Final = TopicSetting(
@@ -193,6 +194,7 @@ PREALLOCATE: Final = TopicSetting(
     flag(),
     default=False,
     inherits=(log.LOG_PREALLOCATE,),
+    inert="space is taken as it is written",
     doc=log.LOG_PREALLOCATE.doc,
 )
 MESSAGE_TIMESTAMP_TYPE: Final = TopicSetting(
