@@ -20,6 +20,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
 from odradek.config.rows import zookeeper as rows
+from odradek.ensemble.chroot import make_chroot
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
@@ -71,18 +72,16 @@ class Coordination:
         config = settings.broker
         self._patience = config[rows.ZOOKEEPER_SESSION_TIMEOUT_MS]
         self._connect_patience = config[rows.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or self._patience
-        session = Session(
-            Ensemble.parse(connect),
-            doors.random,
-            SessionSettings(
-                timeout=self._patience,
-                limits=PipelineLimits(
-                    in_flight_max=config[rows.ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS],
-                    request_bytes_max=config[rows.JUTE_MAXBUFFER],
-                    reply_bytes_max=max(config[rows.JUTE_MAXBUFFER], REPLY_BYTES_MAX),
-                ),
+        self._ensemble = Ensemble.parse(connect)
+        self._session_settings = SessionSettings(
+            timeout=self._patience,
+            limits=PipelineLimits(
+                in_flight_max=config[rows.ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS],
+                request_bytes_max=config[rows.JUTE_MAXBUFFER],
+                reply_bytes_max=max(config[rows.JUTE_MAXBUFFER], REPLY_BYTES_MAX),
             ),
         )
+        session = Session(self._ensemble, doors.random, self._session_settings)
         self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
         self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
         self.on_session_over: list[Callable[[], None]] = []
@@ -180,6 +179,17 @@ class Coordination:
     # The tree at a start
 
     async def _prepare(self) -> None:
+        try:
+            await self._make_paths()
+        except NoNode:  # not even what they are below
+            doors, settings = self._doors, self._session_settings
+            await make_chroot(
+                self._ensemble, doors.random, doors.network, doors.clock, settings=settings
+            )
+            await self._make_paths()
+        self._cluster.cluster_id = await self._cluster_id()
+
+    async def _make_paths(self) -> None:
         paths: dict[str, None] = {}
         for path in (*PERSISTENT_PATHS, ClusterIdZnode.PATH.rpartition("/")[0]):
             parts = path.split("/")
@@ -188,7 +198,6 @@ class Coordination:
         for answer in await self.client.batch(creates):
             if isinstance(answer, KeeperError) and not isinstance(answer, NodeExists):
                 raise answer
-        self._cluster.cluster_id = await self._cluster_id()
 
     async def _cluster_id(self) -> str:
         """The first broker draws it."""

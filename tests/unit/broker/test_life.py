@@ -32,6 +32,16 @@ def test_a_broker_tells_who_is_there() -> None:
     assert answer.topics == []
 
 
+def test_the_path_below_which_a_cluster_lives_is_made() -> None:
+    """Nobody has to make it before the first broker starts; what is in it stays."""
+    connect = "127.0.0.1:2181/kafka/blue"
+    with Stage(zookeeper_connect=connect, zookeeper_embedded="true") as stage:
+        first = stage.client().ask(MetadataRequest(topics=None)).cluster_id
+        stage.stop()
+        stage.start()
+        assert stage.client().ask(MetadataRequest(topics=None)).cluster_id == first
+
+
 def test_a_broker_without_a_number_draws_one_and_keeps_it() -> None:
     """It is above those that may be written down, and stands in the log dirs from then on."""
     with Stage(broker_id="-1") as stage:
