@@ -12,6 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.structs import OffsetAndMetadata
 
 from tests.compat.broker_process import Broker
+from tests.compat.mortal_member import member, mortal
 
 SECONDS_MAX = 20
 POLL_SECONDS = 0.02
@@ -63,12 +64,15 @@ async def topic(broker: Broker, partitions: int = 1) -> str:
 
 
 @asynccontextmanager
-async def consumer(broker: Broker, *topics: str, group: str | None = None) -> AsyncIterator[Any]:
+async def consumer(
+    broker: Broker, *topics: str, group: str | None = None, instance: str | None = None
+) -> AsyncIterator[Any]:
     """From start to stop, from the beginning of the log."""
     client = AIOKafkaConsumer(
         *topics,
         bootstrap_servers=broker.bootstrap,
         group_id=group,
+        group_instance_id=instance,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         session_timeout_ms=6_000,
@@ -124,6 +128,51 @@ def test_members_share_and_inherit(broker: Broker) -> None:
             async with consumer(broker, name, group=group) as leaves:
                 await eventually(lambda: len(stays.assignment()) == len(leaves.assignment()) == 2)
             await eventually(lambda: len(stays.assignment()) == 4)
+
+    talk(conversation)
+
+
+MEMBER = """
+import asyncio, sys
+from aiokafka import AIOKafkaConsumer
+async def live():
+    consumer = AIOKafkaConsumer(sys.argv[2], bootstrap_servers=sys.argv[1], group_id=sys.argv[3],
+                                session_timeout_ms=1000, heartbeat_interval_ms=100)
+    await consumer.start()
+    while True:
+        await consumer.getmany(timeout_ms=100)
+        if consumer.assignment():
+            print("assigned", flush=True)
+asyncio.run(live())
+"""
+
+
+def test_a_member_that_dies_is_missed(broker: Broker) -> None:
+    """Its session ends, and who is left has what it had."""
+
+    async def conversation() -> None:
+        name, group = await topic(broker, 2), fresh("readers")
+        with mortal(member(MEMBER, broker, name, group)) as dies:
+            async with consumer(broker, name, group=group) as stays:
+                await eventually(lambda: len(stays.assignment()) == 1)
+                dies.kill()
+                await eventually(lambda: len(stays.assignment()) == 2)
+
+    talk(conversation)
+
+
+def test_a_static_member_comes_back_unnoticed(broker: Broker) -> None:
+    """It has a name, under which its partitions wait for it."""
+
+    async def conversation() -> None:
+        name, group = await topic(broker, 2), fresh("readers")
+        async with consumer(broker, name, group=group, instance="one") as stays:
+            async with consumer(broker, name, group=group, instance="two") as goes:
+                await eventually(lambda: len(stays.assignment()) == len(goes.assignment()) == 1)
+                had = goes.assignment()
+            async with consumer(broker, name, group=group, instance="two") as back:
+                await eventually(lambda: back.assignment() == had)
+            assert len(stays.assignment()) == 1
 
     talk(conversation)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.compat.broker_process import Broker, eventually
+from tests.compat.mortal_member import member, mortal
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own files
@@ -93,11 +94,12 @@ def share(client: Any) -> int:
     return len(client.assignment())
 
 
-@pytest.mark.parametrize("codec", [None, "gzip", "lz4"])
-def test_what_is_produced_is_consumed(broker: Broker, codec: str) -> None:
-    """In order, once; the producer counts its batches by default."""
+@pytest.mark.parametrize("codec", [None, "gzip", "lz4", "zstd"])  # its snappy is not installed
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_what_is_produced_is_consumed(broker: Broker, codec: str, idempotent: bool) -> None:  # noqa: FBT001
+    """In order, once; counted or not."""
     name, values = topic(broker), [b"value %d" % number for number in range(200)]
-    produce(broker, name, values, compression_type=codec)
+    produce(broker, name, values, compression_type=codec, enable_idempotence=idempotent)
     with consumer(broker, name, group=fresh("readers")) as client:
         assert take(client, 200) == values
 
@@ -110,6 +112,44 @@ def test_members_share_and_inherit(broker: Broker) -> None:
         with consumer(broker, name, group=group) as leaves:
             eventually(lambda: share(stays) == share(leaves) == 2)
         eventually(lambda: share(stays) == 4)
+
+
+MEMBER = """
+import sys
+from kafka import KafkaConsumer
+consumer = KafkaConsumer(sys.argv[2], bootstrap_servers=sys.argv[1], group_id=sys.argv[3],
+                         session_timeout_ms=1000, heartbeat_interval_ms=100)
+while True:
+    consumer.poll(timeout_ms=500)
+    if consumer.assignment():
+        print("assigned", flush=True)
+"""
+
+
+def test_a_member_that_dies_is_missed(broker: Broker) -> None:
+    """Its session ends, and who is left has what it had."""
+    name, group = topic(broker, 2), fresh("readers")
+    with (
+        mortal(member(MEMBER, broker, name, group)) as dies,
+        consumer(broker, name, group=group) as stays,
+    ):
+        eventually(lambda: share(stays) == 1)
+        dies.kill()
+        eventually(lambda: share(stays) == 2)
+
+
+def test_a_static_member_comes_back_unnoticed(broker: Broker) -> None:
+    """It has a name, under which its partitions wait for it."""
+    name, group = topic(broker, 2), fresh("readers")
+    with consumer(broker, name, group=group, group_instance_id="one") as stays:
+        eventually(lambda: share(stays) == 2)
+        with consumer(broker, name, group=group, group_instance_id="two") as goes:
+            eventually(lambda: share(stays) == share(goes) == 1)
+            had = goes.assignment()
+        with consumer(broker, name, group=group, group_instance_id="two") as back:
+            eventually(lambda: share(back) == 1)
+            assert back.assignment() == had
+        assert share(stays) == 1
 
 
 def test_positions(broker: Broker) -> None:

@@ -1,7 +1,6 @@
 """librdkafka, by way of confluent-kafka: what most of the world's clients are made of."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -29,6 +28,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.compat.broker_process import Broker, eventually
+from tests.compat.mortal_member import member, mortal
 
 SECONDS_MAX = 20
 _NUMBERS = count()
@@ -231,15 +231,11 @@ while True:
 def test_a_member_that_dies_is_missed(broker: Broker) -> None:
     """It does not say that it goes: its session ends, and the others share what it had."""
     name, group = topic(broker, 2), fresh("readers")
-    command = [sys.executable, "-c", MEMBER, broker.bootstrap, name, group]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as mortal:
-        assert mortal.stdout is not None
-        assert mortal.stdout.readline() == b"assigned\n"
-        with consumer(broker, group) as stays:
-            stays.subscribe([name])
-            eventually(lambda: len(share(stays)) == 1)
-            mortal.kill()
-            eventually(lambda: share(stays) == {0, 1})
+    with mortal(member(MEMBER, broker, name, group)) as dies, consumer(broker, group) as stays:
+        stays.subscribe([name])
+        eventually(lambda: len(share(stays)) == 1)
+        dies.kill()
+        eventually(lambda: share(stays) == {0, 1})
 
 
 def test_a_static_member_comes_back_unnoticed(broker: Broker) -> None:
