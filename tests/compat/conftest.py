@@ -7,6 +7,7 @@ import pytest
 import structlog
 
 from tests.compat.broker_process import Broker, broker_in
+from tests.compat.java_clients import Java
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.oracle import Oracle
 
@@ -46,3 +47,9 @@ def kafka_in_java(
     assert javac, "asked for, so that it is installed"
     with Oracle(kafka_classpath, tmp_path_factory.mktemp("java") / "log") as oracle:
         yield oracle
+
+
+@pytest.fixture
+def java_clients(kafka_in_java: Oracle, broker: Broker) -> Java:
+    """Kafka's own, at our broker."""
+    return Java(kafka_in_java, broker)

@@ -1,132 +1,11 @@
 """Kafka's own Java clients and command-line tools, in one JVM for all of them."""
 
-import json
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.compat.broker_process import Broker, eventually
-from tests.external.oracle import Oracle
-from tests.external.tools import LOG4J
-
-_NUMBERS = count()
-TOOLS = "org.apache.kafka.tools"
-
-
-class Java:
-    """The JVM, and the broker that everything in it is pointed at."""
-
-    def __init__(self, oracle: Oracle, broker: Broker) -> None:
-        self.oracle = oracle
-        self.bootstrap = broker.bootstrap
-
-    def tool(self, main: str, *arguments: str) -> str:
-        """What a tool says on its standard output; it must end well."""
-        where = ("--bootstrap-server", self.bootstrap)
-        answer = self.oracle.ask("tool", main=main, arguments=[*where, *arguments])
-        assert answer["status"] == 0, answer["said"]
-        said = answer["said"]
-        assert isinstance(said, str)
-        return said
-
-    def topic(self, partitions: int = 1, *more: str) -> str:
-        """A new one, by `kafka-topics`."""
-        name = fresh("orders")
-        how = ("--create", "--topic", name, "--partitions", str(partitions))
-        said = self.topics(*how, "--replication-factor", "1", *more)
-        assert said == f"Created topic {name}.\n"
-        return name
-
-    def topics(self, *arguments: str) -> str:
-        """`kafka-topics`."""
-        return self.tool(f"{TOOLS}.TopicCommand", *arguments)
-
-    def groups(self, *arguments: str) -> str:
-        """`kafka-consumer-groups`."""
-        return self.tool(f"{TOOLS}.consumer.group.ConsumerGroupCommand", *arguments)
-
-    def configs(self, *arguments: str) -> str:
-        """`kafka-configs`."""
-        return self.tool("kafka.admin.ConfigCommand", *arguments)
-
-    def offsets(self, *arguments: str) -> str:
-        """`kafka-get-offsets`."""
-        return self.tool(f"{TOOLS}.GetOffsetShell", *arguments)
-
-    def produce(self, topic: str, values: list[str], **how: Any) -> list[int]:
-        """The producer, with its own defaults: acks=all and idempotent. The offsets."""
-        time = {"time": how.pop("time")} if "time" in how else {}
-        settings = {"bootstrap.servers": self.bootstrap, **how}
-        about = {"topic": topic, "values": values, "settings": settings, **time}
-        offsets = self.oracle.ask("produce", **about)["offsets"]
-        assert isinstance(offsets, list)
-        return offsets
-
-    @contextmanager
-    def consumer(
-        self, topic: str, group: str, *, assign: bool = False, **how: str
-    ) -> Iterator["JavaConsumer"]:
-        """One that begins at the beginning."""
-        settings = {
-            "bootstrap.servers": self.bootstrap,
-            "group.id": group,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": "false",
-            "session.timeout.ms": "6000",
-            "heartbeat.interval.ms": "100",
-            **{name.replace("_", "."): value for name, value in how.items()},
-        }
-        name = fresh("consumer")
-        about = {"topic": topic, "assign": assign, "settings": settings}
-        self.oracle.ask("consumer", name=name, **about)
-        try:
-            yield JavaConsumer(self.oracle, name, topic)
-        finally:
-            self.oracle.ask("close", name=name)
-
-
-class JavaConsumer:
-    """One of several in the JVM."""
-
-    def __init__(self, oracle: Oracle, name: str, topic: str) -> None:
-        self._oracle = oracle
-        self._name = name
-        self._topic = topic
-        self.values: list[str] = []
-        self.generation = -1
-
-    def share(self) -> set[int]:
-        """Polls; the partitions that are its at the moment."""
-        answer = self.ask("poll")
-        self.values += answer["values"]
-        self.generation = answer["generation"]
-        return set(answer["assignment"])
-
-    def take(self, expected: int) -> list[str]:
-        """So many values."""
-        eventually(lambda: self.share() and len(self.values) >= expected)
-        taken, self.values = self.values, []
-        return taken
-
-    def ask(self, what: str, **about: Any) -> dict[str, Any]:
-        """Something else."""
-        return self._oracle.ask(what, name=self._name, topic=self._topic, **about)
-
-
-def fresh(prefix: str) -> str:
-    """A name that no other test has."""
-    return f"{prefix}-{next(_NUMBERS)}"
-
-
-@pytest.fixture
-def java_clients(kafka_in_java: Oracle, broker: Broker) -> Java:
-    """At our broker."""
-    return Java(kafka_in_java, broker)
+from tests.compat.broker_process import eventually
+from tests.compat.java_clients import TOOLS, Java, fresh
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
@@ -139,6 +18,15 @@ def test_what_is_produced_is_consumed(java_clients: Java, codec: str) -> None:
         assert client.take(500) == values
 
 
+def test_a_producer_that_does_not_count(java_clients: Java) -> None:
+    """As it was before it did so by default: acknowledged by the leader, in order all the same."""
+    name, values = java_clients.topic(), [f"value {number}" for number in range(500)]
+    how = {"enable.idempotence": "false", "acks": "1", "linger.ms": "5"}
+    assert java_clients.produce(name, values, **how) == list(range(500))
+    with java_clients.consumer(name, fresh("readers")) as client:
+        assert client.take(500) == values
+
+
 def test_members_share_and_inherit(java_clients: Java) -> None:
     """Two members have all partitions between them; when one leaves, the other has all."""
     name, group = java_clients.topic(4), fresh("readers")
@@ -147,6 +35,16 @@ def test_members_share_and_inherit(java_clients: Java) -> None:
         with java_clients.consumer(name, group) as leaves:
             eventually(lambda: len(stays.share()) == len(leaves.share()) == 2)
         eventually(lambda: stays.share() == {0, 1, 2, 3})
+
+
+def test_members_that_change_hands_little_by_little(java_clients: Java) -> None:
+    """The cooperative assignor rebalances twice, and keeps what need not move."""
+    name, group = java_clients.topic(4), fresh("readers")
+    assignor = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+    with java_clients.consumer(name, group, partition_assignment_strategy=assignor) as one:
+        eventually(lambda: one.share() == {0, 1, 2, 3})
+        with java_clients.consumer(name, group, partition_assignment_strategy=assignor) as other:
+            eventually(lambda: len(one.share()) == len(other.share()) == 2)
 
 
 def test_a_static_member_comes_back_unnoticed(java_clients: Java) -> None:
@@ -244,24 +142,3 @@ def test_kafka_get_offsets_and_delete_records(java_clients: Java, tmp_path: Path
     said = java_clients.tool(f"{TOOLS}.DeleteRecordsCommand", "--offset-json-file", str(file))
     assert "low_watermark: 3" in said
     assert java_clients.offsets("--topic", name, "--time", "-2") == f"{name}:0:3\n"
-
-
-def test_the_verifiable_clients(java: str, kafka_classpath: str, broker: Broker) -> None:
-    """Every record is acknowledged, and read; each in a process of its own, as they are meant."""
-
-    def verifiable(main: str, *arguments: str) -> str:
-        options = ("-Xmx128m", "-XX:TieredStopAtLevel=1", f"-Dlog4j.configuration=file:{LOG4J}")
-        command = [java, *options, "-cp", kafka_classpath, f"{TOOLS}.Verifiable{main}"]
-        command += ["--bootstrap-server", broker.bootstrap, "--max-messages", "200", *arguments]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        return ended.stdout
-
-    name = fresh("orders")
-    said = verifiable("Producer", "--topic", name)
-    assert said.count('"producer_send_success"') == 200
-    how = ("--reset-policy", "earliest")
-    said = verifiable("Consumer", "--topic", name, "--group-id", fresh("readers"), *how)
-    events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    consumed = [event["count"] for event in events if event["name"] == "records_consumed"]
-    assert sum(consumed) == 200
-    assert any(event["name"] == "offsets_committed" and event["success"] for event in events)
