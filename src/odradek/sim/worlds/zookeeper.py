@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND as SECOND_MILLIS
 from odradek.ports import Address
+from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
@@ -52,6 +53,35 @@ SETTINGS: Final = ServerSettings(
 )
 
 
+class EndedSessions(Fault):
+    """The server ends a session whose client is alive, and may be in the middle of anything."""
+
+    name = "ended-sessions"
+
+    def __init__(self, world: World, servers: Sequence[ZookeeperServer]) -> None:
+        super().__init__(world, (SERVER,))
+        self._servers = servers
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One of those that are open, where there is a server that could."""
+        (machine,) = self.machines
+        if not machine.running or machine.paused or not self._servers:
+            return None
+        server = self._servers[-1]
+        sessions = list(server.core.database.sessions.open.values())
+        if not sessions:
+            return None
+        session = sessions[chance.below(len(sessions))]
+
+        async def end() -> None:
+            if not session.closed:
+                server.core.expire(session)
+                server.act()
+
+        _ = machine.spawn(end())
+        return f"{session.id:#x}"
+
+
 class ZooKeeperSimulation(Simulation):
     """The kind."""
 
@@ -67,6 +97,7 @@ class ZooKeeperSimulation(Simulation):
         self.clients = [world.machine(name) for name in CLIENTS]
         self._numbers = count(1)
         self._mistake = LYING_DOORS.get(control)
+        self._opened: list[ZookeeperServer] = []  # that of this life, once it is open
 
     def begin(self) -> None:
         """The server first; clients would wait for it anyway."""
@@ -87,6 +118,7 @@ class ZooKeeperSimulation(Simulation):
             SlowLinks(world, everybody),
             ClockJump(world, everybody),
             JournalErrors(world, self.ledger),
+            EndedSessions(world, self._opened),
         )
 
     def invariants(self) -> Sequence[Invariant]:
@@ -124,6 +156,7 @@ class ZooKeeperSimulation(Simulation):
         return "server paused" if self.server.paused else "server up"
 
     async def _serve(self, machine: Machine) -> None:
+        self._opened.clear()
         note = self.world.history.note
         journal = SimulatedJournal(
             self.ledger, machine.clock, machine.random, lambda *what: note(machine.name, *what)
@@ -133,6 +166,7 @@ class ZooKeeperSimulation(Simulation):
             doors = self._mistake(doors, machine)
         server = ZookeeperServer(doors, SETTINGS)
         await server.open(("", ADDRESS[1]))
+        self._opened.append(server)
         note(machine.name, "zk.serves")
         await server.serve()
 
