@@ -20,7 +20,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -77,13 +77,22 @@ class SqliteJournal:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="zookeeper-journal")
         with self._errors():
             self._database = _connect(self.path)
-            self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
-            mode = self._database.execute("PRAGMA journal_mode=WAL").fetchone()
-            assert mode == ("wal",), mode
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._generation: int = self._one("SELECT generation FROM snapshot")
-            self._database.execute("BEGIN IMMEDIATE")  # takes the lock, and keeps it
-            self._database.execute("COMMIT")
+            try:
+                self._generation = self._take()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _take(self) -> int:
+        """Makes the store ours; the generation of its snapshot."""
+        self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
+        mode = self._database.execute("PRAGMA journal_mode=WAL").fetchone()
+        assert mode == ("wal",), mode
+        self._database.execute("PRAGMA synchronous=FULL")
+        generation: int = self._one("SELECT generation FROM snapshot")
+        self._database.execute("BEGIN IMMEDIATE")  # takes the lock, and keeps it
+        self._database.execute("COMMIT")
+        return generation
 
     def load(self) -> tuple[Iterable[bytes], Iterable[Entry]]:
         """The newest snapshot's rows, and the entries that came after it, in order."""
@@ -124,13 +133,11 @@ class SqliteJournal:
         new = self.path.with_suffix(".new")
         new.unlink(missing_ok=True)
         new.touch()
-        with self._errors():
-            database = _connect(new)
+        with self._errors(), closing(_connect(new)) as database:
             database.execute(f"PRAGMA application_id={APPLICATION_ID}")
             database.execute(f"PRAGMA user_version={VERSION}")
             for statement in _SCHEMA:
                 database.execute(statement)
-            database.close()
         new.rename(self.path)
 
     def _rows(self) -> Iterator[bytes]:
