@@ -32,7 +32,7 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.model.units import SECOND, Millis
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.network import SWEEP_SECONDS, SystemNetwork
 from odradek.zookeeper.client_address import Ensemble
 from odradek.zookeeper.client_packing import packed
 from odradek.zookeeper.client_session import Session, SessionSettings
@@ -42,7 +42,7 @@ from odradek.zookeeper.jute_requests import Create2, GetData, Request, SetData
 from tests.external import tools
 from tests.external.zookeeper import RealZookeeper
 
-ROUNDS = 7
+ROUNDS = 15
 COUNT = 10_000
 MULTI = 200
 STATE = b'{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2,3]}'.ljust(150)
@@ -186,8 +186,13 @@ def compare(times: Times) -> None:
         ("our client, our server", "our client, real server", "sets", 1.5),
         ("our client, our server", "our client, real server", "reads", 1.5),
     ):
-        pairs = zip(times[f"{one}: {what}"], times[f"{other}: {what}"], strict=True)
-        show(f"{one} / {other}: {what}", [a / b for a, b in pairs], "times", bar)
+        ours, theirs = times[f"{one}: {what}"], times[f"{other}: {what}"]
+        show(
+            f"{one} / {other}: {what}",
+            [a / b for a, b in zip(ours, theirs, strict=True)],
+            f"times, best against best {min(ours) / min(theirs):.2f}",
+            bar,
+        )
 
 
 async def load(connect: str) -> None:
@@ -245,7 +250,10 @@ async def idle(connect: str) -> None:
         await asyncio.sleep(IDLE_SECONDS)
         woken = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
     pings = IDLE_SECONDS * 3 // 6
-    print(f"an idle client: woken {woken} times in {IDLE_SECONDS} s, for {pings} pings (2 each)")
+    print(
+        f"an idle client: woken {woken} times in {IDLE_SECONDS} s: twice for each of {pings} pings, "
+        f"and by the network's look at quiet streams, every {SWEEP_SECONDS:.0f} s"
+    )
 
 
 def main() -> None:
