@@ -251,8 +251,8 @@ async def idle(connect: str) -> None:
         woken = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
     pings = IDLE_SECONDS * 3 // 6
     print(
-        f"an idle client: woken {woken} times in {IDLE_SECONDS} s: twice for each of {pings} pings, "
-        f"and by the network's look at quiet streams, every {SWEEP_SECONDS:.0f} s"
+        f"an idle client: woken {woken} times in {IDLE_SECONDS} s: twice for each of {pings} "
+        f"pings, and by the network's look at quiet streams, every {SWEEP_SECONDS:.0f} s"
     )
 
 

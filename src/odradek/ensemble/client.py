@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
+from odradek.ensemble.question import says_that_it_writes
 from odradek.model.units import Millis
 from odradek.ports import Address, Clock, Network, Stream
 from odradek.zookeeper.client_errors import AuthFailed, NoNode, SessionClosed, SessionExpired
@@ -57,10 +58,6 @@ from odradek.zookeeper.jute_requests import (
 
 READ_BYTES: Final = 64 << 10
 """Read at once: some hundreds of small answers."""
-
-QUESTION: Final = b"isro"
-WRITES: Final = b"rw"  # or "ro", or a sentence where the question is not allowed
-ANSWER_BYTES_MAX: Final = 16
 
 News = WatchEvent | StatusChanged
 R = TypeVar("R", bound=Reply)
@@ -275,16 +272,10 @@ class ZooKeeperClient:
 
     async def _ask_whether_it_writes(self, address: Address) -> None:
         """Beside our own connection, and no longer than until that one needs us."""
-        question = _Question()
-        try:
+        writes = False
+        with suppress(OSError):  # the end of our patience is one of them
             async with self._until_deadline():
-                await self._network.connect(address, question.attach)
-                await question.answered
-        except OSError:
-            pass  # what it said so far, most likely nothing, is its answer
-        finally:
-            question.abort()
-        writes = question.answer == WRITES
+                writes = await says_that_it_writes(self._network, address)
         self._perform(self._session.looked(address, self._now(), writes=writes))
 
     async def _wait(self) -> None:
@@ -401,47 +392,6 @@ class _Link:
         """By the server, by an error, or by us."""
         self.stream = None
         self._client.lost(self, error)
-
-
-class _Question:
-    """The receiver of a connection on which a server is asked one thing, in four letters."""
-
-    def __init__(self) -> None:
-        self.answer = b""
-        self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stream: Stream | None = None
-        self._room = memoryview(bytearray(ANSWER_BYTES_MAX))
-
-    def attach(self, stream: Stream) -> "_Question":
-        """The connection is there."""
-        self._stream = stream
-        stream.send([QUESTION])
-        return self
-
-    def abort(self) -> None:
-        """Closes it, if it is open."""
-        if self._stream is not None:
-            self._stream.abort()
-
-    def buffer(self) -> memoryview:
-        """Room for a few letters."""
-        return self._room
-
-    def received(self, count: int) -> None:
-        """A part of the answer; one that is long is none that we know."""
-        self.answer += self._room[:count]
-        if len(self.answer) > ANSWER_BYTES_MAX:
-            self.abort()
-
-    def drained(self) -> None:
-        """Nobody waits for this."""
-
-    def closed(self, error: OSError | None) -> None:
-        """The server closes behind its answer."""
-        del error
-        self._stream = None
-        if not self.answered.done():
-            self.answered.set_result(None)
 
 
 def _expect(answer: Answer, kind: type[R]) -> R:
