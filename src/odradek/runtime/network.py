@@ -191,9 +191,9 @@ def _bound(family: socket.AddressFamily, name: Address) -> socket.socket:
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(name[0] != "::"))
         sock.bind(name)
-    except BaseException:
+    except OSError as error:
         sock.close()
-        raise
+        raise OSError(error.errno, error.strerror, f"{name[0]}:{name[1]}") from None
     return sock
 
 

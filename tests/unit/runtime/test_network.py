@@ -266,3 +266,17 @@ def test_the_kernels_buffers_are_as_large_as_was_asked_for(run: Run) -> None:
         assert sizes[1] > sizes[0]
 
     run(conversation)
+
+
+def test_a_port_that_is_taken_is_named(run: Run) -> None:
+    """Of a broker's several listeners, whoever reads the error must know which."""
+
+    async def conversation() -> None:
+        network = SystemNetwork()
+        listener = await network.listen(("127.0.0.1", 0), Ear)
+        host, port = listener.address
+        with pytest.raises(OSError, match=f"'{host}:{port}'"):
+            await network.listen(listener.address, Ear)
+        listener.close()
+
+    run(conversation)
