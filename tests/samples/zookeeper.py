@@ -122,6 +122,7 @@ class Client:
         self.world = world
         self.connected: Connected | None = None
         self.events: list[Event] = []
+        self.event_zxids: list[int] = []
         self.replies: list[tuple[int, int, int, bytes]] = []  # xid, zxid, error, packet
         self.order: list[str] = []  # "event" or "reply", as they came
         self.hung_up: str | None = None  # why
@@ -212,6 +213,7 @@ class Client:
         xid, zxid, error = reply_header(packet)
         if xid == -1:
             self.events.append(event_body(packet))
+            self.event_zxids.append(zxid)
             self.order.append("event")
         else:
             self.replies.append((xid, zxid, error, packet))

@@ -16,7 +16,7 @@ requests; an event leaves before any later answer of its connection.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hmac import compare_digest
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Address, Entry, Random
@@ -62,6 +62,9 @@ from odradek.zookeeper.transactions import (
 from odradek.zookeeper.tree import Touched
 from odradek.zookeeper.watches import Watches
 from odradek.zookeeper.writes import Writer
+
+
+NO_ZXID: Final = -1
 
 
 class Moment(NamedTuple):
@@ -217,11 +220,11 @@ class Server:
                 self._reaper.note(change)
         for watcher, kind, path, acl in self.watches.fire(touched):
             if allowed(acl, Permission.READ, watcher.identities):
-                self.tell(watcher, kind, path)
+                self.tell(watcher, kind, path, zxid)
 
-    def tell(self, connection: Connection, kind: int, path: str) -> None:
-        """Queues an event."""
-        header = (NOTIFICATION_XID, self.database.zxid, 0)
+    def tell(self, connection: Connection, kind: int, path: str, zxid: int = NO_ZXID) -> None:
+        """Queues an event, of this transaction; of one that was missed nobody knows which it was."""
+        header = (NOTIFICATION_XID, zxid, 0)
         self._queue(connection, framed_reply(header, Event(kind, path).body()))
         if connection.queued + connection.unsent > self.settings.unsent_bytes_fatal:
             self.end(connection, "does not read its events", at_once=True)

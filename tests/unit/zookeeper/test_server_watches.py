@@ -241,6 +241,18 @@ def test_what_was_missed_is_heard_at_once() -> None:
     ]
 
 
+def test_an_event_says_which_transaction_it_was() -> None:
+    """As since 3.9; of what was missed nobody knows any more."""
+    watcher, actor = pair()
+    actor.ask(Create("/a", b""))
+    watcher.ask(GetData("/a", watch=True))
+    actor.ask(SetData("/a", b"1"))
+    written = actor.replies[-1][1]
+    assert watcher.event_zxids == [written]
+    watcher.ask(SetWatches(written - 1, ["/a"], [], []))
+    assert watcher.event_zxids == [written, -1]
+
+
 def test_persistent_watches_are_armed_anew() -> None:
     """The second form of setWatches carries them."""
     watcher, actor = pair()
