@@ -148,6 +148,7 @@ class Permission(IntEnum):
 ALL_PERMISSIONS: Final = 31
 
 NOTIFICATION_XID: Final = -1  # a watch event comes under this number
+NO_ZXID: Final = -1  # of an event whose transaction is not known
 PING_XID: Final = -2
 AUTH_XID: Final = -4
 SET_WATCHES_XID: Final = -8

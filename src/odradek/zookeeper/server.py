@@ -16,13 +16,14 @@ requests; an event leaves before any later answer of its connection.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hmac import compare_digest
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Address, Entry, Random
 from odradek.zookeeper.access import allowed, identities_for
 from odradek.zookeeper.buckets import Buckets
 from odradek.zookeeper.codes import (
+    NO_ZXID,
     NOTIFICATION_XID,
     KeeperCode,
     KeeperError,
@@ -62,9 +63,6 @@ from odradek.zookeeper.transactions import (
 from odradek.zookeeper.tree import Touched
 from odradek.zookeeper.watches import Watches
 from odradek.zookeeper.writes import Writer
-
-
-NO_ZXID: Final = -1
 
 
 class Moment(NamedTuple):
@@ -223,7 +221,7 @@ class Server:
                 self.tell(watcher, kind, path, zxid)
 
     def tell(self, connection: Connection, kind: int, path: str, zxid: int = NO_ZXID) -> None:
-        """Queues an event, of this transaction; of one that was missed nobody knows which it was."""
+        """Queues an event: of this transaction, or of one that was missed and has no name."""
         header = (NOTIFICATION_XID, zxid, 0)
         self._queue(connection, framed_reply(header, Event(kind, path).body()))
         if connection.queued + connection.unsent > self.settings.unsent_bytes_fatal:
