@@ -9,7 +9,7 @@ compacted its start does not move; a log that is deleted meanwhile is let go aft
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -129,7 +129,7 @@ class Upkeep:
     async def _retain(self, log_dir: LogDir) -> None:
         """Drops what is too old or too much, and forgets producers that are gone."""
         worker = self._worker(log_dir)
-        for found in await self._logs(log_dir):
+        async for found in self._logs(log_dir):
             now = self._clock.wall()
             found.producers.expire(now, found.config.producer_expiration_ms)
             if found.being_cleaned or not found.config.delete:
@@ -178,12 +178,12 @@ class Upkeep:
             return
         worker = self._worker(log_dir)
         best: tuple[float, PartitionLog] | None = None
-        for found in await self._logs(log_dir):
+        async for found in self._logs(log_dir):
             if found.config.compact and not found.being_cleaned:
                 gain = await off_loop(worker, self._look(log_dir, found))
                 if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):
                     best = (gain.dirty_ratio, found)
-        if best is not None:
+        if best is not None and log_dir.logs.get(best[1].partition) is best[1]:
             await self._compact_one(log_dir, best[1])
 
     def _look(self, log_dir: LogDir, found: PartitionLog) -> Callable[[], Cleanable]:
@@ -221,10 +221,12 @@ class Upkeep:
     def _worker(self, log_dir: LogDir) -> Worker:
         return self._replicas.workers[log_dir.name]
 
-    async def _logs(self, log_dir: LogDir) -> list[PartitionLog]:
-        """Every log that is there now, when others have had their turns."""
+    async def _logs(self, log_dir: LogDir) -> AsyncIterator[PartitionLog]:
+        """Every log, each as long as it is there still when its turn comes."""
         await asyncio.sleep(0)
-        return list(log_dir.logs.values())
+        for found in list(log_dir.logs.values()):
+            if log_dir.logs.get(found.partition) is found:
+                yield found
 
 
 def _rate(bytes_per_second: float) -> int | None:

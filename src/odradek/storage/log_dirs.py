@@ -165,6 +165,7 @@ class LogDirs:
             for logs in (log_dir.logs, log_dir.futures):
                 log = logs.pop(partition, None)
                 if log is not None:
+                    log.failures = Failures()  # that its files go says nothing of the disk
                     forgotten.append((log_dir, log))
             log_dir.cleaner_offsets.pop(partition, None)
         self.preferred.pop(partition, None)

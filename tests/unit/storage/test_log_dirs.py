@@ -19,6 +19,7 @@ from odradek.storage.flushing import FlushJob
 from odradek.storage.log import PartitionLog
 from odradek.storage.log_dir import DirLocked, InDir, LogDir, Opened
 from odradek.storage.log_dirs import LogDirs, WrongIdentity
+from odradek.storage.retention import deletable_up_to
 from odradek.storage.settings import LogConfig
 
 CONFIG = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100))
@@ -240,6 +241,18 @@ def test_a_deleted_log_goes_in_two_steps() -> None:
     assert log_dir.delete_next()
     assert not log_dir.delete_next()
     assert [name for name in h.disks[0].names("") if "orders" in name] == ["orders-0"]
+
+
+def test_who_comes_too_late_for_a_log_says_nothing_of_its_disk() -> None:
+    """A job that was meant for it finds no files; only the job fails, and the directory serves."""
+    h = Host(1)
+    late = h.dirs.get_or_create(part(0), NEW, NOW)
+    h.dirs.delete(part(0))
+    (log_dir,) = h.dirs.dirs
+    assert log_dir.delete_next()
+    with pytest.raises(StorageError):
+        deletable_up_to(late, NOW)
+    assert not log_dir.is_offline
 
 
 def test_a_stray_log_is_set_aside() -> None:
