@@ -56,14 +56,18 @@ class Broker(Protocol):
 
 
 class OdradekBroker:
-    """A broker whose files stand in `directory`; it keeps its port from life to life."""
+    """A broker whose files stand in `directory`; it keeps its port from life to life.
+
+    A `_` in a setting's name stands for its dot.
+    """
 
     host = "127.0.0.1"
 
     def __init__(self, directory: Path, **settings: str) -> None:
         self.directory = directory
         self.port = free_port()
-        self._settings = {**SETTINGS, **settings}
+        chosen = {name.replace("_", "."): value for name, value in settings.items()}
+        self._settings = {**SETTINGS, **chosen}
         self._process: subprocess.Popen[bytes] | None = None
         self._said = 0  # how much of its log was there before this life
 
@@ -110,10 +114,10 @@ class OdradekBroker:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         file = self.directory / "server.properties"
-        dirs = f"{self.directory}/disk-a,{self.directory}/disk-b"
-        settings = self._settings | {
+        settings = {
             "listeners": f"PLAINTEXT://{self.host}:{self.port}",
-            "log.dirs": dirs,
+            "log.dirs": f"{self.directory}/disk-a,{self.directory}/disk-b",
+            **self._settings,
         }
         file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         with self._log.open("ab") as log:

@@ -28,8 +28,8 @@ def create_topic(broker: Broker, name: str, partitions: int = 1, **config: str) 
 
 def read_all(broker: Broker, topic: str, partition: int) -> dict[int, bytes | None]:
     """The values by their offsets, in the order in which they came, up to the end."""
-    how = {"group.id": "auditors", "enable.partition.eof": True, "fetch.wait.max.ms": 10}
-    consumer = Consumer(quiet(broker, **how))
+    how = {"group.id": "auditors", "enable.partition.eof": True, "enable.auto.commit": False}
+    consumer = Consumer(quiet(broker, **how, **{"fetch.wait.max.ms": 10}))
     consumer.list_topics(topic, SECONDS_MAX)  # or it learns only half a second later who leads
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
     values: dict[int, bytes | None] = {}
