@@ -25,6 +25,13 @@ from odradek.wire.schema import Request
 
 PATIENCE: Final = Millis(30 * SECOND)
 PAUSE: Final = Millis(100)
+NOT_SERVED: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
 COORDINATOR_VERSION: Final = 3  # one group at a time
 
 T = TypeVar("T")
@@ -41,6 +48,24 @@ class NoLeader(BrokerError):
     """A partition that nobody leads now, or that is not there."""
 
     code = ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def check_coordinator(answer: Any) -> None:
+    """Raises what trying again can mend, perhaps with somebody else.
+
+    Some answers say it for the whole, others in each group, result or partition: all say the same.
+    """
+    code = getattr(answer, "error_code", 0)
+    if code and ErrorCode(code).retriable:
+        raise Refused(code)
+    row = answer
+    for name in ("groups", "results", "topics", "partitions"):
+        rows = getattr(row, name, None)
+        if rows:
+            row = rows[0]
+            code = getattr(row, "error_code", 0)
+            if code in NOT_SERVED:
+                raise Refused(code)
 
 
 def addresses(text: str) -> tuple[Address, ...]:
@@ -69,6 +94,7 @@ class Cluster:
         self.cluster_id = ""
         self._bootstrap = tuple(bootstrap)
         self._client_id = client_id
+        self._coordinators: dict[str, Address] = {}  # by group
         self._connections: dict[Address, Connection] = {}
         self._dialling: dict[Address, asyncio.Lock] = {}
 
@@ -134,11 +160,14 @@ class Cluster:
         return None
 
     async def coordinator(self, group: str) -> Connection:
-        """Who coordinates a group."""
-        connection = await self.any()
-        answer = await connection.ask(FindCoordinatorRequest(key=group), COORDINATOR_VERSION)
-        check(answer.error_code, answer.error_message)
-        return await self.connection((answer.host, answer.port))
+        """Who coordinates a group, as far as is known."""
+        address = self._coordinators.get(group)
+        if address is None:
+            connection = await self.any()
+            answer = await connection.ask(FindCoordinatorRequest(key=group), COORDINATOR_VERSION)
+            check(answer.error_code, answer.error_message)
+            address = self._coordinators[group] = (answer.host, answer.port)
+        return await self.connection(address)
 
     # Metadata
 
@@ -190,10 +219,12 @@ class Cluster:
         """Asks whoever coordinates a group, wherever it moves."""
 
         async def attempt() -> Any:
-            answer = await (await self.coordinator(group)).ask(request)
-            code = getattr(answer, "error_code", 0)
-            if code and ErrorCode(code).retriable:
-                raise Refused(code)
+            try:
+                answer = await (await self.coordinator(group)).ask(request)
+                check_coordinator(answer)
+            except BrokerError:
+                self._coordinators.pop(group, None)
+                raise
             return answer
 
         return await self.patiently(attempt)

@@ -143,19 +143,44 @@ async def offsets_at(
     cluster: Cluster, partitions: Iterable[TopicPartition], timestamp: int
 ) -> dict[TopicPartition, int]:
     """Where partitions begin or end, or where the first record of a time is; -1: there is none."""
-    return {it: await _offset_at(cluster, it, timestamp) for it in partitions}
+    wanted = list(partitions)
+    found: dict[TopicPartition, int] = {}
+
+    async def attempt() -> None:
+        by_leader: dict[BrokerId, list[TopicPartition]] = {}
+        for it in wanted:
+            if it not in found:
+                by_leader.setdefault(await cluster.leader_id(it), []).append(it)
+        asks = [_offsets_at(cluster, each, timestamp, found) for each in by_leader.items()]
+        await asyncio.gather(*asks)
+
+    await cluster.patiently(attempt)
+    return {it: found[it] for it in wanted}
 
 
-async def _offset_at(cluster: Cluster, partition: TopicPartition, timestamp: int) -> int:
-    wanted = ListOffsetsPartition(partition.partition, timestamp=timestamp)
-    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(partition.topic, [wanted])])
-
-    async def attempt() -> int:
-        row = (await (await cluster.leader(partition)).ask(request)).topics[0].partitions[0]
-        if row.error_code:
-            cluster.forget(partition.topic)
-            raise Refused(row.error_code, f"{partition}")
-        offset: int = row.offset
-        return offset
-
-    return await cluster.patiently(attempt)
+async def _offsets_at(
+    cluster: Cluster,
+    theirs: tuple[BrokerId, list[TopicPartition]],
+    timestamp: int,
+    found: dict[TopicPartition, int],
+) -> None:
+    """What one leader knows; raises the first error when all that is good was noted."""
+    leader, partitions = theirs
+    topics: dict[str, list[ListOffsetsPartition]] = {}
+    for it in partitions:
+        row = ListOffsetsPartition(it.partition, timestamp=timestamp)
+        topics.setdefault(it.topic, []).append(row)
+    request = ListOffsetsRequest(
+        -1, 0, [ListOffsetsTopic(name, rows) for name, rows in topics.items()]
+    )
+    refusals: list[Refused] = []
+    for topic in (await (await cluster.broker(leader)).ask(request)).topics:
+        for row in topic.partitions:
+            partition = TopicPartition(topic.name, row.partition_index)
+            if row.error_code:
+                cluster.forget(topic.name)
+                refusals.append(Refused(row.error_code, str(partition)))
+            else:
+                found[partition] = row.offset
+    if refusals:
+        raise refusals[0]

@@ -36,7 +36,7 @@ class History:
         self._now = now
         self._over = False
         self._hash = blake2b(digest_size=16)
-        self._unhashed: list[str] = []
+        self._unhashed: list[tuple[int, str, str, tuple[Any, ...]]] = []
         self._watchers: list[tuple[Watcher, frozenset[str]]] = []
         self._by_kind: dict[str, tuple[Watcher, ...]] = {}
         self.counts: Counter[str] = Counter()  # events of each kind
@@ -53,7 +53,7 @@ class History:
         if self._over:
             return
         event = Event(self._now(), who, what, details)
-        self._unhashed.append(f"{event.moment} {who} {what} {details!r}\n")
+        self._unhashed.append((event[0], who, what, details))
         if len(self._unhashed) == HASHED_AT_ONCE:
             self._hash_rest()
         self.counts[what] += 1
@@ -84,7 +84,7 @@ class History:
         return self._hash.hexdigest()
 
     def _hash_rest(self) -> None:
-        self._hash.update("".join(self._unhashed).encode())
+        self._hash.update(repr(self._unhashed).encode())
         self._unhashed.clear()
 
     def _watching(self, what: str) -> tuple[Watcher, ...]:

@@ -5,6 +5,7 @@ happened, and looks at the world again when the run has ended. It asserts; the r
 event at which the assertion failed, whatever code was running.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from odradek.sim.history import Event
@@ -41,13 +42,17 @@ class Invariant:
         """What an assertion of this invariant means."""
         return Violation(type(self).__name__, self.promise(), str(reason))
 
-    def guard(self, event: Event) -> Violation | None:
-        """What `on` has against the event."""
-        try:
-            self.on(event)
-        except AssertionError as error:
-            return self.violated(f"{error} at: {event}")
-        return None
+    def guarded(self, fail: Callable[[Violation], None]) -> Callable[[Event], None]:
+        """`on` for each event; what it has against one ends the run, whatever code is running."""
+        look = self.on
+
+        def watch(event: Event) -> None:
+            try:
+                look(event)
+            except AssertionError as error:
+                fail(self.violated(f"{error} at: {event}"))
+
+        return watch
 
     def guard_end(self) -> Violation | None:
         """What `at_end` has against the run."""

@@ -261,7 +261,7 @@ class SimulatedLoop(WholeLoop):
             self.events += 1
             self._burst += 1
             try:
-                handle.run()
+                handle._context.run(handle._callback, *handle._args)  # type: ignore[arg-type] # noqa: SLF001
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again

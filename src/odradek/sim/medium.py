@@ -117,18 +117,18 @@ class Piece(NamedTuple):
     stop: int
 
 
-class NameChange(NamedTuple):
-    """What one call did to names, all or nothing: the directory, the name, what it is now."""
+class NameChange:
+    """What one call did to names, all or nothing: the directory, the name, what it is now.
 
-    entries: tuple[tuple[Directory, str, Node | None], ...]
+    Equal keys mean the same name; numbers of directories are compared only, never ordered.
+    """
 
-    def touches(self, directory: Directory) -> bool:
-        """Whether a sync of this directory makes it durable."""
-        return any(entry[0] is directory for entry in self.entries)
+    __slots__ = ("directories", "entries", "keys")
 
-    def keys(self) -> set[tuple[int, str]]:
-        """Equal keys mean the same name; compared only, never ordered."""
-        return {(id(directory), name) for directory, name, _ in self.entries}
+    def __init__(self, entries: tuple[tuple[Directory, str, Node | None], ...]) -> None:
+        self.entries = entries
+        self.directories = frozenset([id(directory) for directory, _, _ in entries])
+        self.keys = frozenset([(id(directory), name) for directory, name, _ in entries])
 
 
 class Names:
@@ -150,18 +150,20 @@ class Names:
 
     def sync(self, directory: Directory) -> None:
         """The names in this directory are safe, and the earlier changes that they rest on."""
+        number = id(directory)
         wanted: list[NameChange] = []
         rest: list[NameChange] = []
         keys: set[tuple[int, str]] = set()
         for change in reversed(self.unsynced):
-            if change.touches(directory) or not keys.isdisjoint(change.keys()):
+            if number in change.directories or not keys.isdisjoint(change.keys):
                 wanted.append(change)
-                keys |= change.keys()
+                keys |= change.keys
             else:
                 rest.append(change)
-        for change in reversed(wanted):
-            _make_durable(change)
-        self.unsynced = rest[::-1]
+        if wanted:
+            for change in reversed(wanted):
+                _make_durable(change)
+            self.unsynced = rest[::-1]
 
     def survivor(self, chance: Random, rules: CrashRules) -> "Names":
         """The tree after a crash, with all its files; this one is left as it is."""
@@ -296,9 +298,9 @@ def _lost_changes(changes: Sequence[NameChange], chance: Random, rules: CrashRul
     lost: set[int] = set()
     gone: set[tuple[int, str]] = set()
     for index, change in enumerate(changes):
-        if not gone.isdisjoint(change.keys()) or chance.below(2):
+        if not gone.isdisjoint(change.keys) or chance.below(2):
             lost.add(index)
-            gone |= change.keys()
+            gone |= change.keys
     return lost
 
 

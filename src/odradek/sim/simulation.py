@@ -127,7 +127,7 @@ def run(
             outcome.timeline = world.history.timeline = []
         invariants = simulation.invariants()
         for invariant in invariants:
-            world.history.watch(partial(_look, world, invariant), invariant.watches)
+            world.history.watch(invariant.guarded(world.loop.fail), invariant.watches)
         _schedule(world, simulation, faults, outcome)
         try:
             _play(world, simulation, list(faults.values()))
@@ -173,13 +173,6 @@ def _turned(knobs: Sequence[Knob]) -> Iterator[None]:
     finally:
         for knob in before:
             setattr(*knob)
-
-
-def _look(world: World, invariant: Invariant, event: Event) -> None:
-    """Ends the run at the event that breaks a promise, whatever code is running."""
-    violation = invariant.guard(event)
-    if violation is not None:
-        world.loop.fail(violation)
 
 
 def _schedule(

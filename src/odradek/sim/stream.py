@@ -10,7 +10,7 @@ import errno
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
 from odradek.sim.wires import Host, Kind, Pipe, Segment, Wires
@@ -54,6 +54,7 @@ class SimulatedStream:
         self._ended: Kind | None = None  # how the peer ended, once all was read
         self._out: deque[Chunk] = deque()
         self._unsent = 0
+        self._files = 0  # pieces of files among what waits to be sent
         self.waiting = False  # for the window to open; then `drained` is owed
         self._reading = False  # a turn to read is coming
         self._paused = False
@@ -185,6 +186,7 @@ class SimulatedStream:
         for chunk in chunks:
             size = size_of(chunk)
             if size:
+                self._files += isinstance(chunk, FileRange)
                 self._out.append(chunk)
                 self._unsent += size
         if not self.waiting:
@@ -232,6 +234,10 @@ class SimulatedStream:
 
     def _gather(self, count_max: int) -> bytes:
         """The next bytes of what waits; those of a file are read now, as `sendfile` would."""
+        if not self._files and self._unsent <= count_max:
+            whole = b"".join(cast("deque[bytes]", self._out))
+            self._out.clear()
+            return whole
         parts: list[bytes] = []
         left = count_max
         while self._out and left:
@@ -249,6 +255,7 @@ class SimulatedStream:
             parts.append(data)
             left -= count
             if count == size_of(chunk):
+                self._files -= isinstance(chunk, FileRange)
                 self._out.popleft()
             else:
                 self._out[0] = _rest(chunk, count)

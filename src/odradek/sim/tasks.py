@@ -37,7 +37,10 @@ LIFE: Final[ContextVar[Life | None]] = ContextVar("LIFE", default=None)
 
 
 class Handle(asyncio.TimerHandle):
-    """A callback, and whose it is. Built by hand: asyncio's own constructor takes longer."""
+    """A callback, and whose it is.
+
+    Built by hand, without what only a debugger would ask: asyncio's own constructor takes longer.
+    """
 
     __slots__ = ("life",)
 
@@ -52,15 +55,10 @@ class Handle(asyncio.TimerHandle):
         self._args = args
         self._context = copy_context() if context is None else context
         self._cancelled = False
-        self._when = 0.0
-        self._repr = None
-        self._source_traceback = None
         self.life = self._context.get(LIFE)
 
-    def run(self) -> None:
-        """Calls back, in the context in which it was asked for."""
-        assert self._callback is not None
-        self._context.run(self._callback, *self._args)
+    def __repr__(self) -> str:
+        return f"<Handle of {self._callback!r}>"
 
     def cancel(self) -> None:
         """It will not run; where it waits it is passed over."""

@@ -117,6 +117,8 @@ class Pipe:
     def __init__(self, wires: "Wires", source: End, target: End) -> None:
         self._wires, self._source, self._target = wires, source, target
         self._link = wires.link(source.host, target.host)
+        self._names = source.host.name, target.host.name
+        self._is_local = source.host is target.host
         self._flying: deque[Segment] = deque()
         self._last_arrival = 0
         self._lost = 0  # arrivals of what was taken out of the air
@@ -125,14 +127,22 @@ class Pipe:
 
     def put(self, segment: Segment) -> None:
         """Sends a piece on its way."""
-        self.in_flight += len(segment.data)
+        size, link, wires = len(segment.data), self._link, self._wires
+        self.in_flight += size
         self._flying.append(segment)
-        micros = self._wires.delay(self._source.host, self._target.host)
-        self._arrive_after(micros + self._link.queue(self._wires.loop.now, len(segment.data)))
+        if self._is_local:
+            micros = LOOPBACK_MICROS
+        else:
+            low, high = link.delay
+            micros = low + wires.chance.below(high - low + 1)
+        if link.bytes_per_second:
+            micros += link.queue(wires.loop.now, size)
+        self._arrive_after(micros)
 
     def _arrive_after(self, micros: int) -> None:
-        self._last_arrival = max(self._last_arrival, self._wires.loop.now + micros)
-        self._wires.at(self._last_arrival, self._arrive)
+        loop = self._wires.loop
+        self._last_arrival = max(self._last_arrival, loop.now + micros)
+        loop.call_at_moment(self._last_arrival, self._arrive, context=NOBODY)
 
     def _arrive(self) -> None:
         if self._lost:
@@ -143,9 +153,10 @@ class Pipe:
             self._wires.stuck[self] = None
             return
         segment = self._flying.popleft()
-        names = self._source.host.name, self._target.host.name
-        details = len(segment.data), crc32(segment.data)
-        self._wires.history.note(names[1], segment.kind.name.lower(), names[0], *details)
+        kind, data = segment
+        source, target = self._names
+        word = "data" if kind is Kind.DATA else kind.name.lower()
+        self._wires.history.note(target, word, source, len(data), crc32(data))
         self._target.arrived(segment)
 
     def lose(self) -> None:

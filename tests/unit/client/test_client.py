@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from odradek.client import admin
-from odradek.client.cluster import Cluster, Surroundings, addresses
-from odradek.client.connection import ConnectionGone, Refused
+from odradek.client.cluster import Cluster, Surroundings, addresses, check_coordinator
+from odradek.client.connection import Connection, ConnectionGone, Refused
 from odradek.client.member import Member, committed, ranges, starting_positions
 from odradek.client.producer import Producer, ProducerSettings, murmur2
 from odradek.client.reader import EARLIEST, LATEST, Reader, offsets_at
@@ -16,7 +16,16 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis
 from odradek.records.compression import Codec
+from odradek.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
+from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.messages.metadata import MetadataRequest
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from odradek.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseGroup
+from odradek.wire.schema import Request
 from tests.unit.broker.stage import PORT, Stage
 
 Talk = Callable[[Cluster], Coroutine[Any, Any, Any]]
@@ -203,3 +212,40 @@ def test_a_broker_that_lost_its_power_is_not_waited_for_for_ever() -> None:
 
     with Stage() as stage, pytest.raises(ConnectionGone):
         talk(stage, conversation)
+
+
+def test_a_coordinator_is_asked_for_once_and_anew_when_it_does_not_serve() -> None:
+    """Whatever the answer in which it says so: of the whole, of a group, of a partition."""
+    check_coordinator(HeartbeatResponse())
+    check_coordinator(OffsetCommitResponse(topics=[]))
+    partition = OffsetCommitResponsePartition(0, ErrorCode.NOT_COORDINATOR)
+    loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    for answer in (
+        HeartbeatResponse(error_code=loading),
+        OffsetCommitResponse(topics=[OffsetCommitResponseTopic("orders", partitions=[partition])]),
+        OffsetFetchResponse(groups=[OffsetFetchResponseGroup("shop", [], loading)]),
+        DeleteGroupsResponse(results=[DeletableGroupResult("shop", loading)]),
+    ):
+        with pytest.raises(Refused):
+            check_coordinator(answer)
+
+
+def test_the_offsets_of_many_partitions_are_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To each leader; a partition that is not there does not hide the others."""
+    asked: list[str] = []
+    ask = Connection.ask
+
+    async def count(self: Connection, request: Request, version: int | None = None) -> Any:
+        asked.append(type(request).__name__)
+        return await ask(self, request, version)
+
+    async def conversation(cluster: Cluster) -> None:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 5))
+        asked.clear()
+        partitions = await admin.partitions_of(cluster, "orders")
+        assert set((await offsets_at(cluster, partitions, EARLIEST)).values()) == {0}
+
+    monkeypatch.setattr(Connection, "ask", count)
+    with Stage() as stage:
+        talk(stage, conversation)
+    assert asked == ["MetadataRequest", "ListOffsetsRequest"]

@@ -1,15 +1,16 @@
 """Who uses the broker: producers, a reader, a group of two, an administrator; all on one machine.
 
 Noted, beside what the names say: `client.sends` topic; `client.acked` topic, partition, offset,
-values; `client.looks` topic, before a reader begins; `client.read` topic, partition, offset, value;
-`client.end` topic, partition, end, behind what was read. Members and the administrator have modules
+values; `client.looks` topic and the offset of each partition, before a reader begins there;
+`client.read` topic, partition, and offsets with their values; `client.end` topic, partition, end,
+behind what was read. Members and the administrator have modules
 and notes of their own. A producer whose batch was refused for good, or that has lost patience,
 goes on as somebody else: whether that batch is there, nobody knows.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from itertools import count
+from itertools import count, groupby
 from typing import Any, Final
 
 from odradek.client import admin
@@ -35,6 +36,7 @@ RECORDS_MAX: Final = 5  # in one go
 LIFE_SECONDS: Final = 20  # then whoever waits has lost patience
 CODECS: Final = tuple(Codec)
 FAST_ACKS: Final = (0, 1)
+FROM_BEGINNING_ONE_IN: Final = 3
 
 Life = Callable[[Cluster], Coroutine[Any, Any, None]]
 
@@ -47,6 +49,7 @@ class Clients:
         self._machine = machine
         self._chance = machine.random.stream("clients")
         self._values = count(1)
+        self._seen: dict[TopicPartition, int] = {}  # the highest end of each
 
     async def run(self) -> None:
         """For ever."""
@@ -138,17 +141,25 @@ class Clients:
     # Reading
 
     async def _read(self, cluster: Cluster) -> None:
-        """Everything, from the beginning, again and again."""
+        """One topic and then the other, each time from somewhere, and often from the beginning."""
         for topic in (DURABLE, FAST):
-            self._note("reader", "client.looks", topic)
             partitions = await admin.partitions_of(cluster, topic)
-            reader = Reader(cluster, await offsets_at(cluster, partitions, EARLIEST))
-            quiet = 0
-            while quiet < 2:
-                found = await reader.poll(100)
-                quiet = 0 if found else quiet + 1
-                for (name, number), record in found:
-                    value = (record.value or b"").decode()
-                    self._note("reader", "client.read", name, number, record.offset, value)
-            for partition, end in sorted(reader.ends.items()):
-                self._note("reader", "client.end", *partition, end)
+            positions = await offsets_at(cluster, partitions, EARLIEST)
+            for partition in partitions if self._chance.below(FROM_BEGINNING_ONE_IN) else ():
+                seen = self._seen.get(partition, 0)
+                positions[partition] = max(positions[partition], self._chance.below(seen + 1))
+            await self._read_on(topic, Reader(cluster, positions))
+
+    async def _read_on(self, topic: str, reader: Reader) -> None:
+        starts = tuple(reader.positions[partition] for partition in sorted(reader.positions))
+        self._note("reader", "client.looks", topic, starts)
+        quiet = 0
+        while quiet < 2:
+            found = await reader.poll(100)
+            quiet = 0 if found else quiet + 1
+            for partition, some in groupby(found, key=lambda it: it.partition):
+                records = [(it.record.offset, (it.record.value or b"").decode()) for it in some]
+                self._note("reader", "client.read", *partition, tuple(records))
+        for partition, end in sorted(reader.ends.items()):
+            self._seen[partition] = max(end, self._seen.get(partition, 0))
+            self._note("reader", "client.end", *partition, end)

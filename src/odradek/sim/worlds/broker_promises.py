@@ -1,7 +1,7 @@
 """What a broker promises its clients, whatever happens to it."""
 
 from collections import defaultdict
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
@@ -43,15 +43,20 @@ class AcknowledgedRecordsSurvive(Invariant):
                 if topic == DURABLE or topic in self._had_power:  # or it came too late to count
                     self._promised[topic, number].update(enumerate(values, base))
             case "client.looks":
-                (topic,) = event.details
-                for place, offsets in self._promised.items():
-                    if place[0] == topic:
-                        self._expected[place] = dict(offsets)
+                topic, starts = event.details
+                for number, start in enumerate(starts):
+                    known_ones = self._promised[topic, number]
+                    self._expected[topic, number] = {
+                        offset: value for offset, value in known_ones.items() if offset >= start
+                    }
             case "client.read":
-                topic, number, offset, value = event.details
-                known = self._promised[topic, number].get(offset, value)
-                assert known == value, f"{topic}-{number} at {offset}: {value}, not {known}"
-                self._expected.get((topic, number), {}).pop(offset, None)
+                topic, number, records = event.details
+                promises = self._promised[topic, number]
+                expected = self._expected.get((topic, number), {})
+                for offset, value in records:
+                    known = promises.get(offset, value)
+                    assert known == value, f"{topic}-{number} at {offset}: {value}, not {known}"
+                    expected.pop(offset, None)
             case _:
                 topic, number, end = event.details
                 missing = sorted(self._expected.pop((topic, number), {}).items())
@@ -64,16 +69,19 @@ class OffsetsAreOneForAll(Invariant):
     watches: ClassVar = frozenset({"client.read", "loses power"})
 
     def __init__(self) -> None:
-        self._read: dict[tuple[Any, ...], str] = {}
+        self._read: dict[Place, dict[int, str]] = defaultdict(dict)
 
     def on(self, event: Event) -> None:
         """Compares each read with the first of that offset."""
         if event.what == "loses power":
-            self._read = {it: value for it, value in self._read.items() if it[0] == DURABLE}
+            for place in [place for place in self._read if place[0] != DURABLE]:
+                del self._read[place]
             return
-        *where, value = event.details
-        before = self._read.setdefault(tuple(where), value)
-        assert before == value, f"{where}: {value}, and before it was {before}"
+        topic, number, records = event.details
+        known = self._read[topic, number]
+        for offset, value in records:
+            before = known.setdefault(offset, value)
+            assert before == value, f"{topic}-{number} at {offset}: {value}, before it was {before}"
 
 
 class ProducersKeepTheirOrder(Invariant):
@@ -86,16 +94,21 @@ class ProducersKeepTheirOrder(Invariant):
 
     def on(self, event: Event) -> None:
         """Values say who wrote them, and rise."""
-        topic, number, offset, value = event.details
-        if topic != DURABLE:
-            return
+        topic, number, records = event.details
+        if topic == DURABLE:
+            for offset, value in records:
+                self._look((topic, number), offset, value)
+
+    def _look(self, place: Place, offset: int, value: str) -> None:
         producer, _, written = value.partition("/")
-        places = self._places[(topic, number), producer]
-        where = places.setdefault(int(written), offset)
-        assert where == offset, f"{value} is at {where} and at {offset} of {topic}-{number}"
-        for other, its_offset in places.items():
-            in_order = (other < int(written)) == (its_offset < offset) or other == int(written)
-            assert in_order, f"{producer}/{other} at {its_offset}, {value} at {offset}"
+        places = self._places[place, producer]
+        where = places.get(int(written))
+        if where is None:
+            for other, its_offset in places.items():
+                in_order = (other < int(written)) == (its_offset < offset)
+                assert in_order, f"{producer}/{other} at {its_offset}, {value} at {offset}"
+            where = places[int(written)] = offset
+        assert where == offset, f"{value} is at {where} and at {offset} of {place}"
 
 
 class CommitsSurvive(Invariant):

@@ -1,0 +1,65 @@
+"""How long a seed takes, by the kind of world, and how long it takes until the first event.
+
+Processor time of one process, so that other work on the machine matters less; each seed is run
+several times, and the best counts. A seed of the broker world (ZooKeeper, one broker, ten
+partitions, six clients, 60 simulated seconds under faults) should take no more than 0.7 s, and the
+first event should come within one.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+from odradek.sim.simulation import run
+from odradek.sim.worlds import NAMES, kind
+
+ROUNDS = 3
+FIRST_EVENT = """
+import os, sys
+from odradek.sim import __main__, history
+history.History.note = lambda *_: os._exit(0)
+__main__.main(["--scenario", sys.argv[1], "--seed", "1"])
+"""
+
+
+def seconds_of(name: str, seed: int) -> tuple[float, int]:
+    """The best of some, and how much happened."""
+    times, events = [], 0
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        events = run(kind(name), seed).events
+        times.append(time.process_time() - began)
+    return min(times), events
+
+
+def first_event(name: str) -> float:
+    """Seconds from the start of a process to the first event of its world; the best of some."""
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", FIRST_EVENT, name], check=True)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def main() -> None:
+    """A line for each kind."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=20)
+    seeds = range(1, parser.parse_args().seeds + 1)
+    print(f"{'':12} {'min':>6} {'median':>6} {'max':>6} s   {'events/s':>9}   first event")
+    for name in NAMES:
+        run(kind(name), 0)  # what is compiled when it is first needed
+        found = [seconds_of(name, seed) for seed in seeds]
+        times = [seconds for seconds, _ in found]
+        speed = sum(events for _, events in found) / sum(times)
+        print(
+            f"{name:12} {min(times):6.2f} {statistics.median(times):6.2f} {max(times):6.2f} s   "
+            f"{speed:9,.0f}   {first_event(name):.2f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()
