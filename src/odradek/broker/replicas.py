@@ -381,7 +381,11 @@ class Replicas:
             chunk = led.log.read(at, end, bytes_max, at_least_one=True).chunk
             if chunk is None:
                 return
-            data = await off_loop(worker, partial(chunk.file.read, chunk.length, chunk.position))
+            read = partial(chunk.file.read, chunk.length, chunk.position)
+            try:
+                data = await off_loop(worker, read)
+            except OSError as error:
+                raise led.log.failed(error) from error
             yield data
             at = Offset(max(header.next_offset for _, header in headers(data)))
 

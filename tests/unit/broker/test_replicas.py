@@ -13,7 +13,7 @@ from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
-from odradek.storage.errors import LogDirOffline
+from odradek.storage.errors import LogDirOffline, StorageError
 from tests.unit.broker.ground import ORDERS, Appender, Ground, batch_of, word
 
 
@@ -194,4 +194,25 @@ def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
         assert appender.told == [Offset(0), Offset(1), Offset(2)]
 
     with Ground(linger, orders={"flush.before.ack": "true"}) as ground:
+        ground.live(talk)
+
+
+def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
+    """Whoever reads a whole log hears of it in the words of storage, and the dir goes offline."""
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        Appender(replicas.led(ORDERS)).append(batch_of("a"))
+        await settled(replicas)
+        home = replicas.dirs.home_of(ORDERS)
+        assert home is not None
+        disk = ground.machine.disk(home.name.rpartition("/")[2])
+        disk.faults.rows.append(Fault(calls=frozenset({"read"}), skip=1))
+        with pytest.raises(StorageError):
+            await values(replicas)
+        replicas.look_at_failures()
+        with pytest.raises(LogDirOffline):
+            replicas.led(ORDERS)
+
+    with Ground() as ground:
         ground.live(talk)
