@@ -121,12 +121,12 @@ def test_a_client_that_never_reads_its_events(
     writer.ask(Create(path, b""))
     assert [header.error for header in deaf.ask(AddWatch(path, AddWatchMode.PERSISTENT))] == [0]
     before = server.memory()
-    events = 2 * SETTINGS.unsent_bytes_fatal // len(path)
+    events = 4 * SETTINGS.unsent_bytes_fatal // len(path)
     for _ in range(events // 100):
         many = Multi(tuple([SetData(path, b"", -1)] * 100))
         assert [header.error for header in writer.ask(many)] == [0]
     neighbour.works()
-    assert server.memory() - before < SETTINGS.unsent_bytes_fatal + 32 * MIB
+    assert server.memory() - before < 2 * SETTINGS.unsent_bytes_fatal
     assert deaf.is_hung_up_on()
 
 

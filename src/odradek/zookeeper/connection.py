@@ -37,12 +37,14 @@ class Waiting(NamedTuple):
     floor: int
     data: bytes
     since: Millis
+    asked: int  # bytes of its request
 
 
 class Connection:
     """Identity is what counts: two connections are never equal."""
 
     __slots__ = (
+        "asked",
         "backlog",
         "deadline",
         "first",
@@ -76,6 +78,7 @@ class Connection:
         self.backlog: deque[bytes] = deque()  # packets that wait because too much is unsent
         self.waiting: deque[Waiting] = deque()
         self.outbox: list[bytes] = []  # answers that may go now
+        self.asked = 0  # bytes of requests that wait for the disk
         self.queued = 0  # bytes in `waiting` and `outbox`
         self.unsent = 0  # bytes that the stream still holds
         self.paused = False

@@ -49,14 +49,17 @@ class Outgoing:
         """To the journal."""
         self._effects.append.append(entry)
 
-    def queue(self, connection: Connection, data: bytes, *, floor: int, now: Millis) -> None:
-        """An answer or an event, behind what is queued already."""
+    def queue(
+        self, connection: Connection, data: bytes, *, floor: int, now: Millis, asked: int
+    ) -> None:
+        """An answer to so many bytes, or an event, behind what is queued already."""
         connection.queued += len(data)
         if floor <= self.durable_zxid and not connection.waiting:
             connection.outbox.append(data)
             self._ready[connection] = None
         else:
-            connection.waiting.append(Waiting(floor, data, now))
+            connection.waiting.append(Waiting(floor, data, now, asked))
+            connection.asked += asked
             self._waiting[connection] = None
 
     def durable(self, zxid: int, now: Millis) -> list[Connection]:
@@ -69,6 +72,7 @@ class Outgoing:
             while waiting and waiting[0].floor <= zxid:
                 answer = waiting.popleft()
                 self._stats.took(now - answer.since)
+                connection.asked -= answer.asked
                 connection.outbox.append(answer.data)
             if connection.outbox:
                 self._ready[connection] = None
@@ -104,7 +108,7 @@ class Outgoing:
         """What it was owed it will not get."""
         connection.waiting.clear()
         connection.outbox.clear()
-        connection.queued = 0
+        connection.asked = connection.queued = 0
         self._waiting.pop(connection, None)
         self._ready.pop(connection, None)
         self._owing.pop(connection, None)

@@ -255,6 +255,7 @@ class Server:
         while backlog:
             if (
                 connection.unsent + connection.queued > settings.unsent_bytes_max
+                or connection.asked > settings.waiting_bytes_max
                 or len(connection.waiting) >= settings.requests_waiting_max
             ):
                 self.outgoing.pause(connection)
@@ -334,7 +335,7 @@ class Server:
             code = error.keeper_code
         zxid = self.database.zxid
         connection.last_op, connection.last_xid, connection.last_zxid = op, xid, zxid
-        self._queue(connection, framed_reply((xid, zxid, code), body))
+        self._queue(connection, framed_reply((xid, zxid, code), body), asked=len(packet))
         if ending is not None:
             self.end(connection, ending, at_once=False)
 
@@ -371,7 +372,8 @@ class Server:
         self._queue(connection, four_letter_answer(self, word).encode())
         self.end(connection, f"asked {word}", at_once=False)
 
-    def _queue(self, connection: Connection, data: bytes) -> None:
+    def _queue(self, connection: Connection, data: bytes, asked: int = 0) -> None:
         """It may tell of the newest transaction, so it waits for that one."""
         floor = self.database.zxid
-        self.outgoing.queue(connection, data, floor=floor, now=self.now.monotonic)
+        now = self.now.monotonic
+        self.outgoing.queue(connection, data, floor=floor, now=now, asked=asked)

@@ -28,9 +28,8 @@ class ServerSettings:
     watches_per_connection_max: int = 1_000_000  # no session can take them from all the others
     identities_max: int = 64  # of one connection
     requests_waiting_max: int = 1_000  # of one connection, before its requests are left unread
-    multi_read_bytes_max: Bytes = Bytes(
-        4 * MIB
-    )  # a small request can ask for one node a thousandfold
+    waiting_bytes_max: Bytes = Bytes(4 * MIB)  # likewise: they are held until they are durable
+    multi_read_bytes_max: Bytes = Bytes(4 * MIB)  # a small one can ask for the same ever again
     unsent_bytes_max: Bytes = Bytes(MIB)  # likewise: what it has not read of its answers
     unsent_bytes_fatal: Bytes = Bytes(64 * MIB)  # events that a client never reads end it here
     greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes

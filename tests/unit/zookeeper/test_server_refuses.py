@@ -169,6 +169,22 @@ def test_requests_that_wait_for_the_disk_are_bounded() -> None:
     assert len(client.replies) == 25
 
 
+def test_bytes_that_wait_for_the_disk_are_bounded() -> None:
+    """Large writes are held in memory until they are durable: few of them are many."""
+    world = World(ServerSettings(waiting_bytes_max=Bytes(30_000)))
+    client, other = world.client(), world.client()
+    world.slow = True
+    client.send(*(Create(f"/{number}", b"x" * 10_000) for number in range(25)))
+    assert not reading(client)
+    assert sum(len(entry.data) for entry in world.journal) < 50_000
+    assert reading(other)
+    for _ in range(10):
+        world.catch_up()
+    assert reading(client)
+    assert client.connection.asked == 0
+    assert len(client.replies) == 25
+
+
 def test_events_that_are_never_read_end_the_connection() -> None:
     """A persistent watch on a busy tree cannot be slowed down: who does not read it goes."""
     fatal = Bytes(5 << 20)
