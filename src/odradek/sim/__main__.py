@@ -74,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
     parser.add_argument("--shrink", action="store_true", help="leave out faults while it fails")
+    parser.add_argument(
+        "--lines",
+        type=Path,
+        metavar="FILE",
+        help="of many: count the lines that ran, write the others there; slow before Python 3.12",
+    )
     parser.add_argument("--trace", type=Path, metavar="DIR", help="write the timeline there")
     return parser
 
@@ -124,13 +130,16 @@ def _many(runs: Mapping[str, Run], options: argparse.Namespace) -> int:
     first = today if options.first == "today" else int(options.first)
     seeds = range(first, first + options.seeds)
     began = time.monotonic()
-    outcomes = list(_with_bar(run_all(runs.values(), seeds), len(runs) * len(seeds)))
+    all_of_them = run_all(runs.values(), seeds, lines=options.lines is not None)
+    outcomes = list(_with_bar(all_of_them, len(runs) * len(seeds)))
     seconds = time.monotonic() - began
     failed = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in sorted(failed, key=lambda outcome: (outcome.kind, outcome.seed)):
         print(report.failure(outcome), end="\n\n")
     for name in runs:
         print(report.coverage([outcome for outcome in outcomes if outcome.kind == name]))
+    if options.lines is not None:
+        print(report.lines_that_ran(outcomes, options.lines))
     print(
         f"{len(outcomes)} runs from seed {first}, {len(failed)} failed; "
         f"{len(outcomes) / seconds:.1f} runs/s, "

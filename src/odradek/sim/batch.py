@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Final
 
+from odradek.sim.lines import LinesSeen
 from odradek.sim.simulation import Outcome
 
 RUNS_PER_PROCESS: Final = 50  # then a fresh one takes over, with fresh memory
@@ -14,19 +16,40 @@ Run = Callable[[int], Outcome]
 """What comes of a seed; another process must be able to import it."""
 
 
-def run_all(runs: Iterable[Run], seeds: Iterable[int]) -> Iterator[Outcome]:
-    """An outcome of each for each seed, as they come."""
+def run_all(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool = False) -> Iterator[Outcome]:
+    """An outcome of each for each seed, as they come; each with the lines that were new."""
     chosen = list(runs)
     jobs = [(run, seed) for seed in seeds for run in chosen]
-    workers = min(len(jobs), os.cpu_count() or 1)
+    how = _run_seeing_lines if lines else _run
+    workers = min(len(jobs), _cores())
     if workers < 2:
-        yield from map(_run, jobs)
+        yield from map(how, jobs)
         return
     context = multiprocessing.get_context("forkserver")
     with context.Pool(workers, maxtasksperchild=RUNS_PER_PROCESS) as pool:
-        yield from pool.imap_unordered(_run, jobs, RUNS_PER_TURN)
+        yield from pool.imap_unordered(how, jobs, RUNS_PER_TURN)
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    may_use = getattr(os, "sched_getaffinity", None)  # which not every system has
+    return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
 
 
 def _run(job: tuple[Run, int]) -> Outcome:
     run, seed = job
     return run(seed)
+
+
+@cache
+def _lines_seen() -> LinesSeen:
+    """Of this process."""
+    return LinesSeen()
+
+
+def _run_seeing_lines(job: tuple[Run, int]) -> Outcome:
+    seen = _lines_seen()
+    with seen:
+        outcome = _run(job)
+    outcome.lines = seen.take()
+    return outcome

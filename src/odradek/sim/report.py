@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.sim.history import Event
+from odradek.sim.lines import PURE, lines_of, never_ran
 from odradek.sim.simulation import Outcome
 
 STYLE: Final = (
@@ -57,6 +58,37 @@ def coverage(outcomes: Sequence[Outcome]) -> str:
         lines.append(fault.ljust(width) + cells)
     lines.append("events: " + ", ".join(f"{what} {n}" for what, n in work.most_common()))
     return "\n".join(lines)
+
+
+def lines_that_ran(outcomes: Iterable[Outcome], never: Path) -> str:
+    """How much of each pure package ran; what did not is written to a file."""
+    seen: dict[str, set[int]] = {}
+    for outcome in outcomes:
+        for file, lines in outcome.lines.items():
+            seen.setdefault(file, set()).update(lines)
+    missing = never_ran(seen)
+    never.write_text(
+        "".join(f"{file}: {_ranges(lines)}\n" for file, lines in missing.items() if lines)
+    )
+    rows = []
+    for package in PURE:
+        files = [file for file in missing if file.startswith(f"{package}/")]
+        total = sum(len(lines_of(file)) for file in files)
+        ran = total - sum(len(missing[file]) for file in files)
+        if total:
+            rows.append(f"{package:12} {ran:6,} of {total:6,} lines ran, {ran / total:4.0%}")
+    return "\n".join(rows)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """1-3, 7, 9-10."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{low}-{high}" if low < high else f"{low}" for low, high in runs)
 
 
 def write_timeline(outcome: Outcome, directory: Path) -> list[Path]:

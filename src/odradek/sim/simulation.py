@@ -91,6 +91,7 @@ class Outcome:
     missing: dict[str, int] = field(default_factory=dict)  # work that was not done
     last: dict[str, list[str]] = field(default_factory=dict)  # of each machine
     timeline: list[Event] | None = None
+    lines: dict[str, tuple[int, ...]] = field(default_factory=dict)  # that no run before has seen
 
     @property
     def passed(self) -> bool:

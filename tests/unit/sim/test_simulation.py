@@ -221,7 +221,8 @@ def test_the_command_runs_many(
 ) -> None:
     """With a table of what was met, and a report for each that failed."""
 
-    def here(runs: Iterable[Run], seeds: range) -> list[Outcome]:
+    def here(runs: Iterable[Run], seeds: range, *, lines: bool) -> list[Outcome]:
+        assert not lines
         return [each(seed) for each in runs for seed in seeds]
 
     monkeypatch.setattr(command, "run_all", here)

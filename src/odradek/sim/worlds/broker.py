@@ -100,7 +100,7 @@ class BrokerSimulation(Simulation):
     name: ClassVar = "broker"
     fault_seconds: ClassVar = 40
     healing_seconds: ClassVar = 20
-    floors: ClassVar = {"client.acked": 20, "client.end": 30}
+    floors: ClassVar = {"client.acked": 8, "client.end": 20}
     controls: ClassVar = tuple(MISTAKES)
 
     def __init__(self, world: World, control: str = "") -> None:
