@@ -1,7 +1,8 @@
 """Our client and a real server that is cut off from its ensemble."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -13,7 +14,8 @@ from odradek.zookeeper.client_address import Ensemble
 from odradek.zookeeper.client_errors import NotReadOnly
 from odradek.zookeeper.client_session import Session, SessionSettings
 from odradek.zookeeper.client_states import Status, StatusChanged
-from tests.external.zookeeper import RealZookeeper
+from tests.compat.zookeeper_arena import on_a_loop
+from tests.external.zookeeper import Place, RealZookeeper, free_port
 from tests.unit.zookeeper.client_talk import Highest
 
 SECONDS_MAX = 30
@@ -23,8 +25,9 @@ SECONDS_MAX = 30
 def cut_off(
     kafka_classpath: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealZookeeper]:
-    """A server that only reads."""
-    server = RealZookeeper(kafka_classpath, tmp_path_factory.mktemp("cut-off"), cut_off=True)
+    """One of two, of which the other is not there: it only reads."""
+    place = Place(1, ((free_port(), free_port()), (free_port(), free_port())), reads_alone=True)
+    server = RealZookeeper(kafka_classpath, tmp_path_factory.mktemp("cut-off"), place=place)
     server.start()
     yield server
     server.stop()
@@ -44,25 +47,45 @@ class Owner:
             self.statuses.put_nowait(news.status)
 
 
-def test_it_reads_there_and_moves_to_one_that_writes(
+@asynccontextmanager
+async def owner_of(connect: str) -> AsyncIterator[Owner]:
+    """From the first connection to the goodbye."""
+    owner = Owner(connect)
+    async with asyncio.timeout(SECONDS_MAX), asyncio.TaskGroup() as tasks:
+        tasks.create_task(owner.client.run())
+        owner.client.begin()
+        yield owner
+        await owner.client.close()
+
+
+@on_a_loop
+async def reading(connect: str) -> None:
+    """Where there is no other server."""
+    async with owner_of(connect) as owner:
+        assert await owner.statuses.get() is Status.READ_ONLY
+        assert "zookeeper" in (await owner.client.children("/")).names
+        with pytest.raises(NotReadOnly):
+            await owner.client.create("/read-only", b"")
+
+
+@on_a_loop
+async def moving(connect: str) -> None:
+    """Where the second server writes."""
+    async with owner_of(connect) as owner:
+        assert await owner.statuses.get() is Status.READ_ONLY
+        assert await owner.statuses.get() is Status.DISCONNECTED
+        assert await owner.statuses.get() is Status.CONNECTED
+        await owner.client.create("/read-only", b"")
+        await owner.client.delete("/read-only")
+
+
+def test_it_reads_and_cannot_write(cut_off: RealZookeeper) -> None:
+    """The server says what it is, and the client tells its owner."""
+    reading(cut_off.connect_string)
+
+
+def test_it_moves_to_a_server_that_writes(
     cut_off: RealZookeeper, real_zookeeper: RealZookeeper
 ) -> None:
-    """Both say over the wire which of the two they are; a write is refused until then."""
-
-    async def conversation() -> None:
-        owner = Owner(f"{cut_off.connect_string},{real_zookeeper.connect_string}")
-        client = owner.client
-        async with asyncio.timeout(SECONDS_MAX), asyncio.TaskGroup() as tasks:
-            tasks.create_task(client.run())
-            client.begin()
-            assert await owner.statuses.get() is Status.READ_ONLY
-            assert "zookeeper" in (await client.children("/")).names
-            with pytest.raises(NotReadOnly):
-                await client.create("/read-only", b"")
-            assert await owner.statuses.get() is Status.DISCONNECTED
-            assert await owner.statuses.get() is Status.CONNECTED
-            await client.create("/read-only", b"")
-            await client.delete("/read-only")
-            await client.close()
-
-    asyncio.run(conversation())
+    """Both are asked over the wire which of the two they are."""
+    moving(f"{cut_off.connect_string},{real_zookeeper.connect_string}")

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.external import tools
 
@@ -15,13 +16,25 @@ POLL_SECONDS = 0.05
 PR_SET_PDEATHSIG = 1
 
 
+class Place(NamedTuple):
+    """One of the servers of an ensemble: each has two ports for the others, and a number from 1.
+
+    Without enough of the others a server answers nobody; one that `reads_alone` answers reads, in
+    sessions of its own.
+    """
+
+    number: int
+    ports: tuple[tuple[int, int], ...]
+    reads_alone: bool = False
+
+
 class RealZookeeper:
     """A server with its data in `directory`, which survives `stop` or `kill` and then `start`.
 
     Its tick is 200 ms, so sessions may last from 400 ms to 60 s; all the four-letter commands and
     all kinds of nodes (TTL, container) are allowed. It starts fast, compiles little and does not
-    sync to disk, unless it is to run `as_in_production`. One that is `cut_off` belongs to an
-    ensemble of two whose other server is not there: it answers reads only, in sessions of its own.
+    sync to disk, unless it is to run `as_in_production`. It stands alone unless it has a `place`
+    in an ensemble; then it answers once enough of the others do.
     """
 
     host = "127.0.0.1"
@@ -32,12 +45,12 @@ class RealZookeeper:
         directory: Path,
         *,
         as_in_production: bool = False,
-        cut_off: bool = False,
+        place: Place | None = None,
     ) -> None:
         self.port = 0
         self._classpath = classpath
         self._as_in_production = as_in_production
-        self._cut_off = cut_off
+        self._place = place
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -48,13 +61,11 @@ class RealZookeeper:
 
     def start(self) -> None:
         """Returns once it answers. The port is chosen at the first start and kept after that."""
-        assert self._process is None, "it runs already"
-        self._directory.mkdir(exist_ok=True)
         chosen = self.port
         for _ in range(3):  # another may take a free port before the server does
-            self.port = chosen or free_port()
-            self._launch()
-            if self._answers():
+            self.port = chosen
+            self.launch()
+            if self.answers():
                 return
             self.kill()
         raise AssertionError(f"ZooKeeper did not start:\n{self.log()[-4000:]}")
@@ -77,7 +88,11 @@ class RealZookeeper:
         """All that it said since the first start."""
         return (self._directory / "log").read_text(errors="replace")
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
+        """Begins to start. It dies with the thread that does so."""
+        assert self._process is None, "it runs already"
+        self._directory.mkdir(exist_ok=True)
+        self.port = self.port or free_port()
         settings = self._directory / "zoo.cfg"
         settings.write_text(
             f"dataDir={self._directory}/data\n"
@@ -85,13 +100,13 @@ class RealZookeeper:
             "tickTime=200\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n"
             "admin.enableServer=false\n4lw.commands.whitelist=*\nextendedTypesEnabled=true\n"
         )
-        if self._cut_off:
-            self._cut_it_off(settings)
+        if self._place is not None:
+            self._take(self._place, settings)
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         options.append("-Dzookeeper.forceSync=no")
         if self._as_in_production:
             options = ["-Xmx1g"]
-        if self._cut_off:
+        if self._place is not None and self._place.reads_alone:
             options.append("-Dreadonlymode.enabled=true")
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -104,15 +119,17 @@ class RealZookeeper:
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
             )
 
-    def _cut_it_off(self, settings: Path) -> None:
+    def _take(self, place: Place, settings: Path) -> None:
         (self._directory / "data").mkdir(exist_ok=True)
-        (self._directory / "data" / "myid").write_text("1\n")
+        (self._directory / "data" / "myid").write_text(f"{place.number}\n")
         with settings.open("a") as file:
-            file.write("initLimit=10\nsyncLimit=5\nlocalSessionsEnabled=true\n")
-            for number in (1, 2):
-                file.write(f"server.{number}={self.host}:{free_port()}:{free_port()}\n")
+            file.write("initLimit=10\nsyncLimit=5\n")
+            file.write(f"localSessionsEnabled={str(place.reads_alone).lower()}\n")
+            for number, (peer, election) in enumerate(place.ports, 1):
+                file.write(f"server.{number}={self.host}:{peer}:{election}\n")
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Waits until it does; False if it ended instead."""
         assert self._process is not None
         pause = threading.Event()
         for _ in range(int(READY_SECONDS_MAX / POLL_SECONDS)):
@@ -136,6 +153,39 @@ class RealZookeeper:
             self._process.kill()
             self._process.wait()
         self._process = None
+
+
+class RealEnsemble:
+    """Several that elect a leader among themselves."""
+
+    def __init__(self, classpath: str, directory: Path, size: int) -> None:
+        ports = tuple((free_port(), free_port()) for _ in range(size))
+        self.servers = [
+            RealZookeeper(classpath, directory / str(number), place=Place(number, ports))
+            for number in range(1, size + 1)
+        ]
+
+    @property
+    def connect_string(self) -> str:
+        """All of them."""
+        return ",".join(server.connect_string for server in self.servers)
+
+    def start(self) -> None:
+        """Returns once all answer: each waits for the others."""
+        for server in self.servers:
+            server.launch()
+        for server in self.servers:
+            assert server.answers(), server.log()[-4000:]
+
+    def leader(self) -> RealZookeeper:
+        """The one that orders the writes."""
+        (leader,) = [server for server in self.servers if "leader" in server.command("srvr")]
+        return leader
+
+    def stop(self) -> None:
+        """All of them, at once: nobody waits for them."""
+        for server in self.servers:
+            server.kill()
 
 
 def free_port() -> int:
