@@ -29,9 +29,9 @@ class ServerSettings:
     identities_max: int = 64  # of one connection
     requests_waiting_max: int = 1_000  # of one connection, before its requests are left unread
     waiting_bytes_max: Bytes = Bytes(4 * MIB)  # likewise: they are held until they are durable
-    multi_read_bytes_max: Bytes = Bytes(4 * MIB)  # a small one can ask for the same ever again
     unsent_bytes_max: Bytes = Bytes(MIB)  # likewise: what it has not read of its answers
     unsent_bytes_fatal: Bytes = Bytes(64 * MIB)  # events that a client never reads end it here
+    multi_read_bytes_max: Bytes = Bytes(4 * MIB)  # a small one may name a large node many times
     greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes
     container_interval: Millis = MINUTE  # how often empty containers are looked for
     container_unused: Millis = Millis(5 * MINUTE)  # how long one may wait for its first child
