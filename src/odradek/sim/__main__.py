@@ -109,11 +109,15 @@ def _shrunk(simulated: type[Simulation], outcome: Outcome, *, timeline: bool) ->
 
     def still_fails(plan: Plan) -> bool:
         again = run(simulated, outcome.seed, plan=plan, control=outcome.control)
-        print(f"\r{len(plan)} strikes: {'fails' if not again.passed else 'passes'}  ", end="")
+        if sys.stdout.isatty():
+            said = "passes" if again.passed else "fails"
+            print(f"\r{len(plan)} strikes: {said}   ", end="", flush=True)
         return _name(again) == _name(outcome)
 
     plan = smaller(outcome.plan, still_fails)
-    print(f"\r{len(outcome.plan)} strikes are now {len(plan)}:")
+    print(
+        f"{chr(13) if sys.stdout.isatty() else ''}{len(outcome.plan)} strikes are now {len(plan)}:"
+    )
     for strike in plan:
         print(f"  {strike.moment / 1e6:.6f} {strike.fault} #{strike.number}")
     return run(simulated, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)

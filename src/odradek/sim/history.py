@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 LAST_EVENTS_MAX: Final = 12  # of each machine, for the report of a failure
 HASHED_AT_ONCE: Final = 256
+TRAFFIC: Final = "data"  # its kind of event: counted and in the timeline, seen by no watcher
 
 
 class Event(NamedTuple):
@@ -52,22 +53,31 @@ class History:
         """Something happened, now."""
         if self._over:
             return
-        event = Event(self._now(), who, what, details)
-        self._unhashed.append((event[0], who, what, details))
-        if len(self._unhashed) == HASHED_AT_ONCE:
-            self._hash_rest()
-        self.counts[what] += 1
+        event = self._write(who, what, details)
         last = self.last.get(who)
         if last is None:
             last = self.last[who] = deque(maxlen=LAST_EVENTS_MAX)
         last.append(event)
-        if self.timeline is not None:
-            self.timeline.append(event)
         watchers = self._by_kind.get(what)
         if watchers is None:
             watchers = self._by_kind[what] = self._watching(what)
         for watcher in watchers:
             watcher(event)
+
+    def note_traffic(self, who: str, *details: Any) -> None:
+        """Bytes arrived: most of what happens, and the least of what a reader wants to know."""
+        if not self._over:
+            self._write(who, TRAFFIC, details)
+
+    def _write(self, who: str, what: str, details: tuple[Any, ...]) -> Event:
+        event = Event(self._now(), who, what, details)
+        self._unhashed.append((event[0], who, what, details))
+        if len(self._unhashed) == HASHED_AT_ONCE:
+            self._hash_rest()
+        self.counts[what] += 1
+        if self.timeline is not None:
+            self.timeline.append(event)
+        return event
 
     def watch(self, watcher: Watcher, kinds: Collection[str] = ()) -> None:
         """It is told each event of these kinds, or each event, after it is written down."""

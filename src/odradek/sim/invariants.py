@@ -50,7 +50,7 @@ class Invariant:
             try:
                 look(event)
             except AssertionError as error:
-                fail(self.violated(f"{error} at: {event}"))
+                fail(self.violated(f"{error}\n  at {str(event).strip()}"))
 
         return watch
 

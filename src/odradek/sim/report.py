@@ -7,16 +7,20 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from odradek.sim.history import Event
+from odradek.sim.history import TRAFFIC, Event
 from odradek.sim.lines import PURE, lines_of, never_ran
 from odradek.sim.simulation import Outcome
 
 STYLE: Final = (
     "body{font:13px/1.4 monospace;margin:1em}td{padding:0 1em 0 0;white-space:pre-wrap;"
-    "vertical-align:top}tr:hover{background:#eee}input{font:inherit;width:40em;margin-bottom:1em}"
+    "vertical-align:top}tr:hover{background:#eee}input[size]{font:inherit;margin-bottom:1em}"
+    "pre{color:#b00}.world{font-weight:bold;background:#ffd}.data{display:none}"
+    ".all .data{display:table-row}"
 )
 FILTER: Final = (
-    "document.querySelector('input').oninput=e=>{let words=e.target.value.split(' ');"
+    "let page=document.body,[search,all]=document.querySelectorAll('input');"
+    "all.onchange=()=>page.classList.toggle('all',all.checked);"
+    "search.oninput=()=>{let words=search.value.split(' ');"
     "for(let row of document.querySelectorAll('tr'))"
     "row.hidden=!words.every(word=>row.innerText.includes(word))}"
 )
@@ -116,15 +120,18 @@ def _page(outcome: Outcome, events: Iterable[Event]) -> str:
     names = sorted(outcome.last)
     hues = {name: 360 * index // max(len(names), 1) for index, name in enumerate(names)}
     rows = "".join(
-        f"<tr style='color:hsl({hues.get(event.who, 0)} 70% 30%)'>"
+        f"<tr class='{TRAFFIC if event.what == TRAFFIC else escape(event.who)}'"
+        f" style='color:hsl({hues.get(event.who, 0)} 70% 30%)'>"
         f"<td>{event.moment / 1e6:.6f}</td><td>{escape(event.who)}</td>"
         f"<td>{escape(event.what)}</td><td>{escape(' '.join(map(str, event.details)))}</td></tr>"
         for event in events
     )
     title = f"{outcome.kind}, seed {outcome.seed}"
+    verdict = "" if outcome.violation is None else f"<pre>{escape(str(outcome.violation))}</pre>"
     return (
         f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
-        f"<h1>{title}</h1><input placeholder='words that a line must have'>"
+        f"<h1>{title}</h1>{verdict}<input size='60' placeholder='words that a line must have'>"
+        "<label><input type='checkbox'> with the bytes that arrived</label>"
         f"<table>{rows}</table><script>{FILTER}</script>"
     )
 

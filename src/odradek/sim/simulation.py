@@ -99,11 +99,11 @@ class Outcome:
         return self.violation is None and not self.missing
 
 
-class _Liveness(Invariant):
+class Liveness(Invariant):
     """Once the faults are gone, everything works again."""
 
 
-class _NoSurprise(Invariant):
+class NoSurprise(Invariant):
     """Nothing fails that nobody expected to fail."""
 
 
@@ -137,7 +137,7 @@ def run(
         except Violation as violation:
             outcome.violation = violation
         except (Deadlock, Livelock) as error:
-            outcome.violation = _Liveness().violated(error)
+            outcome.violation = Liveness().violated(error)
         outcome.digest, outcome.work = world.history.digest(), world.history.counts
         outcome.events = world.loop.events
         outcome.last = {who: list(map(str, last)) for who, last in world.history.last.items()}
@@ -158,9 +158,9 @@ def _play(world: World, simulation: Simulation, faults: Sequence[Fault]) -> None
     except (Violation, Deadlock, Livelock):
         raise
     except Exception as error:
-        raise _NoSurprise().violated(_described(error)) from error
+        raise NoSurprise().violated(_described(error)) from error
     if complaint:
-        raise _Liveness().violated(complaint)
+        raise Liveness().violated(complaint)
 
 
 @contextmanager

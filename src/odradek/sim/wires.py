@@ -155,8 +155,10 @@ class Pipe:
         segment = self._flying.popleft()
         kind, data = segment
         source, target = self._names
-        word = "data" if kind is Kind.DATA else kind.name.lower()
-        self._wires.history.note(target, word, source, len(data), crc32(data))
+        if kind is Kind.DATA:
+            self._wires.history.note_traffic(target, source, len(data), crc32(data))
+        else:
+            self._wires.history.note(target, kind.name.lower(), source)
         self._target.arrived(segment)
 
     def lose(self) -> None:
