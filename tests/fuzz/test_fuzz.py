@@ -1,0 +1,52 @@
+"""The attacks on what reads bytes from elsewhere, for as long as a test run can spare."""
+
+import importlib.util
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import fuzz_wire
+
+SECONDS = 15
+DATA_BYTES_MAX = 1 << 29
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this Python"
+)
+@pytest.mark.parametrize("target", ["fuzz_records.py", "fuzz_wire.py"])
+def test_no_input_breaks_a_reader(target: str, tmp_path: Path) -> None:
+    """Coverage shows the fuzzer the way; an input that breaks something is printed, and kept.
+
+    Its memory is bounded by the kernel: what libFuzzer counts begins with the peak of the process
+    that started it, which is a test run of any size.
+    """
+    bounds = f"-max_total_time={SECONDS}", "-timeout=5", "-rss_limit_mb=0"
+    run = subprocess.run(
+        [
+            sys.executable,
+            Path(__file__).with_name(target),
+            *bounds,
+            f"-artifact_prefix={tmp_path}/",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=bound_memory,
+    )
+    assert run.returncode == 0, run.stderr[-4_000:]
+    assert "DONE" in run.stderr, "it ran to its end"
+
+
+def bound_memory() -> None:
+    """More is a MemoryError, which no reader may raise."""
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES_MAX, DATA_BYTES_MAX))
+
+
+def test_the_fuzzer_begins_with_inputs_that_pass() -> None:
+    """From garbage alone it would never get behind a header; so its seeds are sound."""
+    for seed in fuzz_wire.seeds():
+        fuzz_wire.ATTACKS[seed[0]](seed[1:])
