@@ -2,7 +2,7 @@
 
 Both run all the time; each case is done by one and then by the other, round by round, and ratios
 are taken within a round, because fresh memory on such machines has a price that changes within a
-minute. The JVM is warmed up by the first round, which is not counted. CPU seconds are the
+minute. The JVM is warmed up by the first round, which is shown apart. CPU seconds are the
 servers', from the kernel's books. `python benchmarks/broker.py [--rounds N] [CASE ...]`.
 
 Bars, replication factor 1, acks=1: produce at least 1.2 times Kafka's throughput (100 B: 1.0), user
@@ -19,6 +19,7 @@ import json
 import os
 import select
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -43,8 +44,8 @@ from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchRespo
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.schema import Request
 from tests.compat.broker_process import Broker, KafkaBroker, OdradekBroker
+from tests.external import tools
 
-WARM_UP: Final = 1
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 RAW_SECONDS: Final = 4
 RAW_CONNECTIONS: Final = 50
@@ -206,6 +207,30 @@ def case_raw(server: Server, topic: str) -> Figures:
     for sock in socks.values():
         sock.close()
     return figures | quantiles(latencies, "ms")
+
+
+def case_java(server: Server, topic: str) -> Figures:
+    """1 KB from Kafka's ProducerPerformance, then to its ConsumerPerformance.
+
+    Each tool says itself how fast it was: its JVM's start does not count.
+    """
+    make(server, topic)
+    where = ("--topic", topic)
+    bootstrap = f"bootstrap.servers={server.broker.bootstrap}"
+    size = ("--num-records", str(MESSAGES), "--record-size", "1000", "--throughput", "-1")
+    how = ("--producer-props", bootstrap, "acks=1", "linger.ms=5", "batch.size=131072")
+    said = java("ProducerPerformance", *where, *size, *how)
+    sent = float(said.splitlines()[-1].split(", ")[1].split()[0])
+    bounds = ("--bootstrap-server", server.broker.bootstrap, "--messages", str(MESSAGES))
+    said = java("ConsumerPerformance", *where, *bounds, "--hide-header", "--timeout", "60000")
+    return {"produced/s": sent, "consumed/s": float(said.split(", ")[9])}
+
+
+def java(tool: str, *arguments: str) -> str:
+    """What one of Kafka's tools prints."""
+    main = f"org.apache.kafka.tools.{tool}"
+    command = [tools.java(), "-Xmx512m", "-cp", tools.kafka_classpath(), main, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=180).stdout
 
 
 def case_paced(server: Server, topic: str) -> Figures:
@@ -392,6 +417,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     "consume": case_consume,
     "tail": case_tail,
+    "java": case_java,
     "paced": case_paced,
     "paced-raw": case_paced_raw,
     "many": case_many,
@@ -445,21 +471,22 @@ def compare(name: str, servers: tuple[Server, Server], rounds: int) -> None:
     """One case: the figures of both, and the ratios of ours to Kafka's."""
     case = CASES[name]
     found: list[tuple[Figures, Figures]] = []
-    for number in range(WARM_UP + rounds):
+    for number in range(1 + rounds):
         topic = f"{name}-{number}"
         turn = servers if number % 2 else servers[::-1]
         figures = {server.name: case(server, topic) for server in turn}
         ours, theirs = (figures[server.name] for server in servers)
-        if number >= WARM_UP:
-            found.append((ours, theirs))
-    print(f"\n{name}: min / median / max of {rounds} rounds")
+        found.append((ours, theirs))
+    print(f"\n{name}: min / median / max of {rounds} rounds, and the ratio of the one before them")
     for key in found[0][0]:
         ours_all = [ours[key] for ours, _ in found]
         theirs_all = [theirs[key] for _, theirs in found]
         pairs = zip(ours_all, theirs_all, strict=True)
-        ratios = [ours / max(theirs, 1e-9) for ours, theirs in pairs]
-        print(f"  {key:22} ours {spread(ours_all):32} kafka {spread(theirs_all):32}", end="")
-        print(f" ratio {spread(ratios)}")
+        cold, *ratios = [ours / max(theirs, 1e-9) for ours, theirs in pairs]
+        print(
+            f"  {key:22} ours {spread(ours_all[1:]):28} kafka {spread(theirs_all[1:]):28}", end=""
+        )
+        print(f" ratio {spread(ratios):24} first {cold:,.3g}")
 
 
 if __name__ == "__main__":
