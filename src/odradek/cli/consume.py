@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from odradek.cli.talking import bootstrap, talk
+from odradek.cli.talking import bootstrap, chosen, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import Member, starting_positions
@@ -64,8 +64,7 @@ def command(  # noqa: PLR0913 - each is an option
             await _as_member(cluster, Member(cluster, group, [topic]), where, (printer, left))
             return
         partitions = await admin.partitions_of(cluster, topic)
-        chosen = [it for it in partitions if not numbers or it.partition in numbers]
-        positions = await _positions(cluster, chosen, where)
+        positions = await _positions(cluster, chosen(partitions, numbers), where)
         reader = Reader(cluster, positions, committed=committed)
         while not _is_done(reader, exit_at_end=exit_at_end):
             for found in await reader.poll():

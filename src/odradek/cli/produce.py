@@ -1,12 +1,13 @@
 """`odradek produce`: lines become records."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
 import click
 
-from odradek.cli.talking import bootstrap, talk
+from odradek.cli.talking import bootstrap, chosen, talk
 from odradek.client.cluster import Cluster
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.model.ids import TopicPartition
@@ -50,14 +51,13 @@ def command(  # noqa: PLR0913 - each is an option
     pairs = (header.partition("=") for header in headers)
     added: Headers = tuple((name.encode(), value.encode()) for name, _, value in pairs)
 
-    async def ask(cluster: Cluster) -> int:
+    async def ask(cluster: Cluster, lines: IO[bytes]) -> int:
         producer, count = Producer(cluster, settings), 0
-        for line in _lines(file):
+        fixed = None if partition is None else await _fixed(cluster, topic, partition)
+        for line in lines:
             own_key, value = _split(line, separator)
             of_record = own_key if key is None else key.encode()
-            where = await producer.partition_for(topic, of_record)
-            if partition is not None:
-                where = TopicPartition(topic, partition)
+            where = fixed or await producer.partition_for(topic, of_record)
             producer.add(where, None if nulls and not value else value, of_record, added)
             count += 1
             if producer.waiting_bytes > MIB:
@@ -65,12 +65,21 @@ def command(  # noqa: PLR0913 - each is an option
         await producer.flush()
         return count
 
-    count = talk(bootstrap, ask)
+    with _opened(file) as lines:
+        count = talk(bootstrap, lambda cluster: ask(cluster, lines))
     click.echo(f"{count} {'record is' if count == 1 else 'records are'} in {topic}", err=True)
 
 
-def _lines(file: Path | None) -> IO[bytes]:
-    return sys.stdin.buffer if file is None else file.open("rb")
+def _opened(file: Path | None) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if file is None else file.open("rb")
+
+
+async def _fixed(cluster: Cluster, topic: str, number: int) -> TopicPartition:
+    """Asked for by its number: one that is not there is not waited for."""
+    found = await cluster.patiently(lambda: cluster.topic(topic, make=True))
+    return chosen(
+        [TopicPartition(topic, row.partition_index) for row in found.partitions], [number]
+    )[0]
 
 
 def _split(line: bytes, separator: str | None) -> tuple[bytes | None, bytes]:

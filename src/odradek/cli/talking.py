@@ -9,7 +9,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from odradek.client.cluster import Cluster, Surroundings, addresses
-from odradek.model.errors import InvalidSetting
+from odradek.client.connection import Refused
+from odradek.model.errors import ErrorCode, InvalidSetting
+from odradek.model.ids import TopicPartition
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
 
@@ -44,11 +46,24 @@ def talk(bootstrap: str, conversation: Callable[[Cluster], Coroutine[Any, Any, T
         world = Surroundings(SystemNetwork(), SystemClock())
         cluster = Cluster(world, addresses(bootstrap), "odradek-cli")
         try:
+            await cluster.any()  # nobody waits for a broker that was never there
             return await conversation(cluster)
         finally:
             cluster.close()
 
     return asyncio.run(run())
+
+
+def chosen(partitions: Sequence[TopicPartition], numbers: Iterable[int]) -> list[TopicPartition]:
+    """Those of these numbers; all, if none is named."""
+    by_number = {it.partition: it for it in partitions}
+    for number in numbers:
+        if number not in by_number:
+            raise Refused(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"partition {number}, where there are {len(partitions)}, beginning with 0",
+            )
+    return [by_number[number] for number in dict.fromkeys(numbers)] or list(partitions)
 
 
 def settings_of(pairs: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,15 @@
 
 import click
 
-from odradek.cli.talking import as_json, bootstrap, print_json, print_rows, settings_of, talk
+from odradek.cli.talking import (
+    as_json,
+    bootstrap,
+    chosen,
+    print_json,
+    print_rows,
+    settings_of,
+    talk,
+)
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.connection import Refused
@@ -136,7 +144,7 @@ def trim(
 
     async def ask(cluster: Cluster) -> dict[str, int]:
         partitions = await admin.partitions_of(cluster, name)
-        chosen = [it for it in partitions if not numbers or it.partition in numbers]
-        return await admin.delete_records(cluster, dict.fromkeys(chosen, offset))
+        before = dict.fromkeys(chosen(partitions, numbers), offset)
+        return await admin.delete_records(cluster, before)
 
     print_rows(("partition", "start"), list(talk(bootstrap, ask).items()), as_json=as_json)
