@@ -42,11 +42,10 @@ from odradek.sim.worlds.administrator_promises import (
 from odradek.sim.worlds.broker_clients import Clients
 from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
+    ClientsAreToldOneStory,
     CommitsSurvive,
     MembersShareNothing,
-    OffsetsAreOneForAll,
     OldGenerationsCommitNothing,
-    ProducersKeepTheirOrder,
 )
 from odradek.storage import producers, writing
 
@@ -55,6 +54,7 @@ RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
 RECOVERY_SECONDS: Final = 30
+RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
 FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 
 
@@ -114,6 +114,7 @@ class BrokerSimulation(Simulation):
         self.broker.reboots_after_failed_sync = True
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         self.clients = world.machine(CLIENTS)
+        self._users: Clients | None = None
         world.history.watch(self._operate, {"log"})
 
     def begin(self) -> None:
@@ -144,8 +145,7 @@ class BrokerSimulation(Simulation):
         """See `broker_promises`."""
         return (
             AcknowledgedRecordsSurvive(),
-            OffsetsAreOneForAll(),
-            ProducersKeepTheirOrder(),
+            ClientsAreToldOneStory(),
             CommitsSurvive(),
             OldGenerationsCommitNothing(),
             MembersShareNothing(),
@@ -171,15 +171,18 @@ class BrokerSimulation(Simulation):
             self.world.after(SICK_MICROS, restart)
 
     def recover(self) -> str:
-        """Everybody is served again."""
+        """Everybody is served again, and everything is there to be read."""
         served: set[str] = set()
-        watched = {"client.acked", "client.read", "client.committed"}
-        self.world.history.watch(lambda event: served.add(event.what), watched)
+        self.world.history.watch(lambda event: served.add(event.what), RECOVERED)
         for _ in range(RECOVERY_SECONDS):
             self.world.run(seconds=1)
-            if served == watched:
-                return ""
-        return f"nobody noted {sorted(watched - served)} in {RECOVERY_SECONDS} seconds"
+            if served == RECOVERED:
+                break
+        else:
+            return f"nobody noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
+        assert self._users is not None
+        self.world.ask(CLIENTS, self._users.audit())
+        return ""
 
     def state(self) -> str:
         """Whether the broker serves, and from how many disks."""
@@ -192,7 +195,8 @@ class BrokerSimulation(Simulation):
         return "broker up" if self._broker.is_whole else "a disk offline"
 
     async def _use(self, machine: Machine) -> None:
-        await Clients(self.world, machine).run()
+        self._users = Clients(self.world, machine)
+        await self._users.run()
 
 
 KIND: Final = BrokerSimulation

@@ -1,11 +1,11 @@
 """Who uses the broker: producers, a reader, a group of two, an administrator; all on one machine.
 
-Noted, beside what the names say: `client.sends` topic; `client.acked` topic, partition, offset,
-values; `client.looks` topic and the offset of each partition, before a reader begins there;
-`client.read` topic, partition, and offsets with their values; `client.end` topic, partition, end,
-behind what was read. Members and the administrator have modules
-and notes of their own. A producer whose batch was refused for good, or that has lost patience,
-goes on as somebody else: whether that batch is there, nobody knows.
+Noted, beside what the names say: `client.sends` topic, partition, values; `client.acked` topic,
+partition, offset, values; `client.looks` topic and the offset of each partition, before a reader
+begins there; `client.read` topic, partition, and offsets with their values; `client.end` topic,
+partition, end, behind what was read. Members and the administrator have modules and notes of their
+own. A producer whose batch was refused for good, or that has lost patience, goes on as somebody
+else: whether that batch is there, nobody knows. When all is over an auditor reads everything.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from odradek.sim.worlds.broker_members import GroupLife
 
 DURABLE: Final = "orders"  # synced before it is acknowledged
 FAST: Final = "events"
+AUDITOR: Final = "auditor"
 PARTITIONS: Final = 5  # of each
 MEMBERS: Final = ("member-1", "member-2")
 PAUSE_MILLIS_MAX: Final = 2_000
@@ -123,7 +124,7 @@ class Clients:
             values = [f"{name}/{next(self._values)}" for _ in range(amount)]
             for value in values:
                 producer.add(partition, value.encode())
-            self._note("producer", "client.sends", topic)
+            self._note("producer", "client.sends", *partition, tuple(values))
             sent = await producer.flush()
             self._note_acked(partition, values, sent)
             await self._rest()
@@ -148,18 +149,31 @@ class Clients:
             for partition in partitions if self._chance.below(FROM_BEGINNING_ONE_IN) else ():
                 seen = self._seen.get(partition, 0)
                 positions[partition] = max(positions[partition], self._chance.below(seen + 1))
-            await self._read_on(topic, Reader(cluster, positions))
+            await self._read_on("reader", topic, Reader(cluster, positions))
 
-    async def _read_on(self, topic: str, reader: Reader) -> None:
+    async def audit(self) -> None:
+        """Reads everything once, from the beginning."""
+        cluster = Cluster(
+            Surroundings(self._machine.network, self._machine.clock), [(BROKER, PORT)]
+        )
+        try:
+            for topic in (DURABLE, FAST):
+                partitions = await admin.partitions_of(cluster, topic)
+                positions = await offsets_at(cluster, partitions, EARLIEST)
+                await self._read_on(AUDITOR, topic, Reader(cluster, positions))
+        finally:
+            cluster.close()
+
+    async def _read_on(self, who: str, topic: str, reader: Reader) -> None:
         starts = tuple(reader.positions[partition] for partition in sorted(reader.positions))
-        self._note("reader", "client.looks", topic, starts)
+        self._note(who, "client.looks", topic, starts)
         quiet = 0
         while quiet < 2:
             found = await reader.poll(100)
             quiet = 0 if found else quiet + 1
             for partition, some in groupby(found, key=lambda it: it.partition):
                 records = [(it.record.offset, (it.record.value or b"").decode()) for it in some]
-                self._note("reader", "client.read", *partition, tuple(records))
+                self._note(who, "client.read", *partition, tuple(records))
         for partition, end in sorted(reader.ends.items()):
             self._seen[partition] = max(end, self._seen.get(partition, 0))
-            self._note("reader", "client.end", *partition, end)
+            self._note(who, "client.end", *partition, end)
