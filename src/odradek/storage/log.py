@@ -333,7 +333,7 @@ class PartitionLog(ReadableLog):
             job.end_offset = self._next_offset
             self._in_flight += 1
             segment = job.pieces[0].segment
-            if segment.index.page_is_due:
+            if segment.index.write_is_due:
                 job.saves = segment.saves()
         return job
 

@@ -4,8 +4,8 @@ Kafka's `.index`: eight bytes an entry, the last offset of a batch, relative to 
 and the position at which that batch starts. Both rise strictly.
 
 Memory holds the newest entries, those that are not in the file yet, and one page of the older
-ones: the index of a full segment has 2 MiB, and a broker has thousands of segments. The file is
-written a page at a time, so an entry costs no system call. It need not be durable: what lies
+ones: the index of a full segment has 2 MiB, and a broker has thousands of segments. Many
+entries are written at once, so that one costs no system call. It need not be durable: what lies
 beyond the recovery point is rebuilt after a crash.
 """
 
@@ -20,7 +20,8 @@ from odradek.ports import File
 from odradek.storage.errors import LyingIndex
 
 ENTRY_BYTES: Final = 8
-PAGE_ENTRIES: Final = 512  # 4 KiB of index, 2 MiB of log at the default interval
+WRITE_ENTRIES: Final = 512  # 4 KiB of index, 2 MiB of log at the default interval
+PAGE_ENTRIES: Final = 2_048  # 16 KiB; to open the file costs more than to read so much of it
 RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 LITTLE: Final = array("H", [1]).tobytes()[0] == 1
 assert array("I").itemsize == 4, "entries are made of 32-bit numbers"
@@ -58,9 +59,9 @@ class OffsetIndex:
         return self.saved + len(self.relatives)
 
     @property
-    def page_is_due(self) -> bool:
+    def write_is_due(self) -> bool:
         """Whether enough entries wait to be worth a write."""
-        return len(self.relatives) >= PAGE_ENTRIES
+        return len(self.relatives) >= WRITE_ENTRIES
 
     def append(self, relative: int, position: int) -> None:
         """Adds an entry behind all others."""

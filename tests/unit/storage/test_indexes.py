@@ -7,7 +7,7 @@ import pytest
 from odradek.ports import File
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import CorruptFile
-from odradek.storage.offset_index import PAGE_ENTRIES, OffsetIndex
+from odradek.storage.offset_index import WRITE_ENTRIES, OffsetIndex
 from odradek.storage.time_index import TimeEntry, TimeIndex
 from odradek.storage.transaction_index import AbortedTransaction, decode, encode
 
@@ -29,15 +29,15 @@ def offset_index(entries: int, *, saved: int) -> OffsetIndex:
     return index
 
 
-@pytest.mark.parametrize("saved", [0, 1, 700, 1_399, 1_400])
+@pytest.mark.parametrize("saved", [0, 1, 2_900, 4_999, 5_000])
 def test_an_offset_index_finds_the_entry_below(saved: int) -> None:
     """The same answers wherever the entries are: in memory, in the file, or in both."""
-    index = offset_index(1_400, saved=saved)
-    assert index.count == 1_400
-    assert index.last() == (14_000, 140_000)
+    index = offset_index(5_000, saved=saved)
+    assert index.count == 5_000
+    assert index.last() == (50_000, 500_000)
     assert index.floor(9) is None
     assert index.floor_position(99) is None
-    for number in (1, 2, 511, 512, 513, 699, 700, 701, 1_024, 1_025, 1_400):
+    for number in (1, 2, 2_047, 2_048, 2_049, 2_899, 2_900, 2_901, 4_096, 4_097, 5_000):
         assert index.floor(number * 10) == (number * 10, number * 100)
         assert index.floor(number * 10 + 9) == (number * 10, number * 100)
         assert index.floor_position(number * 100 + 99) == (number * 10, number * 100)
@@ -45,11 +45,11 @@ def test_an_offset_index_finds_the_entry_below(saved: int) -> None:
     assert index.floor(10) == (10, 100)
 
 
-@pytest.mark.parametrize("saved", [0, 300, 600, 1_400])
-@pytest.mark.parametrize("kept", [0, 1, 299, 300, 301, 1_023, 1_400])
+@pytest.mark.parametrize("saved", [0, 300, 2_600, 5_000])
+@pytest.mark.parametrize("kept", [0, 1, 299, 300, 301, 2_048, 5_000])
 def test_truncating_an_offset_index(saved: int, kept: int) -> None:
     """What begins at the cut or beyond it goes, from memory and from the file."""
-    index = offset_index(1_400, saved=saved)
+    index = offset_index(5_000, saved=saved)
     assert index.truncate(kept * 10 + 1) == min(saved, kept)
     assert index.count == kept
     assert index.floor(99_999) == ((kept * 10, kept * 100) if kept else None)
@@ -61,7 +61,7 @@ def test_a_report_of_a_save_counts_once() -> None:
     index.was_saved(6)
     index.was_saved(6)
     assert (index.saved, index.count) == (6, 10)
-    assert index.page_is_due is (len(index.relatives) >= PAGE_ENTRIES)
+    assert index.write_is_due is (len(index.relatives) >= WRITE_ENTRIES)
 
 
 @pytest.mark.parametrize(
