@@ -112,6 +112,9 @@ class OdradekBroker:
     def _log(self) -> Path:
         return self.directory / "log"
 
+    def _command(self, file: Path) -> list[str]:
+        return [sys.executable, "-m", "odradek", "serve", str(file)]
+
     def _launch(self) -> subprocess.Popen[bytes]:
         file = self.directory / "server.properties"
         settings = {
@@ -122,7 +125,7 @@ class OdradekBroker:
         file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         with self._log.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "odradek", "serve", file],
+                self._command(file),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

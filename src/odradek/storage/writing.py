@@ -80,9 +80,8 @@ class WriteJob:
     @property
     def may_block(self) -> bool:
         """Whether it does more than write: then it belongs on the disk's thread."""
-        return (
-            self.epochs is not None or bool(self.saves) or len(self.pieces) > 1 or self.wants_sync
-        )
+        rolls = self.pieces[-1].is_new
+        return rolls or self.wants_sync or bool(self.saves) or self.epochs is not None
 
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""

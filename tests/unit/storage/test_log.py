@@ -150,6 +150,23 @@ def test_a_segment_is_rolled_by_size() -> None:
     assert t.append("z").base_offset == 2
 
 
+def test_only_a_plain_write_is_said_to_be_quick() -> None:
+    """What makes a segment's files belongs on the disk's thread, also if it does nothing else."""
+    t = Partition()
+    t.append("x" * 300)
+    t.decide("a")
+    plain = t.log.take_job()
+    assert plain is not None
+    assert not plain.may_block
+    plain.run()
+    plain.publish()
+    t.decide("y" * 300)
+    rolls = t.log.take_job()
+    assert rolls is not None
+    assert [piece.is_new for piece in rolls.pieces] == [True]
+    assert rolls.may_block
+
+
 def test_a_segment_is_rolled_by_time() -> None:
     """By the time that its records tell, which may run ahead of the clock."""
     t = Partition(LogConfig(segment_ms=Millis(500)))
