@@ -23,7 +23,7 @@ from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.fetches import Fetches, Means
-from odradek.broker.front import Front
+from odradek.broker.front import Front, naming
 from odradek.broker.groups import GroupCoordinator
 from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
@@ -106,7 +106,11 @@ class Broker:
             dirs = await take_dirs(self.doors)
             await coordination.connect(tasks)
             await self._learn_its_number(dirs, coordination.client)
-            controlling = await self._start(coordination, dirs, tasks)
+            try:
+                controlling = await self._start(coordination, dirs, tasks)
+            except Exception:
+                await self._give_up(coordination)
+                raise
             running.append(tasks.create_task(coordination.listen()))
             running.append(tasks.create_task(self._open(coordination, ready)))
             replicas = self.services_of_this_life.replicas
@@ -135,7 +139,8 @@ class Broker:
         said = self.config[broker_rows.ADMIN_LISTENER]
         if said:
             host, _, port = said.rpartition(":")
-            await self.pages.listen((host.strip("[]"), int(port)), tasks)
+            with naming(broker_rows.ADMIN_LISTENER, said):
+                await self.pages.listen((host.strip("[]"), int(port)), tasks)
 
     async def _liveness(self) -> Page:
         return Page("200 OK", "live\n")
@@ -162,7 +167,9 @@ class Broker:
             ServerSettings(packet_bytes_max=self.config[zookeeper_rows.JUTE_MAXBUFFER]),
         )
         host = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_HOST]
-        await server.open((host, self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT]))
+        port = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT]
+        with naming(zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT, f"{port} at {host}"):
+            await server.open((host, port))
         self._zookeeper = server
         return [tasks.create_task(server.serve())]
 
@@ -254,6 +261,13 @@ class Broker:
                     raise AssertionError(request)
 
         return deliver
+
+    async def _give_up(self, coordination: Coordination) -> None:
+        """The start failed, perhaps for a typing error: what it opened needs no repair later."""
+        if self.services is not None:
+            await self.services.replicas.close(self.cluster.broker_epoch)
+        with suppress(TimeoutError):
+            await coordination.close()
 
     async def _open(self, coordination: Coordination, ready: Callable[[], None]) -> None:
         """Once all was looked at, and the controller has spoken of us."""

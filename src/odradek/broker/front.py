@@ -7,9 +7,10 @@ at the next round.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -21,8 +22,8 @@ from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, security_protocol
 from odradek.config.listeners import Listener as ListenerSetting
-from odradek.config.listeners import SecurityProtocol
 from odradek.config.rows import network as rows
+from odradek.config.setting import BrokerSetting
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import SECOND, Millis
@@ -52,6 +53,15 @@ class Limits(NamedTuple):
         )
 
 
+@contextmanager
+def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
+    """Where a port cannot be had, for whoever has to choose another."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
+
+
 class Front:
     """What all connections have in common."""
 
@@ -79,17 +89,11 @@ class Front:
     async def bind(self) -> tuple[Endpoint, ...]:
         """Takes the ports; where the broker is found by them."""
         for listener in self._config[rows.LISTENERS]:
-            if security_protocol(self._config, listener) is not SecurityProtocol.PLAINTEXT:
-                raise InvalidSetting(
-                    f"listener {listener.name} is mapped to "
-                    f"{security_protocol(self._config, listener).name}; "
-                    "only PLAINTEXT is served as yet"
-                )
-        for listener in self._config[rows.LISTENERS]:
             name = listener.name
-            self._listeners[name] = await self._doors.network.listen(
-                (listener.host, listener.port), partial(self._accept, name)
-            )
+            with naming(rows.LISTENERS, str(listener)):
+                self._listeners[name] = await self._doors.network.listen(
+                    (listener.host, listener.port), partial(self._accept, name)
+                )
         self._gate.watch_over(self._listeners, self._config)
         return tuple(self._endpoint(listener) for listener in advertised(self._config))
 

@@ -8,7 +8,7 @@ from typing import Final
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, inter_broker_listener_name
 from odradek.config.findings import Severity
-from odradek.config.listeners import Listener
+from odradek.config.listeners import Listener, SecurityProtocol
 from odradek.config.rows import network
 from odradek.config.rule import Rule
 
@@ -45,8 +45,15 @@ def _ip_version(host: str) -> int:
 
 def _security(config: BrokerConfig) -> str | None:
     known = config[network.LISTENER_SECURITY_PROTOCOL_MAP]
-    missing = [one.name for one in config[network.LISTENERS] if one.name not in known]
-    return f"the map does not say how {', '.join(missing)} is secured" if missing else None
+    names = [listener.name for listener in config[network.LISTENERS]]
+    if missing := [name for name in names if name not in known]:
+        return f"the map does not say how {', '.join(missing)} is secured"
+    for name in names:
+        if known[name] is not SecurityProtocol.PLAINTEXT:
+            return (
+                f"listener {name} is to speak {known[name].name}; only PLAINTEXT is spoken as yet"
+            )
+    return None
 
 
 def _advertised(config: BrokerConfig) -> str | None:
@@ -69,13 +76,14 @@ def _between_brokers(config: BrokerConfig) -> str | None:
         return "only one of them may be set"
     names = [listener.name for listener in advertised(config)]
     if (name := inter_broker_listener_name(config)) not in names:
-        return f"brokers must find each other, but {name} is not advertised: {', '.join(names)} are"
+        there = ", ".join(names)
+        return f"brokers must find each other, but {name} is not advertised: there is {there}"
     return None
 
 
 LISTENER_RULES: Final = (
-    Rule((network.LISTENERS,), Severity.ERROR, _names_and_ports),
     Rule((network.LISTENERS, network.LISTENER_SECURITY_PROTOCOL_MAP), Severity.ERROR, _security),
+    Rule((network.LISTENERS,), Severity.ERROR, _names_and_ports),
     Rule((network.ADVERTISED_LISTENERS, network.LISTENERS), Severity.ERROR, _advertised),
     Rule(
         (network.INTER_BROKER_LISTENER_NAME, network.SECURITY_INTER_BROKER_PROTOCOL),

@@ -7,7 +7,8 @@ with Stage() as stage:
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Self, cast
 
 from odradek.broker.broker import Broker
@@ -72,6 +73,15 @@ class Stage:
             if self.broker is not None and self.broker.is_ready:
                 return
         raise AssertionError("the broker has not started")
+
+    @contextmanager
+    def settings(self, **other: str) -> Iterator[None]:
+        """Of the lives that begin meanwhile."""
+        before, self._settings = self._settings, {**self._settings, **other}
+        try:
+            yield
+        finally:
+            self._settings = before
 
     def stop(self) -> None:
         """In good order."""

@@ -1,6 +1,7 @@
 """A broker from its start to its stop, and what is there when it comes back."""
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import headers
@@ -80,6 +81,24 @@ def test_what_was_acknowledged_survives_a_stop_and_a_kill() -> None:
         client = stage.client()
         assert values(client.fetch("orders", 0, partition=1)) == ["a", "b"]
         assert client.ask(MetadataRequest(topics=None)).cluster_id == cluster_id
+
+
+def test_a_start_that_fails_leaves_clean_logs() -> None:
+    """Whoever mistyped a listener does not wait for all logs to be checked the next time."""
+    with Stage() as stage:
+        stage.make("orders")
+        stage.client().produce("orders", "a")
+        stage.stop()
+        wrong = "PLAINTEXT://nowhere:9092"
+        with stage.settings(listeners=wrong), pytest.raises(ExceptionGroup) as refused:
+            stage.start()
+        (error,) = refused.value.exceptions
+        assert str(error) == f"listeners={wrong}: Name or service not known"
+        with capture_logs() as said:
+            stage.start()
+        opened = [event["clean"] for event in said if event["event"] == "log_dir.opened"]
+        assert opened == [True, True]
+        assert values(stage.client().fetch("orders", 0)) == ["a"]
 
 
 def test_a_topic_that_is_deleted_is_gone_and_may_come_back_empty() -> None:

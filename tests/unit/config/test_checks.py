@@ -13,6 +13,8 @@ def findings(*settings: str) -> tuple[Finding, ...]:
     return sources.examine(sources.from_overrides(["log.dirs=/a", *settings]))[1]
 
 
+TWO = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:PLAINTEXT"
+
 REFUSED = [
     (("replica.fetch.wait.max.ms=30001",), "replica.socket.timeout.ms=30000 (default)"),
     (("replica.lag.time.max.ms=400",), "followers would leave the in-sync set"),
@@ -38,7 +40,18 @@ REFUSED = [
     (("advertised.listeners=SSL://a:1",), "there is no listener SSL"),
     (("advertised.listeners=PLAINTEXT://a:1,PLAINTEXT://b:2",), "two listeners are named"),
     (("listeners=PLAINTEXT://0.0.0.0:1",), "nobody can connect to 0.0.0.0"),
-    (("listeners=SSL://:1",), "PLAINTEXT is not advertised: SSL are"),
+    (("listeners=SSL://:1",), "listener SSL is to speak SSL; only PLAINTEXT is spoken as yet"),
+    (
+        (
+            "listeners=PLAINTEXT://:1,A://:2",
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:SASL_SSL",
+        ),
+        "listener A is to speak SASL_SSL",
+    ),
+    (
+        ("listeners=A://:1", "listener.security.protocol.map=A:PLAINTEXT"),
+        "brokers must find each other, but PLAINTEXT is not advertised: there is A",
+    ),
     (("inter.broker.listener.name=SSL",), "SSL is not advertised"),
     (
         ("inter.broker.listener.name=PLAINTEXT", "security.inter.broker.protocol=PLAINTEXT"),
@@ -64,13 +77,13 @@ RIGHT = [
     ("broker.id=5000", "broker.id.generation.enable=false"),
     ("zookeeper.embedded=false", "zookeeper.connect=a:2181,b:2181/kafka"),
     ("max.connections.per.ip=0", "max.connections.per.ip.overrides=127.0.0.1:10"),
-    ("listeners=PLAINTEXT://:0,SSL://:0",),
-    ("listeners=PLAINTEXT://1.2.3.4:1,SSL://[::1]:1",),
+    ("listeners=PLAINTEXT://:0,A://:0", TWO),
+    ("listeners=PLAINTEXT://1.2.3.4:1,A://[::1]:1", TWO),
     ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=PLAINTEXT://a:1"),
     ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=auto"),
     (
         "listeners=INTERNAL://:1,EXT://:2",
-        "listener.security.protocol.map=internal:PLAINTEXT,ext:SSL",
+        "listener.security.protocol.map=internal:PLAINTEXT,ext:plaintext",
         "inter.broker.listener.name=internal",
     ),
 ]

@@ -90,13 +90,14 @@ def test_values_look_as_in_kafka() -> None:
     config = started(
         "log.cleanup.policy=compact , delete",
         "num.partitions=007",
-        "listeners=plaintext://:9092 , SSL://:9093",
+        "listeners=plaintext://:9092 , EXT://:9093",
+        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXT:PLAINTEXT",
         "log.retention.hours=-5",
     )
     texts = {line.name: line.text for line in describe.broker_settings(config)}
     assert texts["log.cleanup.policy"] == "compact,delete"
     assert texts["num.partitions"] == "7"
-    assert texts["listeners"] == "plaintext://:9092 , SSL://:9093"
+    assert texts["listeners"] == "plaintext://:9092 , EXT://:9093"
     assert texts["log.cleaner.io.max.bytes.per.second"] == "1.7976931348623157E308"
     assert texts["zookeeper.connect"] is None
     assert of_topic(config, "retention.ms").text == "-1"
