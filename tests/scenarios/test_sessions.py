@@ -71,3 +71,15 @@ def test_a_session_outlives_its_server(t: Scenario) -> None:
     t.wait_until(lambda: client.told.count("CONNECTED") == 2, "it is connected again")
     assert client.zookeeper.session_id == session
     assert client.does(client.zookeeper.exists("/alive")).ephemeral_owner == session
+
+
+def test_a_broker_that_starts_bears_that_its_connection_to_zookeeper_breaks(t: Scenario) -> None:
+    """At whichever moment: it asks again, and whatever it makes there is made once."""
+    shop, host = t.client("shop"), t.broker.machine.host
+    shop.make("orders")
+    for millis in range(1, 60, 3):
+        t.broker.kill()
+        t.world.after(1_000 * millis, lambda: t.world.wires.break_connections(host))
+        t.broker.start()
+    shop.produce("orders", "a")
+    assert shop.read("orders") == ["a"]

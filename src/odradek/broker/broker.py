@@ -105,7 +105,7 @@ class Broker:
             )
             dirs = await take_dirs(self.doors)
             await coordination.connect(tasks)
-            await self._learn_its_number(dirs, coordination.client)
+            await self._learn_its_number(dirs, coordination)
             try:
                 controlling = await self._start(coordination, dirs, tasks)
             except Exception:
@@ -182,8 +182,8 @@ class Broker:
         chroot = "" if said is None or "/" not in said else said[said.index("/") :]
         return f"{host if host not in {'', '::', '0.0.0.0'} else '127.0.0.1'}:{port}{chroot}"  # noqa: S104 - compared
 
-    async def _learn_its_number(self, dirs: LogDirs, client: ZooKeeperClient) -> None:
-        me = await number_of(self.config, dirs, client)
+    async def _learn_its_number(self, dirs: LogDirs, coordination: Coordination) -> None:
+        me = await coordination.insist(lambda: number_of(self.config, dirs, coordination.client))
         await sign_dirs(self.doors, dirs, me, self.cluster.cluster_id)
         self.settings.me = self.cluster.me = me
 
@@ -191,7 +191,7 @@ class Broker:
         self, coordination: Coordination, dirs: LogDirs, tasks: asyncio.TaskGroup
     ) -> Controlling:
         """Everything up to the registration."""
-        await coordination.read_all_settings()
+        await coordination.insist(coordination.read_all_settings)
         replicas = Replicas(self.cluster.me, self.doors, self.settings, dirs)
         replicas.on_all_failed = self._on_all_failed
         await replicas.open()

@@ -12,7 +12,7 @@ broker that lives; we wait for it as long as a session may last, and then give u
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
@@ -63,6 +63,7 @@ class CannotCoordinate(BrokerError):
 
 
 Task = Callable[[frozenset[str]], Awaitable[None]]
+T = TypeVar("T")
 
 
 class Coordination:
@@ -101,10 +102,18 @@ class Coordination:
         """A session, the paths that every cluster has, its id, and the settings that were made."""
         tasks.create_task(self.client.run())
         self.client.begin()
+        await self.insist(self._prepare)
+
+    async def insist(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Takes a step of the start, and takes it again if the connection breaks meanwhile."""
         try:
             async with asyncio.timeout(self._connect_patience / 1_000):
-                await self.client.connected()
-                await self._prepare()
+                while True:
+                    await self.client.connected()
+                    try:
+                        return await step()
+                    except ConnectionLost as error:
+                        log.warning("zookeeper.interrupted", error=str(error))
         except TimeoutError:
             raise CannotCoordinate("ZooKeeper was not reached in time") from None
         except KeeperError as error:
@@ -229,7 +238,7 @@ class Coordination:
                 )
             try:
                 found = await self.client.get(path)
-            except NoNode:
+            except (NoNode, ConnectionLost):
                 continue
             if found.stat.ephemeral_owner == self.client.session_id:
                 self._begin_life(found.stat.czxid)

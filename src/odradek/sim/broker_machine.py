@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from odradek.broker.broker import Broker
+from odradek.broker.coordination import CannotCoordinate
 from odradek.broker.doors import Dir, Doors
 from odradek.broker.replicas import AllDirsFailed
 from odradek.config.broker import BrokerConfig, Layers, read
@@ -37,7 +38,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "log.cleaner.backoff.ms": "3000",
     "offsets.topic.segment.bytes": "4096",
 }
-MAY_STOP: Final = (AllDirsFailed, JournalFailed)
+MAY_STOP: Final = (AllDirsFailed, CannotCoordinate, JournalFailed)
 """Why a broker stops by itself: it has lost what it cannot serve without."""
 
 
