@@ -72,6 +72,19 @@ def test_a_disk_that_fails_while_a_topic_is_made_takes_only_its_own_partitions(
     assert shop.produce("orders", "a", partition=served[0]) == 0
 
 
+def test_a_disk_that_fails_when_a_reign_begins_takes_only_its_own_partitions(t: Scenario) -> None:
+    """The log was found, and cannot be read now: that is no reason for the broker to end."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=4)
+    t.broker.kill()
+    broken = t.broker.machine.disk("disk-a")
+    broken.faults.rows.append(Fault(errno.EIO, frozenset({"open"}), path="orders-*/*.txnindex"))
+    t.broker.start()
+    served = [number for number in range(4) if t.broker.serves("orders", number)]
+    assert {t.broker.disk_of("orders", number) for number in served} == {"disk-b"}
+    assert shop.produce("orders", "a", partition=served[0]) == 0
+
+
 def test_a_topic_is_gone_only_once_a_disk_that_failed_was_looked_at(t: Scenario) -> None:
     """Its logs may be there; were it made again meanwhile, there would be two of one name."""
     shop = t.client("shop")

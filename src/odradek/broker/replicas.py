@@ -260,20 +260,33 @@ class Replicas:
         partitions have an error, at the end as well as at the beginning.
         """
         there = [word for word in words if self.dirs.get(word.partition) is not None]
+        errors: dict[TopicPartition, ErrorCode] = {}
         begun = _Begun(len(there))
+
+        def begin_epoch(led: Led) -> bool:
+            try:
+                led.begin_epoch(begun, 0)
+            except StorageError as error:
+                errors[led.partition] = error.code
+                begun.on_written(0, None)
+            return led.partition not in errors
+
         reigns: list[Led] = []
         for word in there:
+            if self.dirs.get(word.partition) is None:  # its dir has failed with one before
+                begun.on_written(0, None)
+                continue
             led = self._led.get(word.partition)
             if led is None:
                 led = self._new_led(word)
-                reigns.append(led)
-                led.begin_epoch(begun, 0)
+                if begin_epoch(led):
+                    reigns.append(led)
                 continue
             effects = led.leader.on_leadership(word.leadership, self._clock.monotonic())
             if effects.begin_epoch is None:
                 begun.on_written(0, None)
-            else:
-                led.begin_epoch(begun, 0)
+            elif not begin_epoch(led):
+                continue
             led.carry_out(effects)
         await begun.wait()
         self.look_at_failures()
@@ -282,7 +295,7 @@ class Replicas:
                 self._led[led.partition] = led
                 for elected in self.on_elected:
                     elected(led)
-        return {
+        return errors | {
             word.partition: ErrorCode.KAFKA_STORAGE_ERROR
             for word in words
             if self.dirs.get(word.partition) is None
