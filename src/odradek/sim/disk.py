@@ -39,7 +39,7 @@ class SimulatedDisk:
         self.medium = names or Names()
         self._now = now
         self._locked: set[str] = set()
-        self.used = sum(contents.space for contents in self.medium.files())
+        self.used = sum(contents.space for _, contents in self.medium.files())
 
     # -- the machine's end ---------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class SimulatedDisk:
     def after_exit(self) -> "SimulatedDisk":
         """What the next process finds when only the process died: all that was written."""
         self.stop()
-        for contents in self.medium.files():
+        for _, contents in self.medium.files():
             contents.opens = 0
         return self._reborn(self.medium)
 

@@ -1,27 +1,24 @@
 """What can go wrong in any world, each as a class: it strikes, and in the end it heals.
 
+Here are machines, clocks and networks; `disk_misfortunes` has disks and journals.
+
 A fault draws what it needs from the chance that it is given, and says what it did, or None where
 there was nothing to harm: only effective strikes count. Most faults end by themselves after a
 while; `heal` ends those that have not.
 """
 
-import errno
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from odradek.model.units import Millis
 from odradek.sim.chance import SeededRandom
-from odradek.sim.disk_faults import Fault as DiskFault
-from odradek.sim.journal import Ledger
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
-from odradek.sim.wires import Link
+from odradek.sim.wires import WINDOW_BYTES, Link
 from odradek.sim.world import World
 
 MILLI: Final = SECOND // 1_000
 OUTAGE_MILLIS: Final = (1, 30_000)  # how long things stay broken; short ones are likelier
 HOUR_MICROS: Final = 3_600 * SECOND
-CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "unlink", "write")
 
 
 class Fault:
@@ -215,6 +212,27 @@ class SlowLinks(Fault):
             self._quicken(machine)
 
 
+class SlowReceivers(Fault):
+    """A machine takes little at a time of what is sent to it: those who send have to wait."""
+
+    name = "slow-receivers"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One machine, whose kernel has room for some bytes or some more on each connection."""
+        machine = self.machines[chance.below(len(self.machines))]
+        room = machine.host.window_bytes = 16 << chance.below(8)
+        self.world.after(self.later(chance), lambda: self._hurry(machine))
+        return f"{machine.name} {room}B"
+
+    def _hurry(self, machine: Machine) -> None:
+        machine.host.window_bytes = WINDOW_BYTES
+
+    def heal(self) -> None:
+        """There is room for much."""
+        for machine in self.machines:
+            self._hurry(machine)
+
+
 class ClockJump(Fault):
     """A wall clock jumps, to and fro."""
 
@@ -232,107 +250,3 @@ class ClockJump(Fault):
         """All show the truth."""
         for machine in self.machines:
             machine.clock.skew = 0
-
-
-class DiskErrors(Fault):
-    """Some calls on a disk fail, after a part of what was to be written, or take long."""
-
-    name = "disk-errors"
-
-    def strike(self, chance: SeededRandom) -> str | None:
-        """One disk of one machine, in one way."""
-        disks = [disk for machine in self.machines for disk in machine.disks.values()]
-        if not disks:
-            return None
-        faults = disks[chance.below(len(disks))].faults
-        calls = (frozenset({"write"}), frozenset({"sync"}), frozenset({"read"}))[chance.below(3)]
-        error, delay = ((errno.EIO, 0), (0, 200))[chance.below(2)]
-        row = DiskFault(error, calls, skip=chance.below(10), times=1 + chance.below(5))
-        row.delay = Millis(delay)
-        row.part = chance.below(5_000)
-        faults.rows.append(row)
-        return f"{min(calls)} {error} {delay}ms"
-
-    def heal(self) -> None:
-        """No call fails any more."""
-        for machine in self.machines:
-            for disk in machine.disks.values():
-                disk.faults.rows.clear()
-                disk.faults.read_only = False
-
-
-class FullDisk(Fault):
-    """A disk has room for little more, for a while."""
-
-    name = "full-disk"
-
-    def strike(self, chance: SeededRandom) -> str | None:
-        """One disk of one machine; what is removed makes room."""
-        disks = [disk for machine in self.machines for disk in machine.disks.values()]
-        if not disks:
-            return None
-        disk = disks[chance.below(len(disks))]
-        room = chance.below(5_000)
-        disk.faults.capacity = disk.used + room
-        self.world.after(self.later(chance), self.heal)
-        return f"{disk.name} {room}B"
-
-    def heal(self) -> None:
-        """There is room for everything."""
-        for machine in self.machines:
-            for disk in machine.disks.values():
-                disk.faults.capacity = None
-
-
-class JournalErrors(Fault):
-    """Commits fail, with or without their bytes, or take long."""
-
-    name = "journal-errors"
-
-    def __init__(self, world: World, ledger: Ledger) -> None:
-        super().__init__(world, ())
-        self._ledger = ledger
-
-    def strike(self, chance: SeededRandom) -> str | None:
-        """The next one, or all for a while."""
-        if chance.below(2):
-            self._ledger.fail_next(written=not chance.below(2))
-            return "error"
-        self._ledger.slowness = Millis(1 << chance.below(12))
-        self.world.after(self.later(chance), self.heal)
-        return f"slow {self._ledger.slowness}"
-
-    def heal(self) -> None:
-        """They succeed, and fast."""
-        self._ledger.slowness = Millis(0)
-        self._ledger.failures.clear()
-
-
-class PowerCutInCall(Fault):
-    """A machine loses power in the middle of what it does to a disk: a write, a sync, a rename."""
-
-    name = "power-cut-in-call"
-
-    def strike(self, chance: SeededRandom) -> str | None:
-        """At one of the next calls of a kind, if there are so many; it comes back later."""
-        machine = self.running(chance)
-        if machine is None or not machine.disks:
-            return None
-        names = sorted(machine.disks)
-        faults = machine.disks[names[chance.below(len(names))]].faults
-        call = CALLS_CUT[chance.below(len(CALLS_CUT))]
-        row = DiskFault(calls=frozenset({call}), skip=chance.below(8), times=1, stops=True)
-        faults.rows.append(row)
-        self.world.after(self.later(chance), lambda: self._end(machine, row))
-        return f"{machine.name} {call}"
-
-    def _end(self, machine: Machine, row: DiskFault) -> None:
-        row.times = 0
-        machine.start_if_down()
-
-    def heal(self) -> None:
-        """Whoever is down starts."""
-        for machine in self.machines:
-            for disk in machine.disks.values():
-                disk.faults.rows.clear()
-            machine.start_if_down()

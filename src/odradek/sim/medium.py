@@ -171,15 +171,17 @@ class Names:
         kept = [change for index, change in enumerate(self.unsynced) if index not in lost]
         return Names(_survive_tree(self.root, kept, chance, rules))
 
-    def files(self) -> Iterator[Contents]:
-        """Every file that has a name."""
-        waiting = [self.root]
+    def files(self) -> Iterator[tuple[str, Contents]]:
+        """Every file that has a name, with its path."""
+        waiting = [("", self.root)]
         while waiting:
-            for node in waiting.pop().current.values():
+            above, directory = waiting.pop()
+            for name, node in sorted(directory.current.items()):
+                path = f"{above}{name}"
                 if isinstance(node, Directory):
-                    waiting.append(node)
+                    waiting.append((f"{path}/", node))
                 else:
-                    yield node
+                    yield path, node
 
 
 def _apply(data: bytearray, change: Change) -> None:

@@ -2,11 +2,12 @@
 
 Each run takes some of the fault classes, each with an intensity of its own, and sometimes none:
 faults that always come together hide each other. The plan is a list, so a failing run can be made
-smaller by leaving strikes out; each strike has a stream of chance of its own, so those that stay
-do the same harm.
+smaller by leaving strikes out; each fault and each strike has a stream of chance of its own, so
+those that stay do the same harm, and a class of faults that is new leaves the others as they were.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Final, NamedTuple
 
 from odradek.sim.chance import SeededRandom
@@ -18,7 +19,7 @@ STRIKES_MAX: Final = 400
 
 
 class Strike(NamedTuple):
-    """One fault, at one moment; the number names its stream of chance."""
+    """One fault, at one moment; its name and number are those of its stream of chance."""
 
     moment: int
     fault: str
@@ -32,17 +33,23 @@ def draw_plan(chance: SeededRandom, faults: Sequence[str], seconds: int) -> Plan
     """A random subset of the faults, with random intensities."""
     if chance.one_in(QUIET_ONE_IN):
         return ()
-    strikes: list[tuple[int, str]] = []
-    for fault in faults:
-        if chance.below(2):
-            continue
-        period = PERIODS[chance.below(len(PERIODS))]
-        moment = chance.below(2 * period)
-        while moment < seconds * SECOND:
-            strikes.append((moment, fault))
-            moment += 1 + chance.below(2 * period)
-    strikes.sort()
-    return tuple(Strike(*strike, n) for n, strike in enumerate(strikes[:STRIKES_MAX]))
+    strikes = [
+        strike for fault in faults for strike in _strikes(chance.stream(fault), fault, seconds)
+    ]
+    return tuple(sorted(strikes)[:STRIKES_MAX])
+
+
+def _strikes(chance: SeededRandom, fault: str, seconds: int) -> Iterator[Strike]:
+    """Of one fault, whatever the others do."""
+    if chance.below(2):
+        return
+    period = PERIODS[chance.below(len(PERIODS))]
+    moment = chance.below(2 * period)
+    for number in count():
+        if moment >= seconds * SECOND:
+            return
+        yield Strike(moment, fault, number)
+        moment += 1 + chance.below(2 * period)
 
 
 def smaller(plan: Plan, still_fails: Callable[[Plan], bool]) -> Plan:

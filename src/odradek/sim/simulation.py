@@ -183,7 +183,7 @@ def _schedule(
 
     def strike(name: str, number: int) -> None:
         state = simulation.state()
-        harm = faults[name].strike(chance.stream(str(number)))
+        harm = faults[name].strike(chance.stream(f"{name}/{number}"))
         if harm is not None:
             outcome.strikes[name, state] += 1
             world.history.note("world", "strikes", name, harm)

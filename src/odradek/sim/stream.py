@@ -204,7 +204,7 @@ class SimulatedStream:
             return
         assert self.pipe is not None
         while self._out:
-            room = self.wires.window_bytes - self.pipe.in_flight
+            room = self.pipe.room
             if room <= 0:
                 self.waiting = True
                 return

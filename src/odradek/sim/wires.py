@@ -22,6 +22,7 @@ from odradek.sim.tasks import NOBODY
 MILLISECOND: Final = 1_000  # in the loop's unit
 HEALING_MICROS_MAX: Final = 2_000_000  # how long after a cut the next retransmission may be
 LOOPBACK_MICROS: Final = 20
+WINDOW_BYTES: Final = 256 * 1024
 
 
 class Kind(Enum):
@@ -76,6 +77,7 @@ class Host:
     up: bool = True
     listeners: dict[int, Any] = field(default_factory=dict)
     ends: dict[int, End] = field(default_factory=dict)  # by number, in order of birth
+    window_bytes: int = WINDOW_BYTES  # of each connection: what was sent to it and not read yet
     ports_given: int = 32_768
     ends_born: int = 0
 
@@ -124,6 +126,11 @@ class Pipe:
         self._lost = 0  # arrivals of what was taken out of the air
         self._missed = 0  # arrivals that found the link cut, or the host down
         self.in_flight = 0  # bytes that left the source and were not taken by the target
+
+    @property
+    def room(self) -> int:
+        """How many bytes more the target has room for; less than none if its window shrank."""
+        return self._target.host.window_bytes - self.in_flight
 
     def put(self, segment: Segment) -> None:
         """Sends a piece on its way."""
@@ -205,7 +212,6 @@ class Wires:
         self.hosts: dict[str, Host] = {}  # by name, and by address
         self.stuck: dict[Pipe, None] = {}  # in the order in which they got stuck
         self.unacknowledged: dict[Pipe, None] = {}
-        self.window_bytes = 256 * 1024  # what the kernels of one direction hold together
         self._links: dict[tuple[str, str], Link] = {}
 
     def at(self, moment: int, callback: Callable[[], object]) -> None:

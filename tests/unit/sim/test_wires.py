@@ -6,6 +6,7 @@ import pytest
 
 from odradek.ports import Receiver, Stream
 from odradek.sim.machine import Machine
+from odradek.sim.wires import WINDOW_BYTES
 from odradek.sim.world import World
 
 PORT = 9092
@@ -191,12 +192,25 @@ def test_a_paused_machine_takes_bytes_until_its_window_is_full() -> None:
         talk.server.pause()
         talk.says(bytes(1 << 20))
         world.run(seconds=10)
-        assert talk.ear.stream.unsent() == (1 << 20) - world.wires.window_bytes
+        assert talk.ear.stream.unsent() == (1 << 20) - WINDOW_BYTES
         assert talk.accepted[0].heard == b""
         talk.server.resume()
         world.run(seconds=10)
         assert talk.ear.stream.unsent() == 0
         assert len(talk.accepted[0].heard) == 1 << 20
+
+
+def test_a_slow_receiver_makes_the_sender_wait() -> None:
+    """What does not fit in its window waits with the sender, and comes in its own time."""
+    with World(seed=3) as world:
+        talk = Talk(world)
+        talk.server.host.window_bytes = 16
+        talk.says(bytes(1_000))
+        assert talk.ear.stream.unsent() == 1_000 - 16
+        world.run(millis=20)
+        assert 0 < len(talk.accepted[0].heard) < 1_000
+        world.run(seconds=1)
+        assert len(talk.accepted[0].heard) == 1_000
 
 
 def test_a_slow_link_takes_its_time() -> None:

@@ -114,7 +114,7 @@ def test_what_a_restart_finds_is_made_durable_where_that_is_promised(config: Log
     assert unsafe(t)
     assert isinstance(t.disk, SimulatedDisk)
     t.disk = t.disk.after_exit()
-    for contents in t.disk.medium.files():
+    for _, contents in t.disk.medium.files():
         contents.unsynced.clear()  # the kernel takes them for clean
     t.failures = Failures()
     t.open()

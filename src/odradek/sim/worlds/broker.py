@@ -12,20 +12,25 @@ from typing import Any, ClassVar, Final
 from odradek.coordinator.groups import commits
 from odradek.sim.broker_machine import BROKER, DISKS, BrokerMachine
 from odradek.sim.chance import SeededRandom
+from odradek.sim.disk_misfortunes import (
+    DiskErrors,
+    FullDisk,
+    JournalErrors,
+    PowerCutInCall,
+    ReadOnlyDisk,
+    SlowDisk,
+)
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
     Cut,
-    DiskErrors,
     Fault,
-    FullDisk,
-    JournalErrors,
     Kill,
     LostReplies,
     Pause,
     PowerCut,
-    PowerCutInCall,
     SlowLinks,
+    SlowReceivers,
 )
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
@@ -114,8 +119,9 @@ class BrokerSimulation(Simulation):
         self.broker.reboots_after_failed_sync = True
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         self.clients = world.machine(CLIENTS)
-        self._users: Clients | None = None
+        self._users = Clients(world, self.clients)
         world.history.watch(self._operate, {"log"})
+        world.history.watch(self._tell_of_power, {"loses power"})
 
     def begin(self) -> None:
         """The broker first; clients would wait for it anyway."""
@@ -126,16 +132,19 @@ class BrokerSimulation(Simulation):
         """All that one broker and its clients can meet."""
         broker, both = (self.world, (BROKER,)), (self.world, (BROKER, CLIENTS))
         return (
-            PowerCut(*broker),
-            Kill(*broker),
-            Pause(*broker),
-            ClockJump(*broker),
+            PowerCut(*both),
+            Kill(*both),
+            Pause(*both),
+            ClockJump(*both),
             Cut(*both),
             BrokenConnections(*both),
             LostReplies(*both),
             SlowLinks(*both),
+            SlowReceivers(*both),
             PowerCutInCall(*broker),
             DiskErrors(*broker),
+            SlowDisk(*broker),
+            ReadOnlyDisk(*broker),
             FullDisk(*broker),
             HangingWorker(self.world, self._broker),
             JournalErrors(self.world, self._broker.ledger),
@@ -157,6 +166,11 @@ class BrokerSimulation(Simulation):
     def knobs(self) -> Sequence[Knob]:
         """Only mistakes."""
         return (MISTAKES[self.control],) if self.control else ()
+
+    def _tell_of_power(self, event: Event) -> None:
+        """What the clients' machine loses is no promise of the broker's."""
+        if event.who == BROKER:
+            self.world.history.note(BROKER, "broker.lost_power")
 
     def _operate(self, event: Event) -> None:
         """A disk has failed: somebody has a look at it, and starts the broker again."""
@@ -180,7 +194,6 @@ class BrokerSimulation(Simulation):
                 break
         else:
             return f"nobody noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
-        assert self._users is not None
         self.world.ask(CLIENTS, self._users.audit())
         return ""
 
@@ -195,7 +208,7 @@ class BrokerSimulation(Simulation):
         return "broker up" if self._broker.is_whole else "a disk offline"
 
     async def _use(self, machine: Machine) -> None:
-        self._users = Clients(self.world, machine)
+        del machine
         await self._users.run()
 
 

@@ -18,7 +18,7 @@ class AcknowledgedRecordsSurvive(Invariant):
     watches: ClassVar = frozenset(
         {
             *("client.sends", "client.acked", "client.looks", "client.read", "client.end"),
-            "loses power",
+            "broker.lost_power",
         }
     )
 
@@ -30,7 +30,7 @@ class AcknowledgedRecordsSurvive(Invariant):
     def on(self, event: Event) -> None:
         """Remembers what was promised, and compares what is read with it."""
         match event.what:
-            case "loses power":
+            case "broker.lost_power":
                 self._had_power.clear()
                 for promised in (self._promised, self._expected):
                     for place in [place for place in promised if place[0] != DURABLE]:
@@ -68,7 +68,7 @@ class ClientsAreToldOneStory(Invariant):
     watches: ClassVar = frozenset(
         {
             *("client.sends", "client.acked", "client.looks", "client.found"),
-            *("client.read", "client.polled", "loses power"),
+            *("client.read", "client.polled", "broker.lost_power"),
         }
     )
 
@@ -78,7 +78,7 @@ class ClientsAreToldOneStory(Invariant):
     def on(self, event: Event) -> None:
         """Tells the checker, which compares."""
         match event.what, event.details:
-            case "loses power", _:
+            case "broker.lost_power", _:
                 self._history.lost_power()
             case "client.sends", (topic, number, values):
                 self._history.sends(values[0].partition("/")[0], (topic, number), values)
@@ -108,7 +108,7 @@ class CommitsSurvive(Invariant):
     """A position that a group has committed is where it goes on, until power is lost."""
 
     watches: ClassVar = frozenset(
-        {"client.joins", "client.commits", "client.committed", "client.found", "loses power"}
+        {"client.joins", "client.commits", "client.committed", "client.found", "broker.lost_power"}
     )
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class CommitsSurvive(Invariant):
     def on(self, event: Event) -> None:
         """Positions only rise here: whoever takes over reads on."""
         match event.what:
-            case "loses power":
+            case "broker.lost_power":
                 self._committed.clear()
                 self._expected.clear()
                 self._had_power.clear()
@@ -143,7 +143,7 @@ class OldGenerationsCommitNothing(Invariant):
     """Once somebody is in a new generation, nobody commits in an older one."""
 
     watches: ClassVar = frozenset(
-        {"client.joins", "client.joined", "client.commits", "client.committed", "loses power"}
+        {"client.joins", "client.joined", "client.commits", "client.committed", "broker.lost_power"}
     )
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class OldGenerationsCommitNothing(Invariant):
     def on(self, event: Event) -> None:
         """Compares the generation of a commit with the newest that was known when it began."""
         match event.what:
-            case "loses power":
+            case "broker.lost_power":
                 self._newest = 0  # what the group was may not have been synced
                 self._had_power.clear()
                 self._began.clear()
@@ -173,7 +173,7 @@ class OldGenerationsCommitNothing(Invariant):
 class MembersShareNothing(Invariant):
     """In one generation no partition has two readers."""
 
-    watches: ClassVar = frozenset({"client.joins", "client.joined", "loses power"})
+    watches: ClassVar = frozenset({"client.joins", "client.joined", "broker.lost_power"})
 
     def __init__(self) -> None:
         self._had_power: set[str] = set()
@@ -181,7 +181,7 @@ class MembersShareNothing(Invariant):
 
     def on(self, event: Event) -> None:
         """Compares what members were told."""
-        if event.what == "loses power":
+        if event.what == "broker.lost_power":
             self._had_power.clear()
             self._taken.clear()
         elif event.what == "client.joins":

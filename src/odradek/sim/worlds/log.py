@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from odradek.sim.faults import DiskErrors, Fault, FullDisk, Kill, Pause, PowerCut
+from odradek.sim.disk_misfortunes import DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
+from odradek.sim.faults import Fault, Kill, Pause, PowerCut
 from odradek.sim.invariants import Invariant
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
@@ -66,7 +67,15 @@ class LogSimulation(Simulation):
     def faults(self) -> Sequence[Fault]:
         """All that concerns disks."""
         here = (self.world, (BROKER,))
-        return PowerCut(*here), Kill(*here), Pause(*here), DiskErrors(*here), FullDisk(*here)
+        return (
+            PowerCut(*here),
+            Kill(*here),
+            Pause(*here),
+            DiskErrors(*here),
+            SlowDisk(*here),
+            ReadOnlyDisk(*here),
+            FullDisk(*here),
+        )
 
     def invariants(self) -> Sequence[Invariant]:
         """See `log_promises`."""

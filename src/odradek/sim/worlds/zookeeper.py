@@ -11,17 +11,18 @@ from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND as SECOND_MILLIS
 from odradek.ports import Address
 from odradek.sim.chance import SeededRandom
+from odradek.sim.disk_misfortunes import JournalErrors
 from odradek.sim.faults import (
     BrokenConnections,
     ClockJump,
     Cut,
     Fault,
-    JournalErrors,
     Kill,
     LostReplies,
     Pause,
     PowerCut,
     SlowLinks,
+    SlowReceivers,
 )
 from odradek.sim.invariants import Invariant
 from odradek.sim.journal import Ledger, SimulatedJournal
@@ -116,6 +117,7 @@ class ZooKeeperSimulation(Simulation):
             BrokenConnections(world, everybody),
             LostReplies(world, everybody),
             SlowLinks(world, everybody),
+            SlowReceivers(world, everybody),
             ClockJump(world, everybody),
             JournalErrors(world, self.ledger),
             EndedSessions(world, self._opened),
