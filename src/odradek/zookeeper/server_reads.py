@@ -13,6 +13,7 @@ from odradek.zookeeper.codes import (
     AddWatchMode,
     KeeperCode,
     KeeperError,
+    MalformedPacket,
     OpCode,
     Permission,
     WatcherType,
@@ -69,8 +70,8 @@ def _exists(server: Readable, connection: Connection, request: Exists) -> bytes:
     node = server.database.tree.nodes.get(path)
     if node is not None:
         check_access(node.acl, Permission.READ, connection.identities, path)
-    elif fault := path_fault(path):
-        raise KeeperError(KeeperCode.BADARGUMENTS, fault)
+    elif "\0" in path:
+        raise KeeperError(KeeperCode.BADARGUMENTS, path_fault(path) or "")
     if watch:
         _arm(server, path, connection, data=True)
     if node is None:
@@ -143,9 +144,11 @@ def _multi_read(server: Readable, connection: Connection, request: MultiRead) ->
 
 def _add_watch(server: Readable, connection: Connection, request: AddWatch) -> bytes:
     path, number = request
+    if number not in AddWatchMode._value2member_map_:
+        raise MalformedPacket(f"no watch has the mode {number}")
     fault = path_fault(path)
-    if fault is not None or number not in AddWatchMode._value2member_map_:
-        raise KeeperError(KeeperCode.BADARGUMENTS, fault or f"no watch has the mode {number}")
+    if fault is not None:
+        raise KeeperError(KeeperCode.BADARGUMENTS, fault)
     _check_watches_room(server, connection)
     recursive = number == AddWatchMode.PERSISTENT_RECURSIVE
     server.watches.add(path, connection, Mode.RECURSIVE if recursive else Mode.PERSISTENT)
@@ -234,7 +237,7 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 def _check_kind(kind: int) -> None:
     if kind not in WatcherType._value2member_map_:
-        raise KeeperError(KeeperCode.BADARGUMENTS, f"no watch is of the kind {kind}")
+        raise MalformedPacket(f"no watch is of the kind {kind}")
 
 
 READERS: Final[Mapping[type, Callable[..., bytes]]] = {

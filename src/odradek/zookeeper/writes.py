@@ -90,7 +90,7 @@ def _decide_set_data(tree: Tree, request: SetData, who: Writer) -> NodeChange:
 def _decide_create(tree: Tree, request: AnyCreate, who: Writer) -> NodeChange:
     path, data = request.path, request.data
     owner, sequential = _kind(request, who.session_id)
-    if not path.startswith("/") or "\0" in path:
+    if "/" not in path or "\0" in path:
         raise KeeperError(KeeperCode.BADARGUMENTS, path_fault(path) or "")
     acl = settled_acl(request.acl, who.identities, path)
     parent = tree.nodes.get(parent_of(path))
@@ -117,11 +117,15 @@ def _decide_create(tree: Tree, request: AnyCreate, who: Writer) -> NodeChange:
 
 def _decide_delete(tree: Tree, request: Delete, who: Writer) -> NodeChange:
     path, version = request
-    if path in SYSTEM_PATHS or not path.startswith("/"):
+    if path in SYSTEM_PATHS or "/" not in path or "\0" in path:
         raise KeeperError(KeeperCode.BADARGUMENTS, f"{path} cannot be deleted")
-    parent = _node(tree, parent_of(path))
+    parent = tree.nodes.get(parent_of(path))
+    if parent is None:
+        raise KeeperError(KeeperCode.NONODE, f"{path}: no parent")
     check_access(parent.acl, Permission.DELETE, who.identities, path)
-    node = _node(tree, path)
+    node = tree.nodes.get(path)
+    if node is None:
+        raise KeeperError(KeeperCode.NONODE, f"{path}: no such node")
     _check_version(node.version, version, path)
     if node.children:
         raise KeeperError(KeeperCode.NOTEMPTY, path)
@@ -137,6 +141,9 @@ def _decide_check(tree: Tree, request: Check, who: Writer) -> None:
 
 def _decide_set_acl(tree: Tree, request: SetAcl, who: Writer) -> NodeChange:
     path, wanted, version = request
+    fault = path_fault(path)
+    if fault is not None:
+        raise KeeperError(KeeperCode.BADARGUMENTS, fault)
     acl = settled_acl(wanted, who.identities, path)
     node = _node(tree, path)
     check_access(node.acl, Permission.ADMIN, who.identities, path)

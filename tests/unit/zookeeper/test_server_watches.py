@@ -148,6 +148,16 @@ def test_watches_are_removed_by_kind(kind: WatcherType) -> None:
     assert watcher.world.server.watches.count() == 0
 
 
+@pytest.mark.parametrize(
+    "request_", [AddWatch("/a", 2), RemoveWatches("/a", 0), CheckWatches("/a", 6)], ids=str
+)
+def test_a_watch_of_no_kind_cannot_be_read(request_: Request) -> None:
+    """A real server answers so too: the number stands for nothing, so the packet means nothing."""
+    client = World().client()
+    client.ask(Create("/a", b""))
+    assert client.ask(request_) is KeeperCode.MARSHALLINGERROR
+
+
 def test_an_event_is_ahead_of_the_answer_that_shows_it() -> None:
     """Whoever reads the new data has heard before that it changed."""
     watcher, actor = pair()

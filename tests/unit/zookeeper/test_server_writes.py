@@ -168,7 +168,8 @@ def test_containers_and_ttls_do_not_show_as_owned() -> None:
         Delete("/zookeeper/quota"),
         Delete("/zookeeper/config"),
         Delete(""),
-        Exists("relative"),
+        Exists("/a\0"),
+        SetAcl("/a/", (Acl(31, Identity("nobody", "x")),)),
     ],
     ids=str,
 )
