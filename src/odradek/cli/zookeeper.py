@@ -82,7 +82,10 @@ def serve(  # noqa: PLR0913 - one for each option
     chosen = frozenset(word.strip() for word in words.split(",") if word.strip())
     unknown = sorted(chosen - _ALL - {"*"})
     if unknown:
-        raise click.BadParameter(f"{', '.join(unknown)}: known are {', '.join(sorted(_ALL))}")
+        known = ", ".join(sorted(_ALL))
+        raise click.BadParameter(
+            f"{', '.join(unknown)} is none; known are {known}", param_hint="'--words'"
+        )
     log_to_stderr()
     settings = ServerSettings(
         tick_time=Millis(tick_time),

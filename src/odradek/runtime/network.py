@@ -6,6 +6,7 @@ that were quiet for a while are read once more, for uvloop may have lost their r
 """
 
 import asyncio
+import errno
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -167,7 +168,12 @@ async def _resolve(address: Address) -> list[tuple[socket.AddressFamily, Address
         version = ipaddress.ip_address(host).version
         return [(socket.AF_INET if version == 4 else socket.AF_INET6, address)]
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise OSError(errno.EINVAL, "no host can have this name", host) from None
+    except socket.gaierror as error:
+        raise OSError(error.errno, error.strerror, host) from None
     families = [(info[0], (str(info[4][0]), int(info[4][1]))) for info in found]
     return sorted(families, key=lambda family_and_name: family_and_name[0] != socket.AF_INET)
 
