@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.broker.exchange import Api, Exchange
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_PRODUCER
+from odradek.model.positions import NO_PRODUCER_EPOCH
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ class NoTransactions(BrokerError):
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
+class HalfAnIdentity(BrokerError):
+    """An id to go on with, without its epoch, or the other way round."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
 async def handle(
     services: "Services", exchange: Exchange, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
@@ -28,6 +36,8 @@ async def handle(
     del exchange
     if request.transactional_id is not None:
         raise NoTransactions("transactions are not served")
+    if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        raise HalfAnIdentity("a producer id and its epoch go together")
     return InitProducerIdResponse(producer_id=await services.producer_ids.next())
 
 
