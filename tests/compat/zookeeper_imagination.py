@@ -85,6 +85,11 @@ class Imagination:
 
     def write(self, *, alone: bool = True) -> WriteOp:
         """Of one node."""
+        if self.chance.random() < 0.02:  # for others the root and the system's nodes change
+            system = self.chance.choice(
+                ("/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")
+            )
+            return self.chance.choice((Create(system, b""), Delete(system, self.version())))
         path, data, acl = self.path(), self.data(), self.acl()
         mode = self.chance.choice((0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, -1, 7))
         match self.chance.randrange(11 if alone else 12):
@@ -193,13 +198,12 @@ class Imagination:
         path = self.good_path()
         if self.chance.random() > 0.06:
             return path
-        bad = ("/", "a", path + "/", f"{path}//b", f"{path}/.", f"{path}/..", f"{path}/../b")
+        bad = ("a", path + "/", f"{path}//b", f"{path}/.", f"{path}/..", f"{path}/../b")
         worse = (
             f"{path}\0",
             f"{path}/\x1f",
             f"{path}/\ue000",
             f"{path}/ß大♥",
-            "/zookeeper",
             path[1:],
         )
         return self.chance.choice(bad + worse)

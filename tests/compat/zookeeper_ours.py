@@ -18,6 +18,7 @@ SETTINGS = ServerSettings(  # as `RealZookeeper` has them
     session_timeout_max=Millis(60_000),
     connections_per_host_max=0,
     four_letter_words=frozenset({"*"}),
+    container_interval=Millis(3_600_000),
 )
 
 

@@ -104,6 +104,7 @@ class RealZookeeper:
             self._take(self._place, settings)
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         options.append("-Dzookeeper.forceSync=no")
+        options.append("-Dznode.container.checkIntervalMs=3600000")  # what is there stays there
         if self._as_in_production:
             options = ["-Xmx1g"]
         if self._place is not None and self._place.reads_alone:
