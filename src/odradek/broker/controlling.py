@@ -123,7 +123,9 @@ class Controlling:
         try:
             epoch = await self._client.get(ControllerEpochZnode.PATH)
         except NoNode:
-            await self._client.batch([epoch_creation()])
+            (answer,) = await self._client.batch([epoch_creation()])
+            if isinstance(answer, ConnectionLost):
+                raise answer from None  # whoever listens looks again, once it is back
             epoch = await self._client.get(ControllerEpochZnode.PATH)
         return controller, epoch
 

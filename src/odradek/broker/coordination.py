@@ -213,7 +213,7 @@ class Coordination:
         drawn = topic_id_text(TopicId(self._doors.random.bytes(16)))
         try:
             await self.client.create(ClusterIdZnode.PATH, ClusterIdZnode.encode(drawn))
-        except (NodeExists, ConnectionLost):
+        except NodeExists:
             found = await self.client.get(ClusterIdZnode.PATH)
             return ClusterIdZnode.decode(found.data)
         return drawn
