@@ -299,18 +299,27 @@ class LogDir:
     def create(
         self, partition: TopicPartition, name: str, kind: InDir, now: Timestamp
     ) -> PartitionLog:
-        """Makes an empty log, its directory durable, with the id of its topic in it."""
+        """Makes an empty log, its directory durable, with the id of its topic in it.
+
+        Where there is no room for it nothing of it is left: it will be made in another directory.
+        """
         self.forget_checkpoints(partition)
-        with self.failures.touching(self.name):
-            self.disk.make_directory(name)
-            folder = Folder(self.files, name)
-            if kind.topic_id != NO_TOPIC_ID:
-                data = encode_partition_metadata(kind.topic_id)
-                write_small(self.disk, folder.path(PARTITION_METADATA), data)
-            opener = LogOpener(self.failures, clean=False, now=now)
-            log = opener.open(partition, folder, kind.config).log
-            self.disk.sync_directory(name)
-            self.disk.sync_directory("")
+        try:
+            with self.failures.touching(self.name):
+                self.disk.make_directory(name)
+                folder = Folder(self.files, name)
+                if kind.topic_id != NO_TOPIC_ID:
+                    data = encode_partition_metadata(kind.topic_id)
+                    write_small(self.disk, folder.path(PARTITION_METADATA), data)
+                opener = LogOpener(self.failures, clean=False, now=now)
+                log = opener.open(partition, folder, kind.config).log
+                self.disk.sync_directory(name)
+                self.disk.sync_directory("")
+        except DiskFull:
+            with self.failures.touching(self.name):
+                if self.disk.is_directory(name):
+                    self._remove(name)
+            raise
         return log
 
     def truncate(self, cuts: Mapping[TopicPartition, Offset], now: Timestamp) -> None:
@@ -337,11 +346,14 @@ class LogDir:
             return False
         name = self.to_delete.pop(0)
         with self.failures.touching(self.name):
-            for file in self.disk.names(name):
-                self.disk.unlink(f"{name}/{file}")
-            self.disk.remove_directory(name)
-            self.disk.sync_directory("")
+            self._remove(name)
         return True
+
+    def _remove(self, name: str) -> None:
+        for file in self.disk.names(name):
+            self.disk.unlink(f"{name}/{file}")
+        self.disk.remove_directory(name)
+        self.disk.sync_directory("")
 
     def settle_move(self, partition: TopicPartition) -> None:
         """The old one, wherever it was, is out of the way."""

@@ -106,6 +106,17 @@ def test_a_new_log_goes_where_the_fewest_are() -> None:
     assert h.dirs.preferred == {}
 
 
+@pytest.mark.parametrize("room", range(0, 160, 8))
+def test_what_there_was_no_room_for_leaves_nothing_behind(room: int) -> None:
+    """It is made elsewhere; half of it in the full one would be a second log at the next start."""
+    h = Host(2)
+    h.disks[0].faults.capacity = h.disks[0].used + room
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.disks[0].faults.capacity = None
+    h.restart()
+    assert [part(0) in log_dir.logs for log_dir in h.dirs.online].count(True) == 1
+
+
 def test_a_log_is_found_again() -> None:
     """With its records, its topic's id, and the marks that the checkpoints keep."""
     h = Host(2)
