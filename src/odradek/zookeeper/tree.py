@@ -290,7 +290,7 @@ class Tree:
         above = parent_of(path)
         parent = self.nodes[above]
         *before, creations, aversion, owner, _, names = parent
-        creations += change is _with
+        creations = wrapped(creations + 1) if change is _with else creations
         names = change(names, name_of(path))
         self.nodes[above] = fields_to_node((*before, creations, aversion, owner, zxid, names))
         return parent

@@ -30,6 +30,7 @@ from odradek.zookeeper.jute_requests import (
     SetData,
 )
 from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.tree import VERSION_MAX
 from odradek.zookeeper.writes import TreeLimits
 from tests.samples.zookeeper import Client, World
 
@@ -130,6 +131,18 @@ def test_sequence_numbers_count_creations_and_never_come_back() -> None:
     client.ask(Delete("/q/n-0000000000"))
     assert client.ask(Create("/q/n-", b"", OPEN_ACL, mode)) == Created("/q/n-0000000001")
     assert client.ask(Create("/q/", b"", OPEN_ACL, mode)) == Created("/q/0000000002")
+
+
+def test_sequence_numbers_begin_anew_below_nothing() -> None:
+    """As in ZooKeeper: behind the largest comes the smallest, and the server lives on."""
+    world = World()
+    nodes = world.server.database.tree.nodes
+    nodes["/"] = nodes["/"]._replace(creations=VERSION_MAX)
+    client, mode = world.client(), CreateMode.PERSISTENT_SEQUENTIAL
+    assert client.ask(Create("/n", b"", OPEN_ACL, mode)) == Created("/n2147483647")
+    assert client.ask(Create("/n", b"", OPEN_ACL, mode)) == Created("/n-2147483648")
+    again = world.restart_from_snapshot().client()
+    assert again.ask(Create("/n", b"", OPEN_ACL, mode)) == Created("/n-2147483647")
 
 
 def test_an_ephemeral_node_has_an_owner_and_no_children() -> None:
