@@ -1,5 +1,6 @@
 """What can go wrong with disks and journals; see `faults`."""
 
+import re
 from typing import Final
 
 from odradek.model.units import Millis
@@ -13,6 +14,7 @@ from odradek.sim.world import World
 
 CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "unlink", "write")
 CALLS_THAT_FAIL: Final = (*CALLS_CUT, "open", "read")
+SEGMENT: Final = re.compile(r"[^/]+-\d+/\d+\.log")
 SLOW_MILLIS_MAX: Final = 1_000
 
 
@@ -117,12 +119,12 @@ class BitRot(OfDisks):
     name = "bit-rot"
 
     def strike(self, chance: SeededRandom) -> str | None:
-        """Of one segment's bytes: what else a disk holds can be made anew from those."""
+        """Of a segment: what else there is can be made anew of those."""
         disk = self.one(chance)
         if disk is None:
             return None
         bytes_of = {path: len(contents.current) for path, contents in disk.medium.files()}
-        paths = [path for path, size in bytes_of.items() if size and path.endswith(".log")]
+        paths = [path for path, size in bytes_of.items() if size and SEGMENT.fullmatch(path)]
         if not paths:
             return None
         path = paths[chance.below(len(paths))]

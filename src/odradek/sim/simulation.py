@@ -15,15 +15,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from odradek.sim.faults import Fault
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant, Violation
 from odradek.sim.logs import logs_in
-from odradek.sim.loop import Deadlock, Livelock
+from odradek.sim.loop import SECOND, Deadlock, Livelock
 from odradek.sim.plan import Plan, draw_plan
 from odradek.sim.world import World
+
+DRIFT_MAX: Final = 2_000  # microseconds in each second: what a bad quartz does tenfold
+SKEW_MICROS_MAX: Final = 600 * SECOND
 
 
 class Knob(NamedTuple):
@@ -123,6 +126,7 @@ def run(
         faults = {fault.name: fault for fault in simulation.faults()}
         if plan is None:
             plan = draw_plan(world.chance.stream("plan"), list(faults), kind.fault_seconds)
+        _set_clocks(world)
         outcome = Outcome(kind.name, seed, plan, control)
         if timeline:
             outcome.timeline = world.history.timeline = []
@@ -174,6 +178,15 @@ def _turned(knobs: Sequence[Knob]) -> Iterator[None]:
     finally:
         for knob in before:
             setattr(*knob)
+
+
+def _set_clocks(world: World) -> None:
+    """In every other world each machine has a clock that is too fast or too slow, and wrong."""
+    chance = world.chance.stream("clocks")
+    if chance.below(2):
+        for machine in world.machines.values():
+            machine.clock.drift = chance.between(-DRIFT_MAX, DRIFT_MAX)
+            machine.clock.skew = chance.between(-SKEW_MICROS_MAX, SKEW_MICROS_MAX)
 
 
 def _schedule(

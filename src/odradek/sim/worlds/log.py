@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from odradek.sim.disk_misfortunes import DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
+from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
 from odradek.sim.faults import Fault, Kill, Pause, PowerCut
 from odradek.sim.invariants import Invariant
 from odradek.sim.machine import Machine
@@ -17,6 +17,7 @@ from odradek.sim.worlds.log_promises import (
     DisksFailAlone,
     NothingIsInvented,
     ProducersAreRemembered,
+    RotIsSeen,
 )
 from odradek.storage import loading, scan, writing
 
@@ -75,6 +76,7 @@ class LogSimulation(Simulation):
             SlowDisk(*here),
             ReadOnlyDisk(*here),
             FullDisk(*here),
+            BitRot(*here),
         )
 
     def invariants(self) -> Sequence[Invariant]:
@@ -84,6 +86,7 @@ class LogSimulation(Simulation):
             AcknowledgedRecordsSurvive(),
             NothingIsInvented(),
             ProducersAreRemembered(),
+            RotIsSeen(),
             DisksFailAlone(),
         )
 

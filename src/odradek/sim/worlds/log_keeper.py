@@ -6,8 +6,8 @@ no answer is sent again after the next start, with the same sequence number.
 
 Told: `log.acked` (partition, base offset, values, whether they are durable), `log.flushed`
 (partition, below which offset all is durable), `log.trimmed` (partition, where it may start),
-`log.found` (partition, start, high watermark, end, and every offset with its value), and
-`log.offline` (a directory that failed).
+`log.found` (partition, start, high watermark, end, and every offset with its value), `log.corrupt`
+(partition, what a reader saw that no writer wrote), and `log.offline` (a directory that failed).
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,11 @@ from itertools import count
 from typing import Final
 from zlib import crc32
 
+from odradek.model.errors import CorruptBatch
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import KIB, Bytes, Millis
-from odradek.records.batch import headers, read_header
+from odradek.records.batch import check_crc, headers, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.sim.chance import SeededRandom
@@ -249,7 +250,11 @@ class Keeper:
     # -- telling -------------------------------------------------------------------------------
 
     def _tell_all(self, log: PartitionLog) -> None:
-        found = Found(_records(log))
+        try:
+            found = Found(_records(log))
+        except CorruptBatch as error:
+            self._tell("log.corrupt", log.partition, str(error))
+            return
         bounds = log.log_start_offset, log.high_watermark, log.log_end_offset
         self._tell("log.found", log.partition, *bounds, found)
 
@@ -275,6 +280,7 @@ def _records(log: PartitionLog) -> Iterator[tuple[int, str]]:
         with log.failures.touching(log.folder.disk.name):
             data = chunk.file.read(chunk.length, chunk.position)
         for position, header in headers(data):
+            check_crc(data, header, position)  # as every reader does
             for record in read_records(data, header, position):
                 at = record.offset
                 if at >= log.log_start_offset:

@@ -8,15 +8,45 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 
 
+class Rot:
+    """Which logs a bit has turned in, and from which segment on nothing of them is sure."""
+
+    def __init__(self) -> None:
+        self._from: dict[str, int] = {}
+
+    def on(self, event: Event) -> None:
+        """Remembers a `rot`."""
+        folder, _, file = event.details[1].partition("/")
+        base = int(file.removesuffix(".log"))
+        self._from[folder] = min(base, self._from.get(folder, base))
+
+    def has(self, partition: object, offset: int | None = None) -> bool:
+        """Whether this log, or this offset of it, may be gone."""
+        start = self._from.get(str(partition))
+        return start is not None and (offset is None or offset >= start)
+
+
 class BoundsHold(Invariant):
     """A log starts at or below its high watermark, which is at or below its end."""
 
-    watches: ClassVar = frozenset({"log.found"})
+    watches: ClassVar = frozenset({"log.found", "rot"})
+
+    def __init__(self) -> None:
+        self._rot = Rot()
 
     def on(self, event: Event) -> None:
-        """And what is found lies in between, without a hole."""
+        """And what is found lies in between, without a hole.
+
+        But a batch's offset stands before what its checksum covers: where it has turned, records
+        are elsewhere, and nobody can tell.
+        """
+        if event.what == "rot":
+            self._rot.on(event)
+            return
         partition, start, high_watermark, end, found = event.details
         assert start <= high_watermark <= end, f"{partition}: {start}, {high_watermark}, {end}"
+        if self._rot.has(partition):
+            return
         offsets = {offset for offset, _ in found}
         holes = [offset for offset in range(start, end) if offset not in offsets]
         assert not holes, f"{partition} from {start} to {end} has no {holes[:3]}"
@@ -24,13 +54,17 @@ class BoundsHold(Invariant):
 
 
 class AcknowledgedRecordsSurvive(Invariant):
-    """A record is where it was acknowledged: durable ones for ever, others until a power cut."""
+    """A record is where it was acknowledged: durable ones for ever, others until a power cut.
+
+    Where a bit has turned, a segment and what follows it may be gone, what is before it may not.
+    """
 
     watches: ClassVar = frozenset(
-        {"log.acked", "log.flushed", "log.trimmed", "log.found", "loses power"}
+        {"log.acked", "log.flushed", "log.trimmed", "log.found", "loses power", "rot"}
     )
 
     def __init__(self) -> None:
+        self._rot = Rot()
         self._durable: dict[TopicPartition, dict[int, str]] = defaultdict(dict)
         self._written: dict[TopicPartition, dict[int, str]] = defaultdict(dict)
 
@@ -38,6 +72,9 @@ class AcknowledgedRecordsSurvive(Invariant):
         """Remembers what was promised, and compares what is found with it."""
         if event.what == "loses power":
             self._written.clear()
+            return
+        if event.what == "rot":
+            self._rot.on(event)
             return
         partition = event.details[0]
         durable, written = self._durable[partition], self._written[partition]
@@ -57,7 +94,8 @@ class AcknowledgedRecordsSurvive(Invariant):
             for promised in (durable, written):
                 for offset, value in promised.items():
                     there = found.get(offset, "nothing")
-                    assert there == value, f"{partition} at {offset}: {there}, not {value}"
+                    is_so = there == value or self._rot.has(partition, offset)
+                    assert is_so, f"{partition} at {offset}: {there}, not {value}"
 
 
 class NothingIsInvented(Invariant):
@@ -85,11 +123,36 @@ class NothingIsInvented(Invariant):
 class ProducersAreRemembered(Invariant):
     """Where everything acknowledged is durable, no producer is told of a gap."""
 
-    watches: ClassVar = frozenset({"log.gap"})
+    watches: ClassVar = frozenset({"log.gap", "rot"})
+
+    def __init__(self) -> None:
+        self._rot = Rot()
 
     def on(self, event: Event) -> None:
         """A gap is a lost batch."""
-        assert event.details[0].topic != "orders", f"{event.details[0]} has lost a batch"
+        if event.what == "rot":
+            self._rot.on(event)
+            return
+        partition = event.details[0]
+        is_so = partition.topic != "orders" or self._rot.has(partition)
+        assert is_so, f"{partition} has lost a batch"
+
+
+class RotIsSeen(Invariant):
+    """A reader finds what was written, or that it is corrupt, which only a turned bit makes it."""
+
+    watches: ClassVar = frozenset({"log.corrupt", "rot"})
+
+    def __init__(self) -> None:
+        self._rot = Rot()
+
+    def on(self, event: Event) -> None:
+        """That nothing else is found than was written is said above."""
+        if event.what == "rot":
+            self._rot.on(event)
+        else:
+            partition, reason = event.details
+            assert self._rot.has(partition), f"{partition}: {reason}, although no bit has turned"
 
 
 class DisksFailAlone(Invariant):
