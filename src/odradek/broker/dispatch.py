@@ -8,10 +8,9 @@ A client that asks for what is not offered is disconnected, as Kafka does, but t
 first if that is what it asked for.
 """
 
-import inspect
 import struct
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Awaitable, Mapping
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -27,7 +26,7 @@ from odradek.wire.headers import (
     read_request_header,
     request_header_version,
 )
-from odradek.wire.schema import Request
+from odradek.wire.schema import Request, Response
 
 log = structlog.get_logger()
 
@@ -44,7 +43,6 @@ class _Row(NamedTuple):
     header_version: int
     quick: Quick | None
     is_served: bool
-    is_coroutine: bool
 
 
 class Dispatch:
@@ -98,7 +96,6 @@ class Dispatch:
             request_header_version(APIS[key], version),
             api.quick if version in api.versions else None,
             version in api.versions,
-            inspect.iscoroutinefunction(api.handle),
         )
         return row
 
@@ -112,19 +109,21 @@ class Dispatch:
         if not row.is_served:
             too_old = UnsupportedVersion(_too_old(row.api, exchange.version))
             self._refuse(exchange, request, too_old)
-        elif row.is_coroutine:
-            self._services.tasks.create_task(self._answer(exchange, request))
-        else:
-            try:
-                row.api.handle(self._services, exchange, request)
-            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
-                self._refuse(exchange, request, error)
-
-    async def _answer(self, exchange: Exchange, request: Request) -> None:
-        """A coroutine, whose result is the answer."""
+            return
         try:
-            answer: Any = exchange.api.handle(self._services, exchange, request)
-            exchange.answer(await answer)
+            later = row.api.handle(self._services, exchange, request)
+        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+            self._refuse(exchange, request, error)
+            return
+        if later is not None:
+            self._services.tasks.create_task(self._answer(exchange, request, later))
+
+    async def _answer(
+        self, exchange: Exchange, request: Request, later: Awaitable[Response]
+    ) -> None:
+        """No request may end its task with an error: that would be the end of the broker."""
+        try:
+            exchange.answer(await later)
         except Exception as error:  # noqa: BLE001 - the last to know what a request came to
             self._refuse(exchange, request, error)
 
@@ -138,8 +137,13 @@ class Dispatch:
             code, text = error.code, str(error)
         else:
             log.error("request.failed", api=APIS[exchange.api.key].name, exc_info=error)
-        if exchange.chunks is None:
+        if exchange.chunks is not None:
+            return
+        try:
             exchange.answer(exchange.api.refuse(request, exchange.version, code, text))
+        except Exception as fault:
+            log.error("request.failed", api=APIS[exchange.api.key].name, exc_info=fault)
+            exchange.connection.hang_up("a mistake of ours")
 
     def _on_unsupported(
         self, connection: Connection, frame: bytearray, error: UnsupportedRequest

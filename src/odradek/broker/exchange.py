@@ -120,11 +120,8 @@ class Exchange:
         self.connection.answered(self)
 
 
-Handler = (
-    Callable[["Services", Exchange, Any], None]
-    | Callable[["Services", Exchange, Any], Awaitable[Response]]
-)
-"""A plain function answers through the exchange; a coroutine returns the answer."""
+Handler = Callable[["Services", Exchange, Any], Awaitable[Response] | None]
+"""It answers through the exchange, or returns what is to be awaited for the answer."""
 
 Refusal = Callable[[Any, int, ErrorCode, str], Response]
 """The response to a request at a version that says nothing but the code, with its sentence."""

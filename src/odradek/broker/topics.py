@@ -37,7 +37,9 @@ from odradek.model.units import SECOND, Millis
 from odradek.zookeeper.client_errors import BadVersion, MultiFailed, NodeExists, OperationError
 from odradek.zookeeper.codes import KeeperError
 
-ENSURE_PATIENCE: Final = Millis(30 * SECOND)
+ENSURE_PATIENCE: Final = Millis(5 * SECOND)
+"""How long whoever only asks for a topic is kept waiting until it is there."""
+LOOK_AGAIN: Final = Millis(100)
 NOT_SAID: Final = -1
 
 
@@ -45,6 +47,12 @@ class TimedOut(BrokerError):
     """It is on its way, but was not done in time."""
 
     code = ErrorCode.REQUEST_TIMED_OUT
+
+
+class NotThereYet(BrokerError):
+    """It is on its way; clients ask for it again by themselves."""
+
+    code = ErrorCode.LEADER_NOT_AVAILABLE
 
 
 class ZooKeeperFailed(BrokerError):
@@ -167,14 +175,20 @@ class Topics:
         return topic
 
     async def _make(self, name: str) -> None:
+        """One that the tree has and we do not is on its way; or it goes, and may come anew."""
+        give_up = self._doors.clock.monotonic() + ENSURE_PATIENCE
         planned = self.plan(self._internal() if name == GROUP_METADATA_TOPIC else NewTopic(name))
         error = (await self.create([planned], ENSURE_PATIENCE))[name]
-        if error is not None and not isinstance(error, TopicAlreadyExists):
+        while isinstance(error, TopicAlreadyExists):
+            if await _in_time(self._cluster.has_topics([name]), LOOK_AGAIN):
+                return
+            if self._doors.clock.monotonic() >= give_up:
+                raise NotThereYet(f"topic {name!r} is being deleted, or on its way")
+            error = (await self.create([planned], ENSURE_PATIENCE))[name]
+        if isinstance(error, TimedOut):
+            raise NotThereYet(str(error))
+        if error is not None:
             raise error
-        if isinstance(error, TopicAlreadyExists):
-            await _in_time(self._cluster.has_topics([name]), ENSURE_PATIENCE)
-            if name not in self._cluster.image.topics:
-                raise TimedOut(f"topic {name!r} is being deleted, or on its way")
 
     def _internal(self) -> NewTopic:
         """Where groups keep their offsets: as Kafka makes it."""

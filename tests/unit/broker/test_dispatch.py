@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.connection import Connection, Memory
 from odradek.broker.dispatch import Dispatch
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.exchange import Api, Exchange, Refusal
 from odradek.broker.handlers import api_versions
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode, MalformedRequest
@@ -87,7 +87,10 @@ class Desk:
     """What the connections have in common, and the handler of Heartbeat in our own hands."""
 
     def __init__(
-        self, answer: Callable[[Exchange, Any], None] | None = None, memory: int | None = None
+        self,
+        answer: Callable[[Exchange, Any], None] | None = None,
+        memory: int | None = None,
+        refuse: Refusal | None = None,
     ) -> None:
         self.scratch = Scratch()
         self.clock: Clock = StillClock()
@@ -95,7 +98,7 @@ class Desk:
         self.frame_bytes_max: int = FRAME_BYTES_MAX
         self.open: list[Exchange] = []
         self.forgotten: list[Connection] = []
-        heartbeat = Api(12, range(2, 5), self._handle, _refuse, offered_from=0)
+        heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, offered_from=0)
         self._answer = answer
         offered = {12: heartbeat, 18: api_versions.API}
         services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
@@ -232,6 +235,20 @@ def test_our_own_mistake_is_an_unknown_error_to_the_client() -> None:
     _, answer = read_response(HeartbeatResponse, 4, client.frames()[0])
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert not client.hands.aborted
+
+
+def test_an_answer_that_cannot_be_written_ends_the_connection() -> None:
+    """Neither it nor the refusal: the client must not wait, and nobody else must notice."""
+
+    def answer_nonsense(exchange: Exchange, request: Any) -> None:
+        del request
+        exchange.answer(HeartbeatResponse(error_code=1 << 20))
+
+    desk = Desk(answer_nonsense, refuse=lambda *_: HeartbeatResponse(error_code=1 << 20))
+    client = Client(desk)
+    client.send(HeartbeatRequest("g"), 4, 1)
+    assert client.hands.aborted
+    assert desk.forgotten == [client.connection]
 
 
 def test_a_request_that_makes_no_sense_ends_the_connection() -> None:

@@ -132,6 +132,32 @@ def test_a_topic_comes_into_being_when_it_is_first_asked_for() -> None:
         assert made.topics[0].partitions[0].leader_id == 1
 
 
+@pytest.mark.parametrize("version", [10, 11])
+def test_topics_without_names_are_asked_for_when_answers_may_lack_them(version: int) -> None:
+    """Kafka refuses it, too; and nothing is made of what was asked for beside it."""
+    asked = [MetadataRequestTopic(name="orders"), MetadataRequestTopic(bytes(range(16)), None)]
+    with Stage() as stage:
+        client = stage.client()
+        refused = client.ask(MetadataRequest(topics=asked), version).topics
+        assert [it.error_code for it in refused] == [ErrorCode.INVALID_REQUEST] * 2
+        answered = client.ask(MetadataRequest(topics=asked[1:]), 12).topics
+        assert [it.error_code for it in answered] == [ErrorCode.UNKNOWN_TOPIC_ID]
+        assert client.ask(MetadataRequest(topics=None)).topics == []
+
+
+def test_a_topic_that_is_asked_for_while_it_is_deleted_comes_anew() -> None:
+    """As soon as the old one has gone: the tree has it for longer than the brokers know it."""
+    with Stage() as stage:
+        stage.make("orders", partitions=300)
+        client, other = stage.client(), stage.client()
+        client.send(DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=0))
+        while "orders" in stage.running.cluster.image.topics:
+            stage.run(0.0001)
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
+        (found,) = other.ask(asked, seconds=2).topics
+        assert (found.error_code, len(found.partitions)) == (ErrorCode.NONE, 1)
+
+
 def test_a_fetch_waits_until_there_is_something() -> None:
     """It is woken by what comes; nobody looks for those who wait."""
     with Stage() as stage:

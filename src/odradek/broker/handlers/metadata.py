@@ -7,7 +7,7 @@ epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their i
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.exchange import Api, Exchange
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 NULL_SINCE: Final = 1
+IDS_SINCE: Final = 12
 READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = 3, 4, 5, 6, 7, 8
 CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = 9, 10, 11, 12
 
@@ -46,13 +47,25 @@ ALL_ON_CLUSTER: Final = _bits(
 """Nobody is kept from anything as long as there are no access control lists."""
 
 
-def handle(services: "Services", exchange: Exchange, request: MetadataRequest) -> None:
+class WithoutName(BrokerError):
+    """A topic that is asked for by its id alone, in a version whose answers must have names."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+def handle(
+    services: "Services", exchange: Exchange, request: MetadataRequest
+) -> Awaitable[MetadataResponse] | None:
     """At once, unless a topic is to be made first."""
+    if exchange.version < IDS_SINCE:
+        for topic in request.topics or ():
+            if topic.name is None or topic.topic_id != NO_TOPIC_ID:
+                raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
     missing = _missing(services, request)
     if missing:
-        services.tasks.create_task(_make_and_answer(services, exchange, request, missing))
-    else:
-        exchange.answer(_answer(services, exchange, request, {}))
+        return _made_and_answered(services, exchange, request, missing)
+    exchange.answer(_answer(services, exchange, request, {}))
+    return None
 
 
 def _missing(services: "Services", request: MetadataRequest) -> list[str]:
@@ -69,9 +82,9 @@ def _missing(services: "Services", request: MetadataRequest) -> list[str]:
     ]
 
 
-async def _make_and_answer(
+async def _made_and_answered(
     services: "Services", exchange: Exchange, request: MetadataRequest, missing: list[str]
-) -> None:
+) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
     made = await asyncio.gather(*map(services.topics.ensure, missing), return_exceptions=True)
     errors: dict[str, ErrorCode] = {}
@@ -80,7 +93,7 @@ async def _make_and_answer(
             errors[name] = outcome.code
         elif isinstance(outcome, Exception):
             errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
-    exchange.answer(_answer(services, exchange, request, errors))
+    return _answer(services, exchange, request, errors)
 
 
 def _answer(
@@ -182,10 +195,13 @@ def refuse(
     request: MetadataRequest, version: int, code: ErrorCode, message: str
 ) -> MetadataResponse:
     """Each topic with the code."""
-    del message, version
+    del message
+    nameless = None if version >= IDS_SINCE else ""
     return MetadataResponse(
         topics=[
-            MetadataResponseTopic(code, topic.name, topic.topic_id)
+            MetadataResponseTopic(
+                code, nameless if topic.name is None else topic.name, topic.topic_id
+            )
             for topic in request.topics or ()
         ]
     )
