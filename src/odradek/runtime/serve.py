@@ -19,6 +19,7 @@ from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import Buffers, SystemNetwork
 from odradek.runtime.worker import ThreadWorker
@@ -29,13 +30,7 @@ Announce = Callable[[Broker], None]
 def run_broker(config: BrokerConfig, announce: Announce) -> None:
     """Serves until the process is asked to end; a second time, it ends at once."""
     try:
-        import uvloop  # noqa: PLC0415 - it is not on every platform
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    try:
-        run(_serve(config, announce))
+        run_server(_serve(config, announce))
     except BaseExceptionGroup as group:
         raise _first(group) from None
 

@@ -12,6 +12,7 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
 from odradek.zookeeper.server_settings import ServerSettings
@@ -24,14 +25,8 @@ def run_zookeeper(
     announce: Callable[[Address], None],
 ) -> None:
     """Serves until the process is asked to end; an error of the journal ends it with a reason."""
-    try:
-        import uvloop  # noqa: PLC0415 - it is not on every platform
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
     with suppress(asyncio.CancelledError):
-        run(_serve(directory, address, settings, announce))
+        run_server(_serve(directory, address, settings, announce))
 
 
 async def _serve(
