@@ -25,16 +25,19 @@ from odradek.broker.traffic import Traffics
 from odradek.config.rows import replication, topic, transactions
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, LeaderEpoch, Offset
 from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import InDir, LogDir, Opened
+from odradek.storage.log_dir import InDir, LogDir, NewLog, Opened
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.settings import LogConfig
+
+MADE_AT_ONCE: Final = 8
+"""So many new logs are made before others have their turn with the disk."""
 
 REPAIRS_TOLD_MAX: Final = 100
 """So many logs are spoken of one by one after an unclean stop."""
@@ -208,7 +211,7 @@ class Replicas:
             return errors
 
     async def _make_logs(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
-        """Those that are missing, each dir's in one job."""
+        """Those that are missing; all dirs are at it side by side."""
         missing: dict[str, list[Word]] = {}
         errors: dict[TopicPartition, ErrorCode] = {}
         lost = len(self.dirs.online) < len(self.dirs.dirs)
@@ -225,26 +228,32 @@ class Replicas:
             fewest = min(counts, key=counts.__getitem__)
             counts[fewest] += 1
             missing.setdefault(fewest, []).append(word)
-        for name, its_words in missing.items():
-            errors |= await self._make_in(self.dirs.named(name), its_words)
+        async with asyncio.TaskGroup() as tasks:
+            making = [
+                tasks.create_task(self._make_in(self.dirs.named(name), its_words))
+                for name, its_words in missing.items()
+            ]
+        for task in making:
+            errors |= task.result()
         return errors
 
     async def _make_in(
         self, log_dir: LogDir, words: Sequence[Word]
     ) -> dict[TopicPartition, ErrorCode]:
-        now = self._clock.wall()
+        """A few at a time: what others write to this disk need not wait for all of them."""
         made: dict[TopicPartition, PartitionLog] = {}
-
-        def make() -> None:
-            for word in words:
-                name = str(word.partition)
-                how = InDir(self._log_config(word.partition.topic), word.topic_id, word.is_new)
-                made[word.partition] = log_dir.create(word.partition, name, how, now)
-
-        try:
-            await off_loop(self.workers[log_dir.name], make)
-        except StorageError as error:
-            log.error("log.not_made", log_dir=log_dir.name, error=str(error))
+        worker = self.workers[log_dir.name]
+        for start in range(0, len(words), MADE_AT_ONCE):
+            few = words[start : start + MADE_AT_ONCE]
+            wanted = [self._new_log(word) for word in few]
+            try:
+                logs = await off_loop(
+                    worker, partial(log_dir.create_all, wanted, self._clock.wall())
+                )
+            except StorageError as error:
+                log.error("log.not_made", log_dir=log_dir.name, error=str(error))
+                break
+            made |= {word.partition: log for word, log in zip(few, logs, strict=True)}
         log_dir.logs |= made
         self.look_at_failures()
         return {
@@ -252,6 +261,17 @@ class Replicas:
             for word in words
             if word.partition not in made
         }
+
+    def _new_log(self, word: Word) -> NewLog:
+        """As the controller wants it; where we lead, with the reign that begins it."""
+        leads = word.leader == self._me
+        how = InDir(
+            self._log_config(word.partition.topic),
+            word.topic_id,
+            word.is_new,
+            word.leadership.leader_epoch if leads else NO_LEADER_EPOCH,
+        )
+        return NewLog(word.partition, str(word.partition), how)
 
     async def _begin_reigns(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
         """Each reign is in its log before anybody is served by it.

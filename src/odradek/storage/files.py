@@ -86,6 +86,12 @@ def read_small(disk: Disk, path: str) -> bytes:
 
 def write_small(disk: Disk, path: str, data: bytes) -> None:
     """Replaces the file by these bytes, durably and at once: afterwards it is old or new whole."""
+    put_small(disk, path, data)
+    disk.sync_directory(parent(path))
+
+
+def put_small(disk: Disk, path: str, data: bytes) -> None:
+    """As `write_small`, for who syncs the directory when all of its files are there."""
     temporary = path + TEMPORARY
     file = disk.open(temporary, create=True)
     try:
@@ -95,7 +101,6 @@ def write_small(disk: Disk, path: str, data: bytes) -> None:
     finally:
         file.close()
     disk.rename(temporary, path)
-    disk.sync_directory(parent(path))
 
 
 def delete_if_there(disk: Disk, path: str) -> bool:

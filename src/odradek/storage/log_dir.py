@@ -5,13 +5,20 @@ A directory is opened whole or is offline: an I/O error while any of its logs is
 away, and the others go on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
 from typing import NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
-from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, Offset
+from odradek.model.positions import (
+    NO_BROKER_EPOCH,
+    NO_LEADER_EPOCH,
+    BrokerEpoch,
+    LeaderEpoch,
+    Offset,
+)
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
 from odradek.storage.checkpoints import (
@@ -19,18 +26,20 @@ from odradek.storage.checkpoints import (
     decode_clean_shutdown,
     decode_offsets,
     encode_clean_shutdown,
+    encode_epochs,
     encode_offsets,
     encode_partition_metadata,
 )
 from odradek.storage.closing import close
 from odradek.storage.errors import CorruptFile, DiskFull, StorageError
 from odradek.storage.failures import Failures
-from odradek.storage.files import OpenFiles, delete_if_there, read_small, write_small
+from odradek.storage.files import OpenFiles, delete_if_there, put_small, read_small, write_small
 from odradek.storage.loading import Checkpointed, LogOpener, Repair
 from odradek.storage.log import PartitionLog
 from odradek.storage.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
+    EPOCH_CHECKPOINT,
     HIGH_WATERMARKS,
     LOCK,
     LOG_START_OFFSETS,
@@ -58,6 +67,15 @@ class InDir(NamedTuple):
     config: LogConfig
     topic_id: TopicId = NO_TOPIC_ID
     is_new: bool = False  # its directory is made first
+    leader_epoch: LeaderEpoch = NO_LEADER_EPOCH  # the reign that begins with it, if one does
+
+
+class NewLog(NamedTuple):
+    """One that is to be made."""
+
+    partition: TopicPartition
+    name: str  # of its directory
+    how: InDir
 
 
 @dataclass(slots=True)
@@ -277,50 +295,82 @@ class LogDir:
         self.cleaner_offsets = {**self.cleaner_offsets, partition: first_dirty}
         self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
 
-    def forget_checkpoints(self, partition: TopicPartition) -> None:
-        """Of an earlier log of this name, before another one gets it.
+    def forget_checkpoints(self, partitions: Collection[TopicPartition]) -> None:
+        """Of earlier logs of these names, before others get them.
 
-        After a crash its recovery point would be taken for that of the new log, of which less,
-        or nothing, is durable.
+        After a crash the recovery point of one would be taken for that of the new log, of which
+        less, or nothing, is durable.
         """
         kept = [
-            {p: offset for p, offset in offsets.items() if p != partition}
-            for offsets in (self._recovery_points, self._log_starts, self._high_watermarks)
+            {p: offset for p, offset in offsets.items() if p not in partitions}
+            for offsets in (
+                self._recovery_points,
+                self._log_starts,
+                self._high_watermarks,
+                self.cleaner_offsets,
+            )
         ]
         self.note_recovery_points(kept[0])
         self.note_log_starts(kept[1])
         self.note_high_watermarks(kept[2])
-        if partition in self.cleaner_offsets:
-            del self.cleaner_offsets[partition]
+        if kept[3] != self.cleaner_offsets:
+            self.cleaner_offsets = kept[3]
             self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
 
     # Logs
 
     def create(
-        self, partition: TopicPartition, name: str, kind: InDir, now: Timestamp
+        self, partition: TopicPartition, name: str, how: InDir, now: Timestamp
     ) -> PartitionLog:
-        """Makes an empty log, its directory durable, with the id of its topic in it.
+        """Makes an empty log, durably."""
+        (log,) = self.create_all([NewLog(partition, name, how)], now)
+        return log
 
-        Where there is no room for it nothing of it is left: it will be made in another directory.
-        """
-        self.forget_checkpoints(partition)
+    def create_all(self, wanted: Sequence[NewLog], now: Timestamp) -> list[PartitionLog]:
+        """Makes empty logs, durably; where there is no room for all of them, none."""
+        self.forget_checkpoints({new.partition for new in wanted})
+        begun: list[str] = []
+        logs = []
         try:
             with self.failures.touching(self.name):
-                self.disk.make_directory(name)
-                folder = Folder(self.files, name)
-                if kind.topic_id != NO_TOPIC_ID:
-                    data = encode_partition_metadata(kind.topic_id)
-                    write_small(self.disk, folder.path(PARTITION_METADATA), data)
-                opener = LogOpener(self.failures, clean=False, now=now)
-                log = opener.open(partition, folder, kind.config).log
-                self.disk.sync_directory(name)
+                for new in wanted:
+                    if not self.disk.is_directory(new.name):
+                        begun.append(new.name)
+                    logs.append(self._make(new, now))
                 self.disk.sync_directory("")
         except DiskFull:
-            with self.failures.touching(self.name):
-                if self.disk.is_directory(name):
-                    self._remove(name)
+            self._unmake(begun)
             raise
+        return logs
+
+    def _make(self, new: NewLog, now: Timestamp) -> PartitionLog:
+        """One whose directory is not durable yet, but all that is in it."""
+        self.disk.make_directory(new.name)
+        folder = Folder(self.files, new.name)
+        if new.how.topic_id != NO_TOPIC_ID:
+            data = encode_partition_metadata(new.how.topic_id)
+            put_small(self.disk, folder.path(PARTITION_METADATA), data)
+        opener = LogOpener(self.failures, clean=False, now=now)
+        log = opener.open(new.partition, folder, new.how.config).log
+        if new.how.leader_epoch != NO_LEADER_EPOCH:
+            log.epochs.assign(new.how.leader_epoch, log.log_end_offset)
+            log.reset()
+            put_small(self.disk, folder.path(EPOCH_CHECKPOINT), encode_epochs(log.epochs.entries))
+        self.disk.sync_directory(new.name)
         return log
+
+    def _unmake(self, names: Iterable[str]) -> None:
+        """What is left of logs for which there was no room would pass for logs, one day."""
+        with suppress(StorageError), self.failures.touching(self.name):
+            for name in names:
+                self._delete_directory(name)
+            self.disk.sync_directory("")
+
+    def _delete_directory(self, name: str) -> None:
+        if self.disk.is_directory(name):
+            for file in self.disk.names(name):
+                self.disk.unlink(f"{name}/{file}")
+            self.disk.remove_directory(name)
 
     def truncate(self, cuts: Mapping[TopicPartition, Offset], now: Timestamp) -> None:
         """Cuts several logs from their ends, with one write of the recovery points before."""
@@ -346,14 +396,9 @@ class LogDir:
             return False
         name = self.to_delete.pop(0)
         with self.failures.touching(self.name):
-            self._remove(name)
+            self._delete_directory(name)
+            self.disk.sync_directory("")
         return True
-
-    def _remove(self, name: str) -> None:
-        for file in self.disk.names(name):
-            self.disk.unlink(f"{name}/{file}")
-        self.disk.remove_directory(name)
-        self.disk.sync_directory("")
 
     def settle_move(self, partition: TopicPartition) -> None:
         """The old one, wherever it was, is out of the way."""

@@ -238,7 +238,7 @@ class LogDirs:
         flush = FlushJob(future, now)
         flush.run()
         flush.publish()
-        target.forget_checkpoints(partition)
+        target.forget_checkpoints([partition])
         with self.failures.touching(target.name):
             write_small(target.disk, future.folder.path(MOVED_HERE), home.name.encode())
         target.rename_log(future, str(partition))

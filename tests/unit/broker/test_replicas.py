@@ -1,6 +1,7 @@
 """Partitions from the controller's word to records in a file, on simulated disks."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -23,6 +24,15 @@ async def settled(replicas: Replicas) -> None:
         await asyncio.sleep(0)
         for worker in replicas.workers.values():
             await drained(worker)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Turn by turn, up to a bound."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came true")
 
 
 async def values(replicas: Replicas, partition: TopicPartition = ORDERS) -> list[str]:
@@ -149,6 +159,29 @@ def test_what_was_synced_before_it_was_acknowledged_survives_a_loss_of_power(flu
         ground.live(second)
 
 
+def test_who_writes_need_not_wait_for_all_logs_that_are_made() -> None:
+    """A thousand new topics take their time; others have their turns with the disk meanwhile."""
+    logs_then: list[int] = []
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        home = replicas.dirs.home_of(ORDERS)
+        assert home is not None
+        disk = ground.machine.disk(home.name.rpartition("/")[2])
+        many = [word(TopicPartition("parcels", number)) for number in range(100)]
+        making = asyncio.create_task(replicas.become(many))
+        await until(lambda: len(disk.names("")) >= 20)
+        Appender(replicas.led(ORDERS)).append(batch_of("a"))
+        await until(lambda: replicas.led(ORDERS).log.log_end_offset > 0)
+        logs_then.append(len(disk.names("")))
+        assert await making == {}
+        assert len(disk.names("")) > 50
+
+    with Ground() as ground:
+        ground.live(talk)
+    assert logs_then[0] < 40
+
+
 def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
     """The broker goes on with the other one."""
     other = TopicPartition("orders", 1)
@@ -157,12 +190,14 @@ def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
         await replicas.become([word(), word(other)])
         home = replicas.dirs.home_of(ORDERS)
         assert home is not None
-        ground.machine.disk(home.name.rpartition("/")[2]).faults.rows.append(Fault())
         appender = Appender(replicas.led(ORDERS))
+        appender.append(batch_of("kept"))
+        await settled(replicas)
+        ground.machine.disk(home.name.rpartition("/")[2]).faults.rows.append(Fault())
         appender.append(batch_of("lost"))
         await settled(replicas)
         replicas.look_at_failures()
-        assert appender.told == [ErrorCode.KAFKA_STORAGE_ERROR]
+        assert appender.told == [Offset(0), ErrorCode.KAFKA_STORAGE_ERROR]
         with pytest.raises(LogDirOffline):
             replicas.led(ORDERS)
         survivor = Appender(replicas.led(other))

@@ -106,17 +106,6 @@ def test_a_new_log_goes_where_the_fewest_are() -> None:
     assert h.dirs.preferred == {}
 
 
-@pytest.mark.parametrize("room", range(0, 160, 8))
-def test_what_there_was_no_room_for_leaves_nothing_behind(room: int) -> None:
-    """It is made elsewhere; half of it in the full one would be a second log at the next start."""
-    h = Host(2)
-    h.disks[0].faults.capacity = h.disks[0].used + room
-    h.dirs.get_or_create(part(0), NEW, NOW)
-    h.disks[0].faults.capacity = None
-    h.restart()
-    assert [part(0) in log_dir.logs for log_dir in h.dirs.online].count(True) == 1
-
-
 def test_a_log_is_found_again() -> None:
     """With its records, its topic's id, and the marks that the checkpoints keep."""
     h = Host(2)
@@ -183,6 +172,31 @@ def test_a_missing_log_may_be_on_the_lost_disk() -> None:
     assert home.name == "disk-1"
     h.failures.report("disk-1", OSError(errno.EIO, "gone"))
     assert h.dirs.all_failed
+
+
+@pytest.mark.parametrize("call", range(1, 24))
+def test_a_log_for_which_there_was_no_room_leaves_nothing(call: int) -> None:
+    """It is made on the next disk, and what was begun here does not pass for a second one."""
+    h = Host(2)
+    h.disks[0].faults.fail_call(h.disks[0].faults.calls + call, errno.ENOSPC)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a")
+    h.disks[0].faults.rows.clear()
+    assert len(h.dirs.online) == 2
+    h.restart()
+    log = h.dirs.get(part(0))
+    assert log is not None
+    assert log.log_end_offset == 1
+
+
+def test_a_log_may_begin_with_a_reign() -> None:
+    """Its leader need not write a second time: the history has it, in memory and in the file."""
+    h = Host(1)
+    how = NEW._replace(leader_epoch=LeaderEpoch(3))
+    log = h.dirs.get_or_create(part(0), how, NOW)
+    assert log.epochs.entries == ((3, 0),)
+    assert h.disks[0].open("orders-0/leader-epoch-checkpoint").read(99, 0) == b"0\n1\n3 0\n"
+    log.begin_epoch(LeaderEpoch(3))
+    assert log.take_job() is None
 
 
 def test_a_replaced_disk_is_filled_again() -> None:
