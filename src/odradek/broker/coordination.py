@@ -73,6 +73,7 @@ class Coordination:
         config = settings.broker
         self._patience = config[rows.ZOOKEEPER_SESSION_TIMEOUT_MS]
         self._connect_patience = config[rows.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or self._patience
+        self._connect = connect
         self._ensemble = Ensemble.parse(connect)
         self._session_settings = SessionSettings(
             timeout=self._patience,
@@ -115,7 +116,8 @@ class Coordination:
                     except ConnectionLost as error:
                         log.warning("zookeeper.interrupted", error=str(error))
         except TimeoutError:
-            raise CannotCoordinate("ZooKeeper was not reached in time") from None
+            where = f"{self._connect} within {self._connect_patience} ms"
+            raise CannotCoordinate(f"ZooKeeper was not reached at {where}") from None
         except KeeperError as error:
             raise CannotCoordinate(f"ZooKeeper: {error}") from error
 
