@@ -1,12 +1,16 @@
 """Simulated code that touches the real world is stopped at once, with the line that did it.
 
-Two nets. The entry points of the standard library that answer without asking the system (clocks,
-randomness) are replaced while a world runs. What the system is asked for (files, sockets, threads,
-processes) is seen by an audit hook, which Python cannot remove again: it looks at one variable
-when no world runs. Imports are let through: a module read for the first time is no fact of the
-world.
+Two nets. The entry points of the standard library that answer without asking the system, or without
+Python being told (clocks, randomness, the state of files), are replaced while a world runs: in the
+library, and in each module of ours that has taken one by name. What the system is asked for (files,
+sockets, threads, processes) is seen by an audit hook, which Python cannot remove again: it looks at
+one variable when no world runs. Imports are let through: a module read for the first time is no
+fact of the world.
 """
 
+import asyncio
+import asyncio.events
+import datetime as dt
 import linecache
 import os
 import random
@@ -14,42 +18,40 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final
 
 from odradek.sim.loop import Forbidden
 
 PLACES: Final[tuple[tuple[Any, str], ...]] = (
-    (os, "urandom getrandom"),
-    (random, "_urandom choice choices getrandbits randbytes randint random randrange sample seed"),
-    (random, "shuffle uniform"),
+    (asyncio, "new_event_loop"),
+    (asyncio.events, "new_event_loop"),
+    (os, "access getrandom lstat stat statvfs urandom"),
+    (random, "_urandom betavariate binomialvariate choice choices expovariate gammavariate gauss"),
+    (random, "getrandbits lognormvariate normalvariate paretovariate randbytes randint random"),
+    (random, "randrange sample seed shuffle triangular uniform vonmisesvariate weibullvariate"),
     (threading, "_start_joinable_thread _start_new_thread"),
-    (time, "monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep time time_ns"),
+    (time, "clock_gettime clock_gettime_ns ctime gmtime localtime monotonic monotonic_ns"),
+    (time, "perf_counter perf_counter_ns process_time process_time_ns sleep thread_time"),
+    (time, "thread_time_ns time time_ns"),
     (uuid, "uuid1 uuid4"),
 )
 AUDITED: Final = frozenset(
     {
-        "open",
-        "os.fork",
-        "os.listdir",
-        "os.mkdir",
-        "os.posix_spawn",
-        "os.remove",
-        "os.rename",
-        "os.rmdir",
-        "os.scandir",
-        "os.system",
-        "os.truncate",
-        "socket.__new__",
-        "socket.bind",
-        "socket.connect",
-        "socket.getaddrinfo",
-        "socket.gethostbyname",
-        "sqlite3.connect",
+        *("_thread.start_joinable_thread", "_thread.start_new_thread", "fcntl.flock"),
+        *("fcntl.lockf", "mmap.__new__", "open", "os.chdir", "os.chmod", "os.chown", "os.exec"),
+        *("os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link", "os.listdir", "os.lockf"),
+        *("os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.scandir"),
+        *("os.spawn", "os.symlink", "os.system", "os.truncate", "os.utime"),
+        *("socket.__new__", "socket.bind", "socket.connect", "socket.getaddrinfo"),
+        *("socket.gethostbyaddr", "socket.gethostbyname", "socket.gethostname"),
+        *("socket.getnameinfo", "socket.sendmsg", "socket.sendto", "sqlite3.connect"),
         "subprocess.Popen",
     }
 )
+LIBRARY: Final = str(os.__file__).removesuffix("os.py")
+OURS: Final = ("odradek.", "odradek_")
 READING_SOURCE: Final = ("<frozen importlib", "<frozen zipimport", linecache.__file__)
 """Code that opens files for Python itself: to import a module, to print a traceback."""
 
@@ -74,20 +76,79 @@ def _reads_source() -> bool:
 
 
 def _line() -> str:
-    """Where it was asked for: the innermost line that is not the guard's own."""
-    frame = next(frame for frame in _frames() if frame.f_code.co_filename != __file__)
+    """Where it was asked for: the innermost line that is neither the guard's nor the library's."""
+    frames = [frame for frame in _frames() if frame.f_code.co_filename != __file__]
+    ours = (frame for frame in frames if not frame.f_code.co_filename.startswith(LIBRARY))
+    frame = next(ours, frames[0])
     return f"at {frame.f_code.co_filename}:{frame.f_lineno}: the world comes through odradek.ports"
 
 
-def _refusal(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuses on the threads of worlds; elsewhere nothing has changed."""
+def _refuse(name: str) -> None:
+    """On the threads of worlds; elsewhere nothing has changed."""
+    if threading.get_ident() in _watched and not _reads_source():
+        raise Forbidden(f"{name} {_line()}")
 
+
+def _refusal(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*arguments: Any, **options: Any) -> Any:
-        if threading.get_ident() in _watched:
-            raise Forbidden(f"{name} {_line()}")
+        _refuse(name)
         return real(*arguments, **options)
 
     return refuse
+
+
+class _LooksReal(type):
+    """Of a class that stands in for one of the library: whatever is one of those is one of it."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__bases__[0])
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__bases__[0])
+
+
+class _Datetime(dt.datetime, metaclass=_LooksReal):
+    """Its clock cannot be replaced alone: it belongs to a class that is not Python's code."""
+
+    @classmethod
+    def now(cls, tz: dt.tzinfo | None = None) -> Any:
+        """Today and the time of day."""
+        _refuse("datetime.now")
+        return super().now(tz)
+
+    @classmethod
+    def utcnow(cls) -> Any:
+        """The same, elsewhere."""
+        _refuse("datetime.utcnow")
+        return dt.datetime.now(dt.UTC).replace(tzinfo=None)
+
+    @classmethod
+    def today(cls) -> Any:
+        """The same, by another name."""
+        _refuse("datetime.today")
+        return super().today()
+
+
+class _Date(dt.date, metaclass=_LooksReal):
+    """As the one above."""
+
+    @classmethod
+    def today(cls) -> Any:
+        """Today."""
+        _refuse("date.today")
+        return super().today()
+
+
+class _Random(random.Random):
+    """Without a seed it would ask the system for one."""
+
+    def __init__(self, x: Any = None) -> None:
+        if x is None:
+            _refuse("random.Random without a seed")
+        super().__init__(x)
+
+
+CLASSES: Final = ((dt, "datetime", _Datetime), (dt, "date", _Date))
 
 
 class Guard:
@@ -101,16 +162,43 @@ class Guard:
         if not _hooked:
             sys.addaudithook(_audit)
             _hooked = True
+        refusals: dict[int, tuple[Any, Any]] = {}  # by the number of what they replace
         for module, names in PLACES:
             for name in names.split():
                 real = getattr(module, name, None)
                 if real is not None:
-                    self._replaced.append((module, name, real))
-                    setattr(module, name, _refusal(f"{module.__name__}.{name}", real))
+                    refusal = _refusal(f"{module.__name__}.{name}", real)
+                    refusals[id(real)] = real, refusal
+                    self._replace(module, name, refusal)
+        for module, name, stand_in in (*CLASSES, (random, "Random", _Random)):
+            real = getattr(module, name)
+            refusals[id(real)] = real, stand_in
+            self._replace(module, name, stand_in)
+        for module, name, real in _taken_by_name(refusals):
+            self._replace(module, name, refusals[id(real)][1])
         _watched.add(threading.get_ident())
+
+    def _replace(self, module: Any, name: str, stand_in: Any) -> None:
+        self._replaced.append((module, name, getattr(module, name)))
+        setattr(module, name, stand_in)
 
     def __exit__(self, *_: object) -> None:
         _watched.discard(threading.get_ident())
         while self._replaced:
             module, name, real = self._replaced.pop()
             setattr(module, name, real)
+
+
+_looked_at: dict[str, list[tuple[Any, str, Any]]] = {}  # modules, and what they took
+
+
+def _taken_by_name(refusals: Mapping[int, tuple[Any, Any]]) -> Iterator[tuple[Any, str, Any]]:
+    """`from time import monotonic` in a module of ours, which is looked at once."""
+    for name in [name for name in sys.modules if name.startswith(OURS) and name not in _looked_at]:
+        module = sys.modules[name]
+        _looked_at[name] = [
+            (module, taken, value)
+            for taken, value in vars(module).items()
+            if id(value) in refusals and refusals[id(value)][0] is value
+        ]
+    return (each for taken in _looked_at.values() for each in taken)

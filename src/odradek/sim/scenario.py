@@ -14,13 +14,11 @@ of their own, each under its name.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Final, Self
 
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import BROKER, BrokerMachine
-from odradek.sim.logs import logs_in
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.scenario_clients import PATIENCE_SECONDS, Client, Keeper
@@ -34,13 +32,11 @@ class Scenario:
 
     def __init__(self, seed: int = 1) -> None:
         self.world = World(seed)
-        self._closing = ExitStack()
         self._settings: Mapping[str, str] = {}
         self._broker: BrokerMachine | None = None
 
     def __enter__(self) -> Self:
-        self._closing.enter_context(logs_in(self.world.history, self.world.loop))
-        self._closing.enter_context(self.world)
+        self.world.__enter__()
         return self
 
     def __exit__(
@@ -49,7 +45,7 @@ class Scenario:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._closing.__exit__(kind, error, trace)
+        self.world.__exit__(kind, error, trace)
 
     # -- who is there --------------------------------------------------------------------------
 

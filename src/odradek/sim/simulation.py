@@ -20,7 +20,6 @@ from typing import ClassVar, Final, NamedTuple
 from odradek.sim.faults import Fault
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant, Violation
-from odradek.sim.logs import logs_in
 from odradek.sim.loop import SECOND, Deadlock, Livelock
 from odradek.sim.plan import Plan, draw_plan
 from odradek.sim.world import World
@@ -120,7 +119,7 @@ def run(
 ) -> Outcome:
     """One run; with a plan of one's own it is the same run with other faults."""
     world = World(seed)
-    with logs_in(world.history, world.loop), world, ExitStack() as turned:
+    with world, ExitStack() as turned:
         simulation = kind(world, control)
         turned.enter_context(_turned(simulation.knobs()))
         faults = {fault.name: fault for fault in simulation.faults()}

@@ -15,6 +15,7 @@ from typing import Any, Self
 from odradek.sim.chance import SeededRandom
 from odradek.sim.guard import Guard
 from odradek.sim.history import History
+from odradek.sim.logs import logs_in
 from odradek.sim.loop import SECOND, SimulatedLoop
 from odradek.sim.machine import Machine
 from odradek.sim.tasks import NOBODY
@@ -22,7 +23,7 @@ from odradek.sim.wires import Wires
 
 
 class World:
-    """All that happens in it follows from the seed."""
+    """All that happens in it follows from the seed; what is logged in it happens there, too."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -32,9 +33,11 @@ class World:
         self.wires = Wires(self.loop, self.chance.stream("network"), self.history)
         self.machines: dict[str, Machine] = {}
         self._guard = Guard()
+        self._logs = logs_in(self.history, self.loop)
         self._collecting = False
 
     def __enter__(self) -> Self:
+        self._logs.__enter__()
         self._collecting = gc.isenabled()
         gc.disable()  # so that nothing is finalised at a moment that the seed did not choose
         return self
@@ -51,6 +54,7 @@ class World:
         self.loop.close()
         if self._collecting:
             gc.enable()
+        self._logs.__exit__(kind, error, trace)
 
     def machine(self, name: str) -> Machine:
         """The machine of this name; new where there was none."""

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 import structlog
 
-from odradek.sim.logs import logs_in
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
 
@@ -18,7 +17,7 @@ def test_a_line_is_an_event_of_the_machine_that_logs_it() -> None:
     async def work(machine: Machine) -> None:
         log.info("zookeeper.listens", port=2181, thing=object())
 
-    with World(seed=1) as world, logs_in(world.history, world.loop):
+    with World(seed=1) as world:
         world.machine("server").start(work)
         world.run(seconds=1)
         log.warning("outside")
@@ -32,7 +31,7 @@ def test_a_line_is_an_event_of_the_machine_that_logs_it() -> None:
 def test_afterwards_logging_is_as_before() -> None:
     """Whatever was configured is configured again."""
     before = structlog.get_config()
-    with World(seed=1) as world, logs_in(world.history, world.loop):
+    with World(seed=1):
         assert structlog.get_config() != before
     assert structlog.get_config() == before
 
@@ -49,7 +48,7 @@ def test_what_is_said_while_a_world_is_taken_down_is_no_fact(
             log.info("too.late")
 
     world = World(seed=1)
-    with logs_in(world.history, world.loop), world:
+    with world:
         world.machine("server").start(work)
         world.run(seconds=1)
         count = world.history.count
