@@ -1,8 +1,8 @@
 """Which nodes go by themselves: those whose TTL is over, and containers that are empty.
 
 A node with a TTL goes when it has no children and nobody wrote it for so long. A container goes
-when it has had children and has none any more; or when it waited too long for the first one. Only
-a look decides: what is due by then may have been written, or have got a child.
+when it has had children and has none any more; for the first one it waits for ever. Only a look
+decides: what is due by then may have been written, or have got a child.
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,9 @@ GONE_AT_ONCE_MAX = 1_000  # the others go at the next look: nobody waits long be
 class Reaper:
     """Looks after one tree. Times are those of the wall: so are the nodes'."""
 
-    def __init__(self, tree: Tree, interval: Millis, unused: Millis) -> None:
+    def __init__(self, tree: Tree, interval: Millis) -> None:
         self._tree = tree
         self._interval = interval
-        self._unused = unused
         self._ttls: Buckets[str] = Buckets(LOOK_EVERY)
         self._containers_due = 0
         for path in tree.ttls:
@@ -38,7 +37,7 @@ class Reaper:
         gone = list(self._over(now))
         if now >= self._containers_due:
             self._containers_due = now + self._interval
-            gone += self._empty(now)
+            gone += self._empty()
         for path in gone[GONE_AT_ONCE_MAX:]:
             self._ttls.put(path, now)
             self._containers_due = now
@@ -67,8 +66,8 @@ class Reaper:
             else:
                 yield path
 
-    def _empty(self, now: Timestamp) -> Iterator[str]:
+    def _empty(self) -> Iterator[str]:
         for path in self._tree.containers:
             node = self._tree.nodes[path]
-            if not node.children and (node.creations or now - node.mtime > self._unused):
+            if node.creations and not node.children:
                 yield path

@@ -89,7 +89,7 @@ class Server:
         self._by_session: dict[int, Connection] = {}
         self._hosts: Counter[str] = Counter()
         self._impatience: Buckets[Connection] = Buckets(1_000)  # with those that should go
-        self._reaper = Reaper(database.tree, settings.container_interval, settings.container_unused)
+        self._reaper = Reaper(database.tree, settings.container_interval)
         database.sessions.watch_all(now.monotonic)
 
     @property

@@ -34,7 +34,6 @@ class ServerSettings:
     multi_read_bytes_max: Bytes = Bytes(4 * MIB)  # a small one may name a large node many times
     greeting_timeout: Millis = Millis(10 * SECOND)  # who has not asked for a session by then goes
     container_interval: Millis = MINUTE  # how often empty containers are looked for
-    container_unused: Millis = Millis(5 * MINUTE)  # how long one may wait for its first child
     snapshot_entries: int = 50_000  # of the journal behind one: replaying them takes half a second
     snapshot_bytes: Bytes = Bytes(16 * MIB)  # likewise; a multi is one entry and may be large
     four_letter_words: frozenset[str] = frozenset({"srvr"})  # 4lw.commands.whitelist; "*" is all

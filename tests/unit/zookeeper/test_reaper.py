@@ -16,7 +16,7 @@ from odradek.zookeeper.jute_requests import (
 from odradek.zookeeper.server_settings import ServerSettings
 from tests.samples.zookeeper import Client, World
 
-SETTINGS = ServerSettings(container_interval=Millis(1_000), container_unused=Millis(20_000))
+SETTINGS = ServerSettings(container_interval=Millis(1_000))
 
 
 def wait(client: Client, milliseconds: int) -> None:
@@ -88,11 +88,18 @@ def test_an_empty_container_goes_once_it_was_used() -> None:
     assert gone(client, "/c")
 
 
-def test_a_container_that_is_never_used_goes_too() -> None:
-    """It waits longer for its first child, but not for ever."""
+def test_a_container_that_was_never_used_stays() -> None:
+    """Whoever made it may take its time over the first child, over a restart of the server too."""
     client = World(SETTINGS).client()
     client.ask(CreateContainer("/c", b""))
-    wait(client, 24_000)
+    wait(client, 600_000)
+    assert not gone(client, "/c")
+    client = client.world.restart_from_snapshot().client()
+    wait(client, 600_000)
+    assert not gone(client, "/c")
+    client.send(Create("/c/x", b""), Delete("/c/x"))
+    client = client.world.restart_from_snapshot().client()
+    wait(client, 3_000)
     assert gone(client, "/c")
 
 
