@@ -140,7 +140,11 @@ class Dispatch:
         if exchange.chunks is not None:
             return
         try:
-            exchange.answer(exchange.api.refuse(request, exchange.version, code, text))
+            refusal = exchange.api.refuse(request, exchange.version, code, text)
+            if refusal is None:
+                exchange.connection.hang_up(f"a request without an answer has failed: {text}")
+            else:
+                exchange.answer(refusal)
         except Exception as fault:
             log.error("request.failed", api=APIS[exchange.api.key].name, exc_info=fault)
             exchange.connection.hang_up("a mistake of ours")

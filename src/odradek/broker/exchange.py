@@ -123,8 +123,9 @@ class Exchange:
 Handler = Callable[["Services", Exchange, Any], Awaitable[Response] | None]
 """It answers through the exchange, or returns what is to be awaited for the answer."""
 
-Refusal = Callable[[Any, int, ErrorCode, str], Response]
-"""The response to a request at a version that says nothing but the code, with its sentence."""
+Refusal = Callable[[Any, int, ErrorCode, str], Response | None]
+"""The response to a request at a version that says nothing but the code, with its sentence; None
+where the client reads no answer, and learns of it by the end of its connection."""
 
 
 Quick = Callable[["Services", Exchange, bytearray, int], bool]

@@ -268,8 +268,12 @@ def _mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: in
         row.error_message = text
 
 
-def refuse(request: ProduceRequest, version: int, code: ErrorCode, message: str) -> ProduceResponse:
+def refuse(
+    request: ProduceRequest, version: int, code: ErrorCode, message: str
+) -> ProduceResponse | None:
     """Every partition of the request, with the code."""
+    if request.acks == NONE:
+        return None
     if version not in API.versions:
         code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     responses = []
