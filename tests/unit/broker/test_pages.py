@@ -15,6 +15,7 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.external.tools import ROOT
 from tests.unit.broker.stage import Stage
 
 
@@ -138,6 +139,84 @@ def test_the_page_tells_how_far_groups_are_behind() -> None:
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent 1",
     ):
         assert line in lines, lines
+
+
+PARTS = ("total", "requestqueue", "local", "remote", "responsequeue", "responsesend")
+BOARDS = (
+    *(f"kafka_network_requestmetrics_{part}timems" for part in PARTS),
+    *(
+        f"kafka_server_replicamanager_{name}"
+        for name in (
+            "underreplicatedpartitions",
+            "partitioncount",
+            "leadercount",
+            "underminisrpartitioncount",
+            "atminisrpartitioncount",
+        )
+    ),
+    *(
+        f"kafka_server_brokertopicmetrics_{name}_total"
+        for name in (
+            "bytesin",
+            "bytesout",
+            "messagesin",
+            "totalproducerequests",
+            "failedproducerequests",
+            "totalfetchrequests",
+            "failedfetchrequests",
+        )
+    ),
+    "kafka_controller_kafkacontroller_activecontrollercount",
+    "kafka_controller_kafkacontroller_offlinepartitionscount",
+    "kafka_network_socketserver_networkprocessoravgidle_percent",
+    "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
+    "kafka_log_log_size",
+    "kafka_log_logmanager_offlinelogdirectorycount",
+    "kafka_cluster_partition_underminisr",
+    "kafka_cluster_partition_atminisr",
+    "kafka_cluster_partition_replicascount",
+    "kafka_consumergroup_lag",
+    "kafka_consumergroup_current_offset",
+    "kafka_topic_partition_current_offset",
+    "kafka_topic_partition_oldest_offset",
+    "kafka_topic_partition_in_sync_replica",
+    "kafka_topic_partition_leader_is_preferred",
+    "kafka_topic_partition_under_replicated_partition",
+    "kafka_topic_partitions",
+    "kafka_broker_info",
+)
+"""What the exporters for Kafka call what concerns one broker, and boards and alerts look for."""
+NOT_SHOWN = (
+    "kafka_controller_controllerstats_uncleanleaderelections_total",
+    "kafka_server_replicamanager_isrshrinks_total",
+    "kafka_server_replicamanager_isrexpands_total",
+    "kafka_server_replicamanager_offlinereplicacount",
+    "kafka_log_logflushstats_logflushrateandtimems",
+    "kafka_controller_controllereventmanager_eventqueuetimems",
+    "kafka_server_brokertopicmetrics_invalidmessagecrcrecords_total",
+    "kafka_server_brokertopicmetrics_nokeycompactedtopicrecords_total",
+)
+
+
+def test_no_name_that_boards_look_for_is_missing() -> None:
+    """Each is on the page of a broker with a topic and a group, or operators read why it is not."""
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.produce("orders", "a")
+        topics = [
+            OffsetCommitRequestTopic("orders", partitions=[OffsetCommitRequestPartition(0, 1)])
+        ]
+        client.ask(FindCoordinatorRequest("readers"), 3)
+        stage.run(2)
+        client.ask(OffsetCommitRequest("readers", topics=topics), 8)
+        lines = get(stage, "/metrics")[1].splitlines()
+    shown = {re.split(r"[{ ]", line)[0] for line in lines if not line.startswith("#")}
+    assert set(BOARDS) <= shown, set(BOARDS) - shown
+    told = (ROOT / "docs" / "operations.md").read_text()
+    for name in NOT_SHOWN:
+        assert name not in shown
+        assert f"`{name}`" in told, name
 
 
 def part_of(content: str, part: str, api: str) -> float:
