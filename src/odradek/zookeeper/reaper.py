@@ -34,7 +34,7 @@ class Reaper:
 
     def due(self, now: Timestamp) -> list[str]:
         """The nodes that go now."""
-        gone = list(self._over(now))
+        gone = list(dict.fromkeys(self._over(now)))  # a name that was used again may be due twice
         if now >= self._containers_due:
             self._containers_due = now + self._interval
             gone += self._empty()
@@ -60,7 +60,7 @@ class Reaper:
             if node is None or ttl is None:
                 continue
             if node.children:
-                self._ttls.put(path, now + ttl)
+                self._ttls.put(path, now + min(ttl, self._interval))
             elif node.mtime + ttl > now:
                 self._ttls.put(path, node.mtime + ttl)
             else:

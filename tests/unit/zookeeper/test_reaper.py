@@ -1,6 +1,6 @@
 """Nodes that go by themselves: when, and when not."""
 
-from odradek.model.units import Millis
+from odradek.model.units import Millis, Timestamp
 from odradek.zookeeper.codes import CreateMode, KeeperCode
 from odradek.zookeeper.codes import EventType as Kind
 from odradek.zookeeper.jute import OPEN_ACL
@@ -59,6 +59,29 @@ def test_a_node_with_a_ttl_stays_as_long_as_it_has_children() -> None:
     assert not gone(client, "/t")
     client.ask(Delete("/t/x"))
     wait(client, 6_000)
+    assert gone(client, "/t")
+
+
+def test_a_node_whose_children_have_gone_goes_soon() -> None:
+    """However long it was to live: it has done so already."""
+    client = World(SETTINGS).client()
+    client.send(ttl("/t", 3_600_000), Create("/t/x", b""))
+    wait(client, 3_700_000)
+    client.ask(Delete("/t/x"))
+    wait(client, 3_000)
+    assert gone(client, "/t")
+
+
+def test_a_name_that_is_due_twice_goes_once() -> None:
+    """After a stall: the node that had the name before was to be looked at as well."""
+    client = World(SETTINGS).client()
+    client.send(ttl("/t", 4_000), Create("/t/x", b""))
+    wait(client, 6_000)
+    client.send(Delete("/t/x"), Delete("/t"), ttl("/t", 4_000))
+    world = client.world
+    world.monotonic, world.wall = Millis(world.monotonic + 30_000), Timestamp(world.wall + 30_000)
+    world.server.tick(world.moment)
+    world.settle()
     assert gone(client, "/t")
 
 
