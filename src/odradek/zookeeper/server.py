@@ -307,8 +307,7 @@ class Server:
         if former is not None:
             self.end(former, "its session moved to another connection", at_once=True)
         self._by_session[session.id] = connection
-        session.timeout = Millis(request.timeout)
-        session.heard = self.now.monotonic
+        self.database.sessions.resume(session, Millis(request.timeout), self.now.monotonic)
         connection.session = session
         connection.phase = Phase.SERVING
         reply = Connected(session.timeout, session.id, session.password, flag)

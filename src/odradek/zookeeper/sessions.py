@@ -69,6 +69,13 @@ class Sessions:
         session.heard = now
         self._buckets.put(session, session.due)
 
+    def resume(self, session: Session, timeout: Millis, now: Millis) -> None:
+        """Its client is back, and asks for another time-out maybe."""
+        hurries = timeout < session.timeout
+        session.timeout, session.heard = timeout, now
+        if hurries:  # the bucket that it lies in would come up too late
+            self.watch(session, now)
+
     def watch_all(self, now: Millis) -> None:
         """The server has started."""
         for session in self.open.values():
@@ -79,7 +86,7 @@ class Sessions:
         first = self._buckets.next()
         stalled = first is not None and now - first > STALL
         silent = []
-        for session in list(self._buckets.due(now)):
+        for session in dict.fromkeys(self._buckets.due(now)):
             if session.closed:
                 continue
             if session.due > now:

@@ -107,6 +107,27 @@ def test_a_session_outlives_its_connection() -> None:
     assert isinstance(again.ask(Exists("/e")), StatReply)
 
 
+def test_a_session_may_come_back_in_more_of_a_hurry() -> None:
+    """The time-out is what its last connection asked for, and counts from then on."""
+    world = World()
+    client, again, other = world.client(greets=False), world.client(greets=False), world.client()
+    first = client.greet(Connect(0, 40_000))
+    assert first is not None
+    assert again.greet(Connect(0, 4_000, first.session_id, first.password)) is not None
+    again.ask(Create("/e", b"", OPEN_ACL, EPHEMERAL))
+    world.wait(4_300)
+    assert other.ask(Exists("/e")) is KeeperCode.NONODE
+    entries = len(world.journal)
+    world.wait(9_000)
+    other.send(Ping())
+    world.wait(9_000)
+    other.send(Ping())
+    world.wait(9_000)
+    other.send(Ping())
+    world.wait(9_000)
+    assert len(world.journal) == entries  # it ended once
+
+
 def test_a_session_moves_and_the_old_connection_is_closed() -> None:
     """Two connections of one session cannot both speak for it."""
     world = World()
