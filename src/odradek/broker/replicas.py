@@ -220,8 +220,12 @@ class Replicas:
             found = self.dirs.get(word.partition)
             if found is not None and found.topic_id == word.topic_id:
                 continue
-            if found is not None:
-                await self._delete(word.partition)  # of an earlier topic of this name
+            if found is not None:  # of an earlier topic of this name
+                try:
+                    await self._delete(word.partition)
+                except StorageError as error:
+                    errors[word.partition] = error.code
+                    continue
             if not counts or (lost and not word.is_new):
                 errors[word.partition] = ErrorCode.KAFKA_STORAGE_ERROR
                 continue

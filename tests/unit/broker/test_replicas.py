@@ -135,6 +135,21 @@ def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
         ground.live(talk)
 
 
+def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offline() -> None:
+    """The partition has an error; the broker goes on."""
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        disk = ground.machine.disk(replicas.led(ORDERS).log.folder.disk.name.partition("/")[2])
+        disk.faults.rows.append(Fault(calls=frozenset({"rename"})))
+        anew = word()._replace(topic_id=TopicId(b"another topic id"))
+        assert await replicas.become([anew]) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        assert len(replicas.dirs.online) == len(replicas.dirs.dirs) - 1
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
 @pytest.mark.parametrize("flush", ["true", "false"])
 def test_what_was_synced_before_it_was_acknowledged_survives_a_loss_of_power(flush: str) -> None:
     """With `flush.before.ack` an answer means: on the disk."""
