@@ -45,10 +45,17 @@ from odradek.sim.worlds.administrator_promises import (
     TopicsAreWhatTheyWereMade,
 )
 from odradek.sim.worlds.broker_clients import Clients
+from odradek.sim.worlds.broker_insides import (
+    BoundsHold,
+    CommitsAreInTheLog,
+    EpochsRise,
+    OneHomeEach,
+)
 from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
     ClientsAreToldOneStory,
     CommitsSurvive,
+    GenerationsRise,
     MembersShareNothing,
     OldGenerationsCommitNothing,
 )
@@ -151,7 +158,7 @@ class BrokerSimulation(Simulation):
         )
 
     def invariants(self) -> Sequence[Invariant]:
-        """See `broker_promises`."""
+        """See `broker_promises` and `broker_insides`."""
         return (
             AcknowledgedRecordsSurvive(),
             ClientsAreToldOneStory(),
@@ -161,6 +168,11 @@ class BrokerSimulation(Simulation):
             TopicsAreWhatTheyWereMade(),
             NewPartitionsAreEmpty(),
             SettingsStay(),
+            BoundsHold(self._broker),
+            EpochsRise(self._broker),
+            OneHomeEach(self._broker),
+            CommitsAreInTheLog(self._broker),
+            GenerationsRise(),
         )
 
     def knobs(self) -> Sequence[Knob]:

@@ -170,6 +170,29 @@ class OldGenerationsCommitNothing(Invariant):
                 assert generation >= newest, f"committed in {generation}, after {newest} had begun"
 
 
+class GenerationsRise(Invariant):
+    """Who joins a group is in a generation that is not older than one it could have known."""
+
+    watches: ClassVar = frozenset({"client.joins", "client.joined", "broker.lost_power"})
+
+    def __init__(self) -> None:
+        self._newest = 0
+        self._known: dict[str, int] = {}  # the newest when each began to join
+
+    def on(self, event: Event) -> None:
+        """What a power cut takes of a group is not promised."""
+        match event.what:
+            case "broker.lost_power":
+                self._newest = 0
+                self._known.clear()
+            case "client.joins":
+                self._known[event.who] = self._newest
+            case _ if event.who in self._known:
+                generation, known = event.details[0], self._known[event.who]
+                assert generation >= known, f"{event.who} is in {generation}, {known} was before"
+                self._newest = max(self._newest, generation)
+
+
 class MembersShareNothing(Invariant):
     """In one generation no partition has two readers."""
 
