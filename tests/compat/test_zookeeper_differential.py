@@ -44,9 +44,9 @@ from odradek.zookeeper.jute_requests import (
     SetWatches2,
     framed_request,
 )
-from tests.compat.zookeeper_imagination import SESSIONS, Imagination, Leave, Reconnect, Turn
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.zookeeper import RealZookeeper
+from tests.samples.zookeeper_imagination import SESSIONS, Imagination, Leave, Reconnect, Turn
 
 FIRST, LAST = map(int, os.environ.get("DIFFER", "0:6").split(":"))
 TURNS: Final = 500

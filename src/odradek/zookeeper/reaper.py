@@ -28,8 +28,8 @@ class Reaper:
             self._wait(path)
 
     def note(self, change: NodeCreated) -> None:
-        """A node came; if it is one of those that go by themselves, it is looked after."""
-        if ttl_of(change.owner) is not None:
+        """A node came; if it goes by itself, and did not go at once, it is looked after."""
+        if ttl_of(change.owner) is not None and change.path in self._tree.nodes:
             self._wait(change.path)
 
     def due(self, now: Timestamp) -> list[str]:

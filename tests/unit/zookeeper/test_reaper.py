@@ -4,12 +4,14 @@ from odradek.model.units import Millis, Timestamp
 from odradek.zookeeper.codes import CreateMode, KeeperCode
 from odradek.zookeeper.codes import EventType as Kind
 from odradek.zookeeper.jute import OPEN_ACL
+from odradek.zookeeper.jute_replies import Results
 from odradek.zookeeper.jute_requests import (
     Create,
     CreateContainer,
     CreateTtl,
     Delete,
     Exists,
+    Multi,
     Ping,
     SetData,
 )
@@ -82,6 +84,14 @@ def test_a_name_that_is_due_twice_goes_once() -> None:
     world.monotonic, world.wall = Millis(world.monotonic + 30_000), Timestamp(world.wall + 30_000)
     world.server.tick(world.moment)
     world.settle()
+    assert gone(client, "/t")
+
+
+def test_a_node_that_came_and_went_in_one_multi_is_nobody_to_wait_for() -> None:
+    """The multi is answered, and the server lives on."""
+    client = World(SETTINGS).client()
+    assert isinstance(client.ask(Multi((ttl("/t", 3_000), Delete("/t")))), Results)
+    wait(client, 6_000)
     assert gone(client, "/t")
 
 
