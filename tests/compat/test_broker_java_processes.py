@@ -1,9 +1,11 @@
 """Kafka's Java programs that are processes of their own: they live from arguments to exit."""
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,30 @@ def test_the_console_clients(programs: Programs) -> None:
     assert [it for it in said.splitlines(keepends=True) if ":line " in it] == lines.splitlines(
         keepends=True
     )
+
+
+def test_kafka_reads_what_groups_have_written(programs: Programs) -> None:
+    """Their topic, with the formatters of Kafka: members, positions, and what was deleted."""
+    name, group = fresh("orders"), fresh("readers")
+    programs.run("kafka.tools.ConsoleProducer", "--topic", name, said="line\n")
+    main, formatters = f"{TOOLS}.consumer.ConsoleConsumer", f"{TOOLS}.consumer"
+    how = ("--from-beginning", "--max-messages", "1", "--group", group)
+    programs.run(main, "--topic", name, *how)
+    programs.run(f"{TOOLS}.consumer.group.ConsumerGroupCommand", "--delete", "--group", group)
+
+    def read(formatter: str) -> list[dict[str, Any]]:
+        how = ("--from-beginning", "--timeout-ms", "2000", "--formatter", formatter)
+        said = programs.run(main, "--topic", "__consumer_offsets", *how)
+        beginnings = [match.start() for match in re.finditer(r'{"key":{', said)]
+        rows = [json.JSONDecoder().raw_decode(said, at)[0] for at in beginnings]
+        return [row for row in rows if row["key"]["data"]["group"] == group]
+
+    positions = [row["value"] for row in read(f"{formatters}.OffsetsMessageFormatter")]
+    assert positions[0]["data"]["offset"] == 1
+    assert positions[-1] is None
+    lives = [row["value"] for row in read(f"{formatters}.GroupMetadataMessageFormatter")]
+    assert [len(it["data"]["members"]) for it in lives[:-1]] == [1, 0]
+    assert lives[-1] is None
 
 
 def test_a_member_that_dies_is_missed(

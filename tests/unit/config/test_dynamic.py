@@ -60,7 +60,7 @@ def test_what_is_set_at_run_time_counts_in_any_unit() -> None:
     [
         ({"num.partitions": "3"}, "restart"),
         ({"log.retention.hours": "3"}, "restart"),
-        ({"listeners": "PLAINTEXT://:1"}, "one broker at a time"),
+        ({"preferred.controller": "true"}, "one broker at a time"),
         ({"message.max.bytes": "x"}, "must be"),
         ({"listener.name.a.max.connections": "-1"}, "listener.name.a.max.connections=-1"),
         ({"log.cleaner.dedupe.buffer.size": "1"}, "more than a megabyte"),
@@ -73,8 +73,8 @@ def test_what_may_not_be_set_for_all_is_refused(texts: dict[str, str], says: str
 
 
 def test_one_broker_may_change_more_than_all() -> None:
-    """Listeners are one broker's own; what nobody knows is kept, as Kafka keeps it."""
-    dynamic.check(started(), broker={"listeners": "PLAINTEXT://:1", "no.such": "x"})
+    """Some settings are one broker's own; what nobody knows is kept, as Kafka keeps it."""
+    dynamic.check(started(), broker={"preferred.controller": "true", "no.such": "x"})
     with pytest.raises(InvalidSetting, match=r"num\.partitions.*restart"):
         dynamic.check(started(), broker={"num.partitions": "3"})
 

@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from odradek.config.broker import Layers, read
+from odradek.config.dynamic import check
 from odradek.config.kinds import ConfigType, Kind, NotAllowed
 from odradek.config.setting import BrokerSetting, Setting, TopicSetting
 from odradek.config.table import BROKER_SETTINGS, SUBJECTS, TOPIC_SETTINGS, rows_of
+from odradek.model.errors import InvalidSetting
 
 DIFFERENT = {
     "log.dir": "a broker without a directory is refused: a temporary one would lose its logs",
@@ -21,6 +24,7 @@ DIFFERENT = {
     "socket.send.buffer.bytes": "102400 doubles the time that the kernel needs for a fetch",
     "zookeeper.max.in.flight.requests": "Kafka's 10 would cost most of the speed of our client",
 }
+STATIC = {"listeners", "advertised.listeners", "listener.security.protocol.map"}
 STRICTER = {
     # Kafka has no bound here, and fails or never works with such a value
     "broker.id": "-2",
@@ -124,7 +128,15 @@ def test_a_brokers_row_is_kafkas(row: BrokerSetting[Any]) -> None:
     """A file that was written for Kafka 3.9 means the same here."""
     fact = BROKER_FACTS[row.name]
     _agrees(row, fact)
-    assert row.mode.value == fact.tail
+    assert row.mode.value == ("read-only" if row.name in STATIC else fact.tail)
+
+
+def test_what_nobody_would_act_on_cannot_be_changed_at_run_time() -> None:
+    """Kafka opens and closes listeners while it runs; we say that we do not."""
+    for name in STATIC:
+        assert BROKER_FACTS[name].tail == "per-broker"
+        with pytest.raises(InvalidSetting, match=name):
+            check(read(Layers())[0], broker={name: "PLAINTEXT://:1"})
 
 
 @pytest.mark.parametrize("row", _kafkas(dict(TOPIC_SETTINGS)))

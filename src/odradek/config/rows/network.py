@@ -24,16 +24,14 @@ LISTENERS: Final = BrokerSetting(
     listeners(),
     default=(Listener("PLAINTEXT", "", 9092),),
     importance=Importance.HIGH,
-    mode=Mode.PER_BROKER,
     doc="Where the broker listens. An empty host means all of the machine's addresses, "
-    "port 0 any free port.",
+    "port 0 any free port. Kafka can open and close listeners while it runs.",
 )
 ADVERTISED_LISTENERS: Final = BrokerSetting(
     "advertised.listeners",
     advertised_listeners(),
     default=None,
     importance=Importance.HIGH,
-    mode=Mode.PER_BROKER,
     doc="Where clients and brokers find the broker, if not at `listeners`. With `auto`, which "
     "Kafka does not have, each client is told the address that it connected to itself: right "
     "behind a mapped port, where the broker cannot know it beforehand.",
@@ -48,7 +46,6 @@ LISTENER_SECURITY_PROTOCOL_MAP: Final = BrokerSetting(
         }
     ),
     importance=Importance.LOW,
-    mode=Mode.PER_BROKER,
     doc="How each listener is secured.",
 )
 INTER_BROKER_LISTENER_NAME: Final = BrokerSetting(
