@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from odradek.sim import report
 from odradek.sim.batch import Run, run_all
@@ -21,6 +21,7 @@ PASSED: Final = 0
 WRONG: Final = 2
 VACUOUS: Final = 3
 VIOLATED: Final = 101
+AS_IT_IS: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
 
 
@@ -135,17 +136,20 @@ def _many(runs: Mapping[str, Run], options: argparse.Namespace) -> int:
     seeds = range(first, first + options.seeds)
     began = time.monotonic()
     all_of_them = run_all(runs.values(), seeds, lines=options.lines is not None)
-    outcomes = list(_with_bar(all_of_them, len(runs) * len(seeds)))
+    outcomes: list[Outcome] = []
+    try:
+        outcomes.extend(_with_bar(all_of_them, len(runs) * len(seeds)))
+    except KeyboardInterrupt:
+        print("interrupted; until then:")
     seconds = time.monotonic() - began
-    failed = [outcome for outcome in outcomes if not outcome.passed]
-    for outcome in sorted(failed, key=lambda outcome: (outcome.kind, outcome.seed)):
-        print(report.failure(outcome), end="\n\n")
+    failed = sorted((each.kind, each.seed) for each in outcomes if not each.passed)
     for name in runs:
         print(report.coverage([outcome for outcome in outcomes if outcome.kind == name]))
     if options.lines is not None:
         print(report.lines_that_ran(outcomes, options.lines))
     print(
-        f"{len(outcomes)} runs from seed {first}, {len(failed)} failed; "
+        f"{len(outcomes)} runs from seed {first}, {len(failed)} failed"
+        f"{''.join(f', {name} {seed}' for name, seed in failed)}; "
         f"{len(outcomes) / seconds:.1f} runs/s, "
         f"{sum(outcome.events for outcome in outcomes) / seconds:,.0f} events/s"
     )
@@ -153,7 +157,7 @@ def _many(runs: Mapping[str, Run], options: argparse.Namespace) -> int:
 
 
 def _with_bar(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
-    """Shows how far it is, and how fast, where somebody looks."""
+    """Shows how far it is, and how fast, where somebody looks; and at once what has failed."""
     from rich.progress import (  # noqa: PLC0415 - a single seed needs none of it
         BarColumn,
         MofNCompleteColumn,
@@ -175,6 +179,8 @@ def _with_bar(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
             failed += not outcome.passed
             speed = number / (time.monotonic() - began)
             progress.update(bar, completed=number, speed=speed, failed=failed)
+            if not outcome.passed:
+                progress.console.print(report.failure(outcome), "", sep="\n", **AS_IT_IS)
             yield outcome
 
 

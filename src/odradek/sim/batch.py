@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final
@@ -26,8 +27,13 @@ def run_all(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool = False) -
         yield from map(how, jobs)
         return
     context = multiprocessing.get_context("forkserver")
-    with context.Pool(workers, maxtasksperchild=RUNS_PER_PROCESS) as pool:
+    with context.Pool(workers, _let_the_first_answer, (), RUNS_PER_PROCESS) as pool:
         yield from pool.imap_unordered(how, jobs, RUNS_PER_TURN)
+
+
+def _let_the_first_answer() -> None:
+    """Who interrupts the command means the process that hands out the work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _cores() -> int:

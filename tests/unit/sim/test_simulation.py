@@ -1,7 +1,7 @@
 """How a run is judged: broken promises, surprises, too little work, no recovery."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -241,6 +241,25 @@ def test_the_command_runs_many(
     assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
     assert "NeverBack" in capsys.readouterr().out
     assert command.main(["--seeds", "1", "--from", "today"]) == 0
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_a_command_that_is_interrupted_says_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What failed was said at once; the table is of those runs that there were."""
+
+    def here(runs: Iterable[Run], seeds: range, *, lines: bool) -> Iterator[Outcome]:
+        assert not lines
+        for seed in seeds:
+            if seed == 9:
+                assert "NeverBack" in capsys.readouterr().out
+                raise KeyboardInterrupt
+            yield from (each(seed) for each in runs)
+
+    monkeypatch.setattr(command, "run_all", here)
+    assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
+    assert "8 runs from seed 1, " in capsys.readouterr().out
 
 
 def test_the_command_tells_a_story_by_its_name(
