@@ -2,7 +2,8 @@
 
 One task writes to the journal, whatever came together while the last commit was under way; one
 looks at the clock. Everything else happens in the callbacks of streams. When the journal fails,
-nothing is answered any more: `serve` closes every connection and raises `JournalFailed`.
+nothing is answered any more: `serve` closes every connection and raises `JournalFailed`. So it does
+after a mistake of ours, whatever that was: half of a change may be in memory, and in no journal.
 """
 
 import asyncio
@@ -59,6 +60,8 @@ class ZookeeperServer:
         self._awake_at = Millis(0)
         self._since_snapshot = (0, 0)  # entries of the journal, and their bytes
         self._snapshot: asyncio.Task[None] | None = None
+        self._mistake: Exception | None = None  # of ours, in the callback of a stream
+        self._mistaken = asyncio.Event()
 
     @property
     def core(self) -> Server:
@@ -108,6 +111,7 @@ class ZookeeperServer:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._write(tasks))
                 tasks.create_task(self._tick())
+                tasks.create_task(self._own_up())
         except* OSError as errors:
             reason = errors.exceptions[0]
         finally:
@@ -124,6 +128,17 @@ class ZookeeperServer:
             self._listener.close()
         for link in list(self._links.values()):
             link.stream.abort()
+
+    def stumble(self, mistake: Exception) -> None:
+        """Memory may not be what the journal says any more: nobody is told anything."""
+        self._mistake = self._mistake or mistake
+        self._mistaken.set()
+        self.close()
+
+    async def _own_up(self) -> None:
+        await self._mistaken.wait()
+        assert self._mistake is not None
+        raise self._mistake
 
     def moment(self) -> Moment:
         """What time it is."""
@@ -271,15 +286,23 @@ class Link:
     def received(self, count: int) -> None:
         """Bytes of a client."""
         connection, server = self._connection, self._server
-        if connection is not None:
+        if connection is None:
+            return
+        try:
             server.core.received(connection, server.scratch[:count], server.moment())
             server.act()
+        except Exception as mistake:  # noqa: BLE001 - it ends the server, which raises it
+            server.stumble(mistake)
 
     def drained(self) -> None:
         """The client has read everything."""
-        if self._connection is not None:
+        if self._connection is None:
+            return
+        try:
             self._server.core.sent(self._connection, 0)
             self._server.act()
+        except Exception as mistake:  # noqa: BLE001 - likewise
+            self._server.stumble(mistake)
 
     def closed(self, error: OSError | None) -> None:
         """The client is gone; how does not matter."""

@@ -17,6 +17,7 @@ from odradek.zookeeper.codes import CreateMode
 from odradek.zookeeper.jute import OPEN_ACL, Packets, framed
 from odradek.zookeeper.jute_replies import Connected, reply_header
 from odradek.zookeeper.jute_requests import (
+    CloseSession,
     Connect,
     Create,
     GetData,
@@ -151,6 +152,22 @@ def test_a_disk_that_is_full_ends_the_server_without_a_reply(world: World) -> No
     (failure,) = play.ended
     assert isinstance(failure, JournalFailed)
     assert "No space left on device" in str(failure)
+
+
+def test_a_mistake_of_ours_ends_the_server(world: World) -> None:
+    """What is in memory is not what the journal says any more: nobody may be told of it."""
+    play = Play(world)
+    one, other = Visitor(play, "one").greet(), Visitor(play, "other").greet()
+    one.ask(Create("/a", b""))
+    ephemerals = play.server.core.database.tree.ephemerals
+    ephemerals[next(iter(play.server.core.database.sessions.open))] = {"/nowhere": None}
+    one.ask(CloseSession())
+    assert (one.over, other.over) == (True, True)
+    (failure,) = play.ended
+    assert isinstance(failure, ExceptionGroup)
+    assert failure.subgroup(KeyError) is not None
+    again = Play(world, ledger=play.ledger)
+    assert "/a" in again.server.core.database.tree.nodes
 
 
 def test_a_server_that_stopped_takes_no_more_connections(world: World) -> None:
