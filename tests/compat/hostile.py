@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Protocol, Self, cast
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
@@ -23,12 +23,21 @@ REPEATS_MAX: Final = 1_000
 NEWEST: Final = {0: 9, 1: 12, 8: 9, 9: 9}  # beyond these, topics are named by their ids
 
 
+class Found(Protocol):
+    """Whatever can be connected to."""
+
+    @property
+    def bootstrap(self) -> str:
+        """Host and port."""
+        ...
+
+
 class Raw:
     """One connection, to the broker's one listener: bytes in, bytes out."""
 
-    def __init__(self, broker: Broker) -> None:
-        host, _, port = broker.bootstrap.partition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=SECONDS_MAX)
+    def __init__(self, broker: Found, host: str = "") -> None:
+        found, _, port = broker.bootstrap.partition(":")
+        self.socket = socket.create_connection((host or found, int(port)), timeout=SECONDS_MAX)
         self._number = 0
         self._versions: dict[int, int] = {}
 
