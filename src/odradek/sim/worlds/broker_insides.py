@@ -26,6 +26,7 @@ class Inside(Invariant):
 
     def __init__(self, machine: BrokerMachine) -> None:
         self._machine = machine
+        self._looked = -1  # the moment of the last look
 
     @property
     def broker(self) -> Broker | None:
@@ -33,9 +34,9 @@ class Inside(Invariant):
         return self._machine.broker if self._machine.serves else None
 
     def on(self, event: Event) -> None:
-        """Whatever it was that somebody was told."""
-        del event
-        if self.broker is not None:
+        """Whatever it was that somebody was told; of what is told at one moment once."""
+        if self.broker is not None and event.moment != self._looked:
+            self._looked = event.moment
             self.look(self.broker)
 
     def look(self, broker: Broker) -> None:
