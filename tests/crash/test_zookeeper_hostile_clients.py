@@ -157,8 +157,8 @@ def test_what_is_no_packet_ends_the_connection(
     [
         (INT.pack(4) + INT.pack(5) + b"/a", KeeperCode.MARSHALLINGERROR),
         (INT.pack(101) + bytes(8) + INT.pack((1 << 31) - 1), KeeperCode.MARSHALLINGERROR),
-        (INT.pack(1) + INT.pack(3) + b"a/b" + bytes(12), KeeperCode.BADARGUMENTS),
-        (INT.pack(3) + INT.pack(4) + b"/a//" + b"\0", KeeperCode.BADARGUMENTS),
+        (INT.pack(1) + INT.pack(2) + b"ab" + bytes(12), KeeperCode.BADARGUMENTS),
+        (INT.pack(5) + INT.pack(4) + b"/a//" + bytes(8), KeeperCode.BADARGUMENTS),
         (INT.pack(3) + INT.pack(3) + b"/\0b" + b"\0", KeeperCode.BADARGUMENTS),
         (INT.pack(3) + INT.pack(2) + b"/\xff" + b"\0", KeeperCode.MARSHALLINGERROR),
     ],
