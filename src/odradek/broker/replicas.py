@@ -199,6 +199,7 @@ class Replicas:
                 if not delete:
                     continue
                 self._known.pop(partition, None)
+                self.traffics.forget(partition.topic)
                 lost = len(self.dirs.online) < len(self.dirs.dirs)
                 if lost and self.dirs.get(partition) is None:
                     errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
@@ -338,7 +339,7 @@ class Replicas:
             now=self._clock.monotonic(),
         )
         name = word.partition.topic
-        rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.of(name))
+        rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.begin(name))
         led = Led(found, leader, rules, Around(self.appends[home.name], self._clock))
         led.carry_out(effects)
         return led
@@ -347,6 +348,7 @@ class Replicas:
         led = self._led.pop(partition, None)
         if led is not None:
             self._by_name.pop((partition.topic.encode(), partition.partition), None)
+            led.traffic.reigns -= 1
             led.resign()
             for resigned in self.on_resigned:
                 resigned(partition)

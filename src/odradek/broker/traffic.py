@@ -12,6 +12,7 @@ class Traffic:
         "fetches",
         "messages_in",
         "produces",
+        "reigns",
     )
 
     def __init__(self) -> None:
@@ -22,18 +23,26 @@ class Traffic:
         self.failed_produces = 0
         self.fetches = 0
         self.failed_fetches = 0
+        self.reigns = 0  # partitions of the topic that are led here
 
 
 class Traffics:
-    """Those of each topic. One that is gone keeps its counters: they may not go back."""
+    """Those of each topic, until it is deleted: as many are kept as there are topics."""
 
     def __init__(self) -> None:
         self.by_topic: dict[str, Traffic] = {}
         self.refused = Traffic()  # of topics that are not led here
 
-    def of(self, topic: str) -> Traffic:
-        """The counters of a topic."""
+    def begin(self, topic: str) -> Traffic:
+        """The counters of a topic, for one more of its partitions."""
         traffic = self.by_topic.get(topic)
         if traffic is None:
             traffic = self.by_topic[topic] = Traffic()
+        traffic.reigns += 1
         return traffic
+
+    def forget(self, topic: str) -> None:
+        """A partition was deleted; behind the last one nothing is counted any more."""
+        traffic = self.by_topic.get(topic)
+        if traffic is not None and not traffic.reigns:
+            del self.by_topic[topic]

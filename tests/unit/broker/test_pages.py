@@ -8,6 +8,7 @@ import pytest
 
 from odradek.broker.request_times import Times
 from odradek.ports import Stream
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.offset_commit import (
@@ -101,6 +102,20 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
         line.startswith('kafka_network_requestmetrics_totaltimems{request="Produce"')
         for line in lines
     )
+
+
+def test_a_deleted_topic_is_not_counted_any_more() -> None:
+    """Or the page, and the memory behind it, would grow with every topic that ever was."""
+    deleted = DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=30_000)
+    with Stage() as stage:
+        stage.make("orders", partitions=3)
+        client = stage.client()
+        client.produce("orders", "a", "b", "c")
+        assert 'messagesin_total{topic="orders"} 3\n' in get(stage, "/metrics")[1]
+        assert client.ask(deleted).responses[0].error_code == 0
+        assert "orders" not in get(stage, "/metrics")[1]
+        stage.make("orders")
+        assert 'messagesin_total{topic="orders"} 0\n' in get(stage, "/metrics")[1]
 
 
 def test_all_of_a_family_stands_together() -> None:

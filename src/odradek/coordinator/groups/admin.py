@@ -54,7 +54,7 @@ def describe(groups: Groups, call: Call, turn: Turn) -> None:
         described.group_state = Dead.name
         if call.version >= NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            described.error_message = f"There is no group {request.group_id}."
+            described.error_message = f"group {request.group_id!r} does not exist"
     turn.answer(call.ticket, described)
 
 
