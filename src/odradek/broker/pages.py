@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Final, NamedTuple
 
+import structlog
+
 from odradek.broker.timers import Timer, Timers
 from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Address, Clock, Listener, Network, Stream
@@ -16,6 +18,8 @@ from odradek.ports import Address, Clock, Listener, Network, Stream
 REQUEST_BYTES_MAX: Final = Bytes(8 * KIB)
 PATIENCE: Final = Millis(10 * SECOND)
 CONNECTIONS_MAX: Final = 64
+
+log = structlog.get_logger()
 
 
 class Page(NamedTuple):
@@ -29,6 +33,7 @@ class Page(NamedTuple):
 Pages = Mapping[str, Callable[[], Coroutine[None, None, Page]]]
 
 NOT_FOUND: Final = Page("404 Not Found", "there are /metrics, /health/live and /health/ready\n")
+FAILED: Final = Page("500 Internal Server Error", "a mistake of ours; the log has it\n")
 NOT_ALLOWED: Final = Page("405 Method Not Allowed", "only GET and HEAD\n")
 BAD: Final = Page("400 Bad Request", "this is not HTTP\n")
 
@@ -109,7 +114,13 @@ class _Visit:
             self._server.tasks.create_task(self._make(make(), with_content=method == b"GET"))
 
     async def _make(self, page: Coroutine[None, None, Page], *, with_content: bool) -> None:
-        self._send(await page, with_content=with_content)
+        try:
+            made = await page
+        except Exception as error:
+            # Whoever looks at a broker must not be the end of it.
+            log.error("page.failed", exc_info=error)
+            made = FAILED
+        self._send(made, with_content=with_content)
 
     def _send(self, page: Page, *, with_content: bool = True) -> None:
         content = page.content.encode()

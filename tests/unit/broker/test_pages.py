@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from odradek.broker.pages import Page
 from odradek.broker.request_times import Times
 from odradek.ports import Stream
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -75,6 +76,18 @@ def test_a_broker_that_accepts_traffic_is_live_and_ready() -> None:
     with Stage() as stage:
         assert get(stage, "/health/live") == ("HTTP/1.1 200 OK", "live\n")
         assert get(stage, "/health/ready") == ("HTTP/1.1 200 OK", "ready\n")
+
+
+def test_a_page_that_cannot_be_made_is_not_the_end_of_the_broker() -> None:
+    """It is told so; everybody else goes on."""
+
+    async def stumble() -> Page:
+        raise ZeroDivisionError
+
+    with Stage() as stage:
+        stage.running.pages.pages = {**stage.running.pages.pages, "/metrics": stumble}
+        assert get(stage, "/metrics")[0] == "HTTP/1.1 500 Internal Server Error"
+        assert get(stage, "/health/ready")[1] == "ready\n"
 
 
 def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
