@@ -159,14 +159,17 @@ class Replicas:
         """Ends every reign, makes everything durable, and says so in each dir."""
         for partition in list(self._led):
             self._end_reign(partition)
-        for log_dir in self.dirs.online:
-            worker = self.workers[log_dir.name]
-            await self.appends[log_dir.name].settled()
-            close = partial(log_dir.close, self._clock.wall(), broker_epoch)
-            try:
-                await off_loop(worker, close)
-            except StorageError as error:
-                log.error("log_dir.not_closed", log_dir=log_dir.name, error=str(error))
+        async with asyncio.TaskGroup() as tasks:
+            for log_dir in self.dirs.online:
+                tasks.create_task(self._close(log_dir, broker_epoch))
+
+    async def _close(self, log_dir: LogDir, broker_epoch: BrokerEpoch) -> None:
+        await self.appends[log_dir.name].settled()
+        close = partial(log_dir.close, self._clock.wall(), broker_epoch)
+        try:
+            await off_loop(self.workers[log_dir.name], close)
+        except StorageError as error:
+            log.error("log_dir.not_closed", log_dir=log_dir.name, error=str(error))
 
     # The controller's word
 

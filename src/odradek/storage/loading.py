@@ -28,6 +28,7 @@ from odradek.storage.failures import Failures
 from odradek.storage.files import delete_if_there, read_small, write_small
 from odradek.storage.flushing import sync_if_there
 from odradek.storage.hardening import harden
+from odradek.storage.leaping import walk_leaping
 from odradek.storage.leftovers import delete_orphans, settle
 from odradek.storage.log import PartitionLog
 from odradek.storage.names import (
@@ -165,6 +166,9 @@ class _Loading:
         log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         if log.config.flush_before_ack and self.checked_from is not None:
             harden(log)
+        is_flushed = log.recovery_point == self.end
+        if self.clean and self.indexed and is_flushed and self._has_snapshot(files):
+            log.closed_end = log.log_end_offset
         for segment in log.segments:
             segment.rest()
 
@@ -273,6 +277,7 @@ class _Loading:
             later.delete()
         segments[number].file.truncate(segments[number].size)
         segments[number].file.sync()  # or a crash behind the next roll brings the bad bytes back
+        segments[number].truncate_indexes(self.end)  # of the bad batch, if recovery began there
         del segments[number + 1 :]
         self.folder.disk.sync_directory(self.folder.name)
 
@@ -389,7 +394,7 @@ class _Loading:
         for segment in self.log.segments:
             if segment.base_offset >= upto:
                 break
-            for _, header in walk_headers(segment.file, segment.path(LOG), 0, segment.size):
+            for _, header in walk_leaping(segment, 0):
                 if header.base_offset < upto and header.leader_epoch > history.latest:
                     history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
         return history
@@ -419,6 +424,11 @@ class _Loading:
             replay_producers(self.log, start, self.now)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
 
+    def _has_snapshot(self, files: list[SegmentFile]) -> bool:
+        """Whether the producers at its end are in a file; before the first record are none."""
+        found = (file.suffix == SNAPSHOT and file.base_offset == self.end for file in files)
+        return not self.end or any(found)
+
 
 def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
     """Counts the batches of producers from an offset to the end, and notes who aborted what."""
@@ -427,8 +437,7 @@ def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
         if found is None:
             continue
         segment.aborted.truncate(start)
-        path = segment.path(LOG)
-        for position, header in walk_headers(segment.file, path, found[0], segment.size):
+        for position, header in walk_leaping(segment, found[0]):
             if header.producer_id < 0 or header.base_offset < start:
                 continue
             marker = None

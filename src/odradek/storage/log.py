@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.limits import BATCH_HEADER_BYTES
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.records.batch import (
     BatchHeader,
@@ -76,6 +76,7 @@ class PartitionLog(ReadableLog):
         "_next_segment",
         "_room",
         "broken",
+        "closed_end",
         "config",
         "epochs",
         "flushed_at",
@@ -92,6 +93,7 @@ class PartitionLog(ReadableLog):
         self.epochs = EpochHistory()
         self.flushed_at = Timestamp(0)
         self.broken = False  # a write failed, and those behind it must fail too
+        self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
         self._in_flight = 0  # jobs that were taken and neither published nor failed
         self._job: WriteJob | None = None  # that of this turn
         self._next_segment: Segment | None = None  # where the next batch goes, once it is decided
@@ -383,6 +385,7 @@ class PartitionLog(ReadableLog):
         """Decisions begin again at what is published."""
         assert self.is_idle, self.partition
         self.broken = False
+        self.closed_end = NO_OFFSET
         self.producers.abandon()
         self._next_segment = None
         self._room = NO_ROOM

@@ -357,6 +357,7 @@ class LogDir:
             log.reset()
             put_small(self.disk, folder.path(EPOCH_CHECKPOINT), encode_epochs(log.epochs.entries))
         self.disk.sync_directory(new.name)
+        log.closed_end = log.log_end_offset
         return log
 
     def _unmake(self, names: Iterable[str]) -> None:

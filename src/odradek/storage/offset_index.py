@@ -97,6 +97,15 @@ class OffsetIndex:
         at = bisect_right(page.positions, position) - 1 if page else -1
         return self._entry(page, at) if page and at >= 0 else None
 
+    def above_position(self, position: int) -> tuple[int, int] | None:
+        """The first entry beyond a position in the segment; None where there is none."""
+        for number in range(-(-self.saved // PAGE_ENTRIES)):
+            page = self._load(number)
+            if page.positions[-1] > position:
+                return self._entry(page, bisect_right(page.positions, position))
+        at = bisect_right(self.positions, position)
+        return (self.relatives[at], self.positions[at]) if at < len(self.positions) else None
+
     def _entry(self, page: Page, at: int) -> tuple[int, int]:
         """An entry of a page, which its neighbours must not contradict.
 

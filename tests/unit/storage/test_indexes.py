@@ -41,6 +41,8 @@ def test_an_offset_index_finds_the_entry_below(saved: int) -> None:
         assert index.floor(number * 10) == (number * 10, number * 100)
         assert index.floor(number * 10 + 9) == (number * 10, number * 100)
         assert index.floor_position(number * 100 + 99) == (number * 10, number * 100)
+        assert index.above_position(number * 100 - 1) == (number * 10, number * 100)
+    assert index.above_position(500_000) is None
     index.forget_page()
     assert index.floor(10) == (10, 100)
 

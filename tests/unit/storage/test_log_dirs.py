@@ -137,6 +137,28 @@ def test_the_clean_marker_counts_once() -> None:
     assert not h.opened[0].clean
 
 
+def test_logs_that_were_left_alone_cost_nothing_to_close() -> None:
+    """Thousands may be idle; a stop is only for those to which something has happened."""
+
+    def calls_of_a_stop(*, idle: int) -> int:
+        h = Host(1)
+        for number in range(idle):
+            fill(h.dirs.get_or_create(part(number), NEW, NOW), "a")
+        h.restart(clean=True)
+        fresh = h.dirs.get_or_create(part(99), NEW, NOW)
+        fill(h.dirs.get_or_create(part(98), NEW, NOW), "a", "b")
+        old = h.disks[0].faults
+        before = old.calls
+        h.restart(clean=True)
+        found = h.dirs.get(part(98))
+        assert found is not None
+        assert found.log_end_offset == 2
+        assert fresh.log_end_offset == 0
+        return old.calls - before
+
+    assert calls_of_a_stop(idle=30) == calls_of_a_stop(idle=3)
+
+
 def test_a_directory_fails_alone() -> None:
     """Its logs are gone from service, the others go on, and its failure is told once."""
     h = Host(2)

@@ -107,6 +107,45 @@ def test_a_flipped_bit_is_found_wherever_it_is(position: int) -> None:
     assert len(read) >= min(position // size, 6) or t.log.log_end_offset < 20
 
 
+@pytest.mark.parametrize("harmed", range(20))
+@pytest.mark.parametrize("point", range(0, 20, 3))
+def test_a_log_that_is_cut_has_no_index_beyond_its_end(harmed: int, point: int) -> None:
+    """Also where the bad batch is the one at which recovery begins: its index led there."""
+    t = filled(LogConfig(index_interval_bytes=Bytes(100), flush_before_ack=True))
+    segment = t.log.segments[0]
+    t.flush()
+    at = segment.find(harmed)
+    assert at is not None
+    disk_of(t).flip(segment.path(".log"), at[0] + 65, 3)
+    t.disk = disk_of(t).after_exit()
+    t.open(Checkpointed(Offset(point)))
+    end = t.log.log_end_offset
+    assert t.log.active_segment.find(end) is None
+    assert t.append("more").base_offset == end
+    assert t.read(end) == ["more"]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_lying_header_below_the_recovery_point_costs_its_own_batches(clean: bool) -> None:  # noqa: FBT001
+    """What is behind it is counted, and served; the producers there are known."""
+    t = Partition(LogConfig(index_interval_bytes=Bytes(100)))
+    for number in range(20):
+        t.append(VALUES[number], producer_id=number, producer_epoch=0, base_sequence=0)
+    t.flush()
+    segment = t.log.segments[0]
+    found = segment.find(5)
+    assert found is not None
+    disk_of(t).flip(segment.path(".log"), found[0] + 10, 2)  # in its length
+    for name in t.disk.names("orders-0"):
+        if name.endswith(".snapshot"):
+            t.disk.unlink(f"orders-0/{name}")
+    t.reopen(clean=clean)
+    assert t.log.log_end_offset == 20
+    known = set(range(20)) if clean else set(range(5)) | set(range(8, 20))
+    assert known <= set(t.log.producers.entries)
+    assert t.read(8) == VALUES[8:]
+
+
 def test_what_was_flushed_is_not_read_again() -> None:
     """Recovery begins at the recovery point: below it even a harmed batch stays for its readers."""
     t = filled(LogConfig(index_interval_bytes=Bytes(100)))
