@@ -9,7 +9,8 @@ compacted its start does not move; a log that is deleted meanwhile is let go aft
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -22,12 +23,13 @@ from odradek.config.rows import cleaner as cleaner_rows
 from odradek.config.rows import log as log_rows
 from odradek.config.rows import replication as replication_rows
 from odradek.config.setting import BrokerSetting
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.closing import RestJob
 from odradek.storage.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
-from odradek.storage.errors import StorageError
+from odradek.storage.errors import CorruptFile, StorageError
 from odradek.storage.flushing import FlushJob, flush_is_due
 from odradek.storage.log import PartitionLog
 from odradek.storage.log_dir import LogDir
@@ -56,6 +58,7 @@ class Upkeep:
         self._replicas = replicas
         self._settings = settings
         self._clock = clock
+        self._corrupt: dict[TopicPartition, PartitionLog] = {}  # they are left alone
         self._active: dict[str, dict[PartitionLog, int]] = {  # rounds since it was written to
             log_dir.name: {} for log_dir in replicas.dirs.dirs
         }
@@ -134,9 +137,10 @@ class Upkeep:
             found.producers.expire(now, found.config.producer_expiration_ms)
             if found.being_cleaned or not found.config.delete:
                 continue
-            start = await off_loop(worker, partial(deletable_up_to, found, now))
-            if start > found.log_start_offset:
-                await self._move_start(log_dir, found, start)
+            with self._noting(found):
+                start = await off_loop(worker, partial(deletable_up_to, found, now))
+                if start > found.log_start_offset:
+                    await self._move_start(log_dir, found, start)
 
     async def _move_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
         """If even the newest segment is too old, another one begins, so that it can go."""
@@ -179,12 +183,14 @@ class Upkeep:
         worker = self._worker(log_dir)
         best: tuple[float, PartitionLog] | None = None
         async for found in self._logs(log_dir):
-            if found.config.compact and not found.being_cleaned:
-                gain = await off_loop(worker, self._look(log_dir, found))
-                if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):
-                    best = (gain.dirty_ratio, found)
+            if found.config.compact and not found.being_cleaned and not self._is_corrupt(found):
+                with self._noting(found):
+                    gain = await off_loop(worker, self._look(log_dir, found))
+                    if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):
+                        best = (gain.dirty_ratio, found)
         if best is not None and log_dir.logs.get(best[1].partition) is best[1]:
-            await self._compact_one(log_dir, best[1])
+            with self._noting(best[1]):
+                await self._compact_one(log_dir, best[1])
 
     def _look(self, log_dir: LogDir, found: PartitionLog) -> Callable[[], Cleanable]:
         first_dirty = log_dir.cleaner_offsets.get(found.partition, found.log_start_offset)
@@ -217,6 +223,19 @@ class Upkeep:
         log.info("log.compacted", partition=str(found.partition), upto=compaction.end)
 
     # How it is done
+
+    @contextmanager
+    def _noting(self, found: PartitionLog) -> Iterator[None]:
+        """What has rotted in one log is said once, and ends no round over all of them."""
+        try:
+            yield
+        except CorruptFile as error:
+            if not self._is_corrupt(found):
+                log.error("log.corrupt", partition=str(found.partition), error=str(error))
+                self._corrupt[found.partition] = found
+
+    def _is_corrupt(self, found: PartitionLog) -> bool:
+        return self._corrupt.get(found.partition) is found
 
     def _worker(self, log_dir: LogDir) -> Worker:
         return self._replicas.workers[log_dir.name]

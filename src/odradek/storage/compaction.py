@@ -246,10 +246,11 @@ class Compaction:
         cleaned.index_interval = self.log.config.index_interval_bytes
         cleaned.create()
         for segment in group:
-            read = 0
+            read, end = 0, int(segment.base_offset)
             chunks: list[bytes | bytearray] = []
             path = segment.path(LOG)
             for position, header, batch in walk_batches(segment.file, path, 0, segment.size):
+                end = segment.follows(position, header, end)
                 with _reading(path, position):
                     kept = self._decide(batch, header, rules, transactions)
                 read += header.size

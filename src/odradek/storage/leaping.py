@@ -7,23 +7,41 @@ only counts, at a start or after a cut, must not stop: a directory is not given 
 from collections.abc import Iterator
 
 from odradek.records.batch import BatchHeader
-from odradek.storage.errors import CorruptFile
+from odradek.storage.errors import CorruptFile, LyingIndex
 from odradek.storage.names import LOG
 from odradek.storage.scan import walk_headers
 from odradek.storage.segment import Segment
 
 
-def walk_leaping(segment: Segment, start: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Every batch from a position on, by its header; from one that lies on by the index."""
-    path, reached = segment.path(LOG), start
+def walk_leaping(segment: Segment, offset: int) -> Iterator[tuple[int, BatchHeader]]:
+    """Every batch from about an offset on, by its header; from one that lies on by the index."""
+    path, reached = segment.path(LOG), _near(segment, offset)
     while True:
         try:
             for position, header in walk_headers(segment.file, path, reached, segment.size):
                 reached = position
                 yield position, header
         except CorruptFile:
-            entry = segment.index.above_position(reached)
-            if entry is not None:
-                reached = entry[1]
+            behind = _behind(segment, reached)
+            if behind is not None:
+                reached = behind
                 continue
         return
+
+
+def _near(segment: Segment, offset: int) -> int:
+    """The position of a batch at or before an offset."""
+    try:
+        entry = segment.index.floor(max(offset - segment.base_offset, 0))
+    except LyingIndex:
+        return 0
+    return entry[1] if entry else 0
+
+
+def _behind(segment: Segment, position: int) -> int | None:
+    """The position of the next batch that the index knows."""
+    try:
+        entry = segment.index.above_position(position)
+    except LyingIndex:
+        return None
+    return entry[1] if entry else None

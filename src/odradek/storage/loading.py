@@ -10,6 +10,7 @@ The producers are taken from the newest whole snapshot and followed from there t
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from odradek.model.errors import CorruptBatch
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
@@ -44,7 +45,6 @@ from odradek.storage.names import (
     parse_segment_file,
     segment_stem,
 )
-from odradek.storage.offset_index import RELATIVE_OFFSET_MAX as OFFSETS_MAX
 from odradek.storage.producers import ProducerState
 from odradek.storage.scan import is_old_format, walk_batches, walk_headers
 from odradek.storage.segment import Folder, Segment
@@ -298,17 +298,15 @@ class _Loading:
             self.checked_from = Offset(end)
         segment.size, segment.bytes_since_entry = start, 0
         whole: list[BatchHeader] = []
-        base, epoch = segment.base_offset, self.epochs_seen[-1][0] if self.epochs_seen else -1
+        epoch = self.epochs_seen[-1][0] if self.epochs_seen else -1
         try:
             for position, header, _ in walk_batches(segment.file, path, start, size):
-                if not end <= header.base_offset <= header.last_offset <= base + OFFSETS_MAX:
-                    reason = f"offset {header.base_offset} does not follow {end}"
-                    return CorruptFile(path, position, reason)
+                behind = segment.follows(position, header, end)
                 if header.leader_epoch > epoch:
                     epoch = LeaderEpoch(header.leader_epoch)
                     self.epochs_seen.append(EpochStart(epoch, Offset(header.base_offset)))
                 whole.append(header)
-                end = header.base_offset + header.last_offset_delta + 1
+                end = behind
                 if len(whole) == NOTED_AT_ONCE:
                     segment.note(whole, segment.size)
                     whole.clear()
@@ -394,7 +392,7 @@ class _Loading:
         for segment in self.log.segments:
             if segment.base_offset >= upto:
                 break
-            for _, header in walk_leaping(segment, 0):
+            for _, header in walk_leaping(segment, segment.base_offset):
                 if header.base_offset < upto and header.leader_epoch > history.latest:
                     history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
         return history
@@ -433,16 +431,16 @@ class _Loading:
 def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
     """Counts the batches of producers from an offset to the end, and notes who aborted what."""
     for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
-        found = segment.find(max(start, segment.base_offset))
-        if found is None:
-            continue
         segment.aborted.truncate(start)
-        for position, header in walk_leaping(segment, found[0]):
+        for position, header in walk_leaping(segment, start):
             if header.producer_id < 0 or header.base_offset < start:
                 continue
             marker = None
             if header.is_control:
-                marker = end_marker_in(segment.file.read(header.size, position), header)
+                try:
+                    marker = end_marker_in(segment.file.read(header.size, position), header)
+                except CorruptBatch:
+                    continue
             aborted = log.producers.replay(header, marker, now)
             if aborted is not None:
                 segment.aborted.entries.append(aborted)

@@ -5,10 +5,10 @@ A directory is opened whole or is offline: an I/O error while any of its logs is
 away, and the others go on.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import ENOSPC
+from itertools import count
 from typing import NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
@@ -49,6 +49,7 @@ from odradek.storage.names import (
     RECOVERY_POINTS,
     Kind,
     parse_log_name,
+    renamed,
 )
 from odradek.storage.segment import Folder
 from odradek.storage.settings import LogConfig
@@ -327,26 +328,33 @@ class LogDir:
         return log
 
     def create_all(self, wanted: Sequence[NewLog], now: Timestamp) -> list[PartitionLog]:
-        """Makes empty logs, durably; where there is no room for all of them, none."""
+        """Makes empty logs, durably: all of them or none.
+
+        Until they are whole their names mark them for deletion. What is left of one that could not
+        be made would pass for the log at a later start, when the true one is elsewhere.
+        """
         self.forget_checkpoints({new.partition for new in wanted})
         begun: list[str] = []
-        logs = []
         try:
             with self.failures.touching(self.name):
-                for new in wanted:
-                    if not self.disk.is_directory(new.name):
-                        begun.append(new.name)
-                    logs.append(self._make(new, now))
+                logs = [self._make(new, begun, now) for new in wanted]
+                for log, new in zip(logs, wanted, strict=True):
+                    self.disk.rename(log.folder.name, new.name)
+                    log.folder.name = new.name
                 self.disk.sync_directory("")
-        except DiskFull:
-            self._unmake(begun)
+        except StorageError:
+            self.to_delete += begun
             raise
         return logs
 
-    def _make(self, new: NewLog, now: Timestamp) -> PartitionLog:
-        """One whose directory is not durable yet, but all that is in it."""
-        self.disk.make_directory(new.name)
-        folder = Folder(self.files, new.name)
+    def _make(self, new: NewLog, begun: list[str], now: Timestamp) -> PartitionLog:
+        """One that waits for its name, and for its directory to be durable; its files are."""
+        unused = map("{:032x}".format, count())
+        names = (renamed(new.partition, it, Kind.DELETE) for it in unused)
+        name = next(it for it in names if not self.disk.is_directory(it))
+        begun.append(name)
+        self.disk.make_directory(name)
+        folder = Folder(self.files, name)
         if new.how.topic_id != NO_TOPIC_ID:
             data = encode_partition_metadata(new.how.topic_id)
             put_small(self.disk, folder.path(PARTITION_METADATA), data)
@@ -356,16 +364,9 @@ class LogDir:
             log.epochs.assign(new.how.leader_epoch, log.log_end_offset)
             log.reset()
             put_small(self.disk, folder.path(EPOCH_CHECKPOINT), encode_epochs(log.epochs.entries))
-        self.disk.sync_directory(new.name)
+        self.disk.sync_directory(name)
         log.closed_end = log.log_end_offset
         return log
-
-    def _unmake(self, names: Iterable[str]) -> None:
-        """What is left of logs for which there was no room would pass for logs, one day."""
-        with suppress(StorageError), self.failures.touching(self.name):
-            for name in names:
-                self._delete_directory(name)
-            self.disk.sync_directory("")
 
     def _delete_directory(self, name: str) -> None:
         if self.disk.is_directory(name):

@@ -8,10 +8,12 @@ Only indexes that nobody will write to any more are built anew: those of segment
 and durable. For the others the error stands; a start after a crash checks them.
 """
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final, Protocol
 
 from odradek.model.positions import Offset
+from odradek.records.batch import BatchHeader
 from odradek.storage.errors import LyingIndex
 from odradek.storage.files import write_small
 from odradek.storage.names import INDEX, LOG, TIME_INDEX
@@ -48,10 +50,17 @@ def _mend(segment: Segment) -> None:
     fresh = Segment(segment.folder, segment.base_offset)
     fresh.index_interval = segment.index_interval
     fresh.start_empty_indexes()
-    walk = walk_headers(segment.file, segment.path(LOG), 0, segment.size)
-    while headers := [header for _, header in islice(walk, NOTED_AT_ONCE)]:
+    walk = _in_order(segment)
+    while headers := list(islice(walk, NOTED_AT_ONCE)):
         fresh.note(headers, fresh.size)
     fresh.complete_times()
     write_small(disk, segment.path(INDEX), fresh.index.unsaved())
     write_small(disk, segment.path(TIME_INDEX), fresh.times.unsaved())
     segment.forget_indexes()
+
+
+def _in_order(segment: Segment) -> Iterator[BatchHeader]:
+    end: int = segment.base_offset
+    for position, header in walk_headers(segment.file, segment.path(LOG), 0, segment.size):
+        end = segment.follows(position, header, end)
+        yield header

@@ -241,6 +241,17 @@ class Segment:
         """Whether this offset can stand in an index of this segment."""
         return 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
 
+    def follows(self, position: int, header: BatchHeader, end: int) -> int:
+        """The offset behind a batch; CorruptFile if it does not follow, or cannot stand here.
+
+        No checksum covers the base offset.
+        """
+        last = header.last_offset
+        if not (end <= header.base_offset <= last and self.holds(last)):
+            reason = f"offset {header.base_offset} does not follow {end}"
+            raise CorruptFile(self.path(LOG), position, reason)
+        return last + 1
+
     def note(self, headers: Iterable[BatchHeader], position: int) -> None:
         """The batches of these headers have been written from this position on, behind all others.
 

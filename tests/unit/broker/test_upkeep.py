@@ -3,12 +3,15 @@
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.broker.replicas import Replicas
 from odradek.broker.upkeep import Upkeep
 from odradek.model.ids import TopicPartition
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from odradek.sim.worker import SimulatedWorker
-from tests.unit.broker.ground import Ground, word
+from tests.unit.broker.ground import Appender, Ground, word
 
 SOON = {
     "log.segment.delete.delay.ms": "1",
@@ -52,3 +55,45 @@ def test_a_log_that_is_deleted_while_a_round_is_under_way_is_left_alone(policy: 
     configs = {partition.topic: {"cleanup.policy": policy} for partition in MANY}
     with Ground(SOON, **configs) as ground:
         ground.live(talk)
+
+
+def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
+    """A bit has turned in it, and it gains the most: it is named once, and then left alone."""
+    rotten, sound = (TopicPartition(name, 0) for name in ("rotten", "sound"))
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word(it) for it in (rotten, MANY[0], sound)])
+        home = replicas.dirs.home_of(rotten)
+        assert home is not None
+        assert replicas.dirs.home_of(sound) is home
+        for partition, count in ((rotten, 9), (sound, 5)):
+            appender = Appender(replicas.led(partition))
+            for _ in range(count):
+                appender.append(keyed("same", "a" * 300))
+                await asyncio.sleep(0.01)
+            assert len(replicas.led(partition).log.segments) > 2
+        disk = ground.machine.disk(home.name.rpartition("/")[2])
+        disk.flip("rotten-0/00000000000000000000.log", 100, 3)
+        before = replicas.led(sound).log.size
+        async with asyncio.TaskGroup() as tasks:
+            running = Upkeep(replicas, ground.settings, ground.machine.clock).start(tasks)
+            with capture_logs() as events:
+                await asyncio.sleep(5)
+            for task in running:
+                task.cancel()
+        assert replicas.led(sound).log.size < before
+        assert [it["partition"] for it in events if it["event"] == "log.corrupt"] == [str(rotten)]
+        assert not home.is_offline
+
+    compacted = {
+        "cleanup.policy": "compact",
+        "segment.bytes": "500",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+    with Ground(SOON, rotten=compacted, sound=compacted) as ground:
+        ground.live(talk)
+
+
+def keyed(key: str, value: str) -> bytearray:
+    """A batch of one record with a key."""
+    return build_batch([Record(0, 1_700_000_000_000, key.encode(), value.encode())])
