@@ -83,11 +83,13 @@ class Timers:
     def _ring(self) -> None:
         self._handle = None
         now = self._clock.monotonic()
-        while self._heap and self._heap[0][0] <= now:
-            timer = heappop(self._heap)[2]
-            call, timer.call = timer.call, None
-            if call is None:
-                self._cancelled = max(self._cancelled - 1, 0)
-            else:
-                call()
-        self._arm_for_next()
+        try:
+            while self._heap and self._heap[0][0] <= now:
+                timer = heappop(self._heap)[2]
+                call, timer.call = timer.call, None
+                if call is None:
+                    self._cancelled = max(self._cancelled - 1, 0)
+                else:
+                    call()
+        finally:
+            self._arm_for_next()  # whoever failed keeps no other from its turn

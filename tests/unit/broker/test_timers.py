@@ -1,7 +1,10 @@
 """Many deadlines, one timer of the loop."""
 
+import asyncio
+
 from odradek.broker.timers import Timers
 from odradek.model.units import Millis
+from odradek.runtime.clock import SystemClock
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
 
@@ -80,3 +83,23 @@ def test_cancelled_deadlines_do_not_pile_up() -> None:
     with World(seed=1) as world:
         world.machine("broker").start(main)
         world.run(seconds=1)
+
+
+def test_one_that_fails_keeps_no_other_from_its_turn() -> None:
+    """The mistake is the loop's to tell; the rest is rung."""
+    mistakes: list[object] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    async def main() -> None:
+        loop, rung = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda _, context: mistakes.append(context["exception"]))
+        clock = SystemClock()
+        timers = Timers(clock)
+        timers.at(clock.monotonic(), fail)
+        timers.at(clock.monotonic(), rung.set)
+        await asyncio.wait_for(rung.wait(), 10)
+
+    asyncio.run(main())
+    assert [type(mistake) for mistake in mistakes] == [ZeroDivisionError]
