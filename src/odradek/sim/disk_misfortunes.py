@@ -13,7 +13,7 @@ from odradek.sim.machine import Machine
 from odradek.sim.world import World
 
 CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "unlink", "write")
-CALLS_THAT_FAIL: Final = ("read", "sync", "write")
+CALLS_THAT_FAIL: Final = (*CALLS_CUT, "open", "read")
 SEGMENT: Final = re.compile(r"[^/]+-\d+/\d+\.log")
 SLOW_MILLIS_MAX: Final = 1_000
 

@@ -31,6 +31,7 @@ from odradek.storage import producer_snapshot
 from odradek.storage.epochs import EpochHistory
 from odradek.storage.errors import (
     BatchLargerThanSegment,
+    CorruptFile,
     OffsetsOutOfOrder,
     StorageError,
 )
@@ -284,8 +285,7 @@ class PartitionLog(ReadableLog):
         try:
             segment.warm()
             if segment.first_timestamp is None and segment.size:
-                found = segment.find(segment.base_offset)
-                segment.first_timestamp = Timestamp(found[1].max_timestamp if found else -1)
+                segment.first_timestamp = _first_timestamp(segment)
         except OSError as error:
             raise self.failed(error) from error
 
@@ -405,3 +405,12 @@ class PartitionLog(ReadableLog):
         last = max(bisect_right(self.segments, self.log_start_offset, key=BASE) - 1, 0)
         gone, self.segments = self.segments[:last], self.segments[last:]
         return gone
+
+
+def _first_timestamp(segment: Segment) -> Timestamp:
+    """That of its first batch; -1 where rot has made it unreadable."""
+    try:
+        found = segment.find(segment.base_offset)
+    except CorruptFile:
+        found = None
+    return Timestamp(found[1].max_timestamp if found else -1)

@@ -146,6 +146,18 @@ def test_a_lying_header_below_the_recovery_point_costs_its_own_batches(clean: bo
     assert t.read(8) == VALUES[8:]
 
 
+def test_a_log_whose_first_batch_has_rotted_takes_records() -> None:
+    """By it the age of the segment is known; if it cannot be read, that is no reason to refuse."""
+    t = Partition(LogConfig(index_interval_bytes=Bytes(100)))
+    for value in VALUES:
+        t.append(value)
+    t.flush()
+    disk_of(t).flip(t.log.segments[0].path(".log"), 8, 2)  # its length
+    t.reopen()
+    assert t.append("more").base_offset == 20
+    assert t.read(20) == ["more"]
+
+
 def test_what_was_flushed_is_not_read_again() -> None:
     """Recovery begins at the recovery point: below it even a harmed batch stays for its readers."""
     t = filled(LogConfig(index_interval_bytes=Bytes(100)))

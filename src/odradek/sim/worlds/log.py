@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from odradek.sim.disk_misfortunes import DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
+from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
 from odradek.sim.faults import Fault, Kill, Pause, PowerCut
 from odradek.sim.invariants import Invariant
 from odradek.sim.machine import Machine
@@ -76,6 +76,7 @@ class LogSimulation(Simulation):
             SlowDisk(*here),
             ReadOnlyDisk(*here),
             FullDisk(*here),
+            BitRot(*here),
         )
 
     def invariants(self) -> Sequence[Invariant]:
