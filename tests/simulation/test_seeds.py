@@ -14,7 +14,7 @@ from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named
 
 FRESH_SEEDS = 34  # of each kind: more than a hundred worlds a day
-CONTROL_SEEDS = 20  # within so many each mistake must be found
+CONTROL_SEEDS = 60  # within so many each mistake must be found
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
 
