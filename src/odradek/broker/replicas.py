@@ -219,7 +219,8 @@ class Replicas:
         missing: dict[str, list[Word]] = {}
         errors: dict[TopicPartition, ErrorCode] = {}
         lost = len(self.dirs.online) < len(self.dirs.dirs)
-        counts = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
+        homes = {log_dir.name: log_dir for log_dir in self.dirs.online}
+        counts = {name: len(log_dir) for name, log_dir in homes.items()}
         for word in words:
             found = self.dirs.get(word.partition)
             if found is not None and found.topic_id == word.topic_id:
@@ -238,7 +239,7 @@ class Replicas:
             missing.setdefault(fewest, []).append(word)
         async with asyncio.TaskGroup() as tasks:
             making = [
-                tasks.create_task(self._make_in(self.dirs.named(name), its_words))
+                tasks.create_task(self._make_in(homes[name], its_words))
                 for name, its_words in missing.items()
             ]
         for task in making:
