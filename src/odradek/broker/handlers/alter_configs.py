@@ -4,14 +4,13 @@ All settings of a topic or a broker at once: what is not named is taken back. v2
 Superseded by IncrementalAlterConfigs, which can change one without the others.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.exchange import Api, Exchange
-from odradek.broker.handlers.config_resources import entity_of
+from odradek.broker.handlers.config_resources import each_by_itself, entity_of
 from odradek.broker.topics import InvalidRequest
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import ErrorCode
 from odradek.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -29,20 +28,15 @@ async def handle(
     request: AlterConfigsRequest,
 ) -> AlterConfigsResponse:
     """Each resource by itself."""
-    named = Counter((one.resource_type, one.resource_name) for one in request.resources)
-    responses = []
-    for one in request.resources:
-        response = AlterConfigsResourceResponse(
-            ErrorCode.NONE, None, one.resource_type, one.resource_name
-        )
-        try:
-            if named[one.resource_type, one.resource_name] > 1:
-                raise InvalidRequest(f"{one.resource_name!r} is named more than once")
-            await _alter(services, one, validate_only=request.validate_only)
-        except BrokerError as error:
-            response.error_code, response.error_message = error.code, str(error)
-        responses.append(response)
-    return AlterConfigsResponse(responses=responses)
+    outcomes = await each_by_itself(
+        request.resources, lambda one: _alter(services, one, validate_only=request.validate_only)
+    )
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(*outcome, one.resource_type, one.resource_name)
+            for one, outcome in zip(request.resources, outcomes, strict=True)
+        ]
+    )
 
 
 async def _alter(

@@ -1,7 +1,9 @@
 """What the handlers of settings share: what can have settings, by the numbers of the wire."""
 
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.broker.topics import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
@@ -17,6 +19,16 @@ class ResourceType(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+
+
+class Resource(Protocol):
+    """A row of a request that changes settings."""
+
+    resource_type: int
+    resource_name: str
+
+
+R = TypeVar("R", bound=Resource)
 
 
 class InvalidTopicName(BrokerError):
@@ -37,3 +49,21 @@ def entity_of(services: "Services", kind: int, name: str) -> Entity:
             return Entity(EntityType.BROKERS, name or DEFAULT_ENTITY)
         raise InvalidRequest(f"broker {name!r}: this is broker {services.broker_id}; ask that one")
     raise InvalidRequest(f"resource type {kind}: known are 2 for topics and 4 for brokers")
+
+
+async def each_by_itself(
+    resources: Sequence[R], alter: Callable[[R], Awaitable[None]]
+) -> list[tuple[ErrorCode, str | None]]:
+    """What came of each; one that is wrong keeps no other from being changed."""
+    named = Counter((one.resource_type, one.resource_name) for one in resources)
+    outcomes: list[tuple[ErrorCode, str | None]] = []
+    for one in resources:
+        try:
+            if named[one.resource_type, one.resource_name] > 1:
+                raise InvalidRequest(f"{one.resource_name!r} is named more than once")
+            await alter(one)
+        except BrokerError as error:
+            outcomes.append((error.code, str(error)))
+        else:
+            outcomes.append((ErrorCode.NONE, None))
+    return outcomes

@@ -11,12 +11,12 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.exchange import Api, Exchange
-from odradek.broker.handlers.config_resources import entity_of
+from odradek.broker.handlers.config_resources import each_by_itself, entity_of
 from odradek.broker.topics import InvalidRequest
 from odradek.config.kinds import ConfigType
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS
 from odradek.metadata.znodes.settings import Entity, EntityType
-from odradek.model.errors import BrokerError, ErrorCode, InvalidSetting
+from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -44,20 +44,15 @@ async def handle(
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse:
     """Each resource by itself, all of its settings or none."""
-    named = Counter((one.resource_type, one.resource_name) for one in request.resources)
-    responses = []
-    for one in request.resources:
-        response = AlterConfigsResourceResponse(
-            ErrorCode.NONE, None, one.resource_type, one.resource_name
-        )
-        try:
-            if named[one.resource_type, one.resource_name] > 1:
-                raise InvalidRequest(f"{one.resource_name!r} is named more than once")
-            await _alter(services, one, validate_only=request.validate_only)
-        except BrokerError as error:
-            response.error_code, response.error_message = error.code, str(error)
-        responses.append(response)
-    return IncrementalAlterConfigsResponse(responses=responses)
+    outcomes = await each_by_itself(
+        request.resources, lambda one: _alter(services, one, validate_only=request.validate_only)
+    )
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(*outcome, one.resource_type, one.resource_name)
+            for one, outcome in zip(request.resources, outcomes, strict=True)
+        ]
+    )
 
 
 async def _alter(
