@@ -9,13 +9,15 @@ first if that is what it asked for.
 """
 
 import struct
-from collections.abc import Awaitable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any, Final, NamedTuple
 
 import structlog
 
 from odradek.broker.connection import Connection
-from odradek.broker.exchange import Api, Exchange, Quick
+from odradek.broker.exchange import Api, Exchange, Later, Quick
 from odradek.broker.handlers import api_versions
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
@@ -26,7 +28,7 @@ from odradek.wire.headers import (
     read_request_header,
     request_header_version,
 )
-from odradek.wire.schema import Request, Response
+from odradek.wire.schema import Request
 
 log = structlog.get_logger()
 
@@ -43,6 +45,7 @@ class _Row(NamedTuple):
     header_version: int
     quick: Quick | None
     is_served: bool
+    is_coroutine: bool
 
 
 class Dispatch:
@@ -96,6 +99,7 @@ class Dispatch:
             request_header_version(APIS[key], version),
             api.quick if version in api.versions else None,
             version in api.versions,
+            iscoroutinefunction(api.handle),
         )
         return row
 
@@ -110,20 +114,19 @@ class Dispatch:
             too_old = UnsupportedVersion(_too_old(row.api, exchange.version))
             self._refuse(exchange, request, too_old)
             return
+        handle: Any = partial(row.api.handle, self._services, exchange, request)
         try:
-            later = row.api.handle(self._services, exchange, request)
+            later: Later | None = handle if row.is_coroutine else handle()
         except Exception as error:  # noqa: BLE001 - the last to know what a request came to
             self._refuse(exchange, request, error)
             return
         if later is not None:
             self._services.tasks.create_task(self._answer(exchange, request, later))
 
-    async def _answer(
-        self, exchange: Exchange, request: Request, later: Awaitable[Response]
-    ) -> None:
+    async def _answer(self, exchange: Exchange, request: Request, later: Later) -> None:
         """No request may end its task with an error: that would be the end of the broker."""
         try:
-            exchange.answer(await later)
+            exchange.answer(await later())
         except Exception as error:  # noqa: BLE001 - the last to know what a request came to
             self._refuse(exchange, request, error)
 

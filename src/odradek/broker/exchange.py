@@ -120,8 +120,11 @@ class Exchange:
         self.connection.answered(self)
 
 
-Handler = Callable[["Services", Exchange, Any], Awaitable[Response] | None]
-"""It answers through the exchange, or returns what is to be awaited for the answer."""
+Later = Callable[[], Awaitable[Response]]
+"""What is to be called and awaited for an answer, in a task of its own."""
+
+Handler = Callable[["Services", Exchange, Any], Awaitable[Response] | Later | None]
+"""A coroutine function returns the answer; another answers through the exchange, or later."""
 
 Refusal = Callable[[Any, int, ErrorCode, str], Response | None]
 """The response to a request at a version that says nothing but the code, with its sentence; None

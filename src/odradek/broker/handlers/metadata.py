@@ -7,10 +7,11 @@ epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their i
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.exchange import Api, Exchange, Later
 from odradek.config.rows import broker as rows
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
 from odradek.model.errors import BrokerError, ErrorCode
@@ -53,9 +54,7 @@ class WithoutName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(
-    services: "Services", exchange: Exchange, request: MetadataRequest
-) -> Awaitable[MetadataResponse] | None:
+def handle(services: "Services", exchange: Exchange, request: MetadataRequest) -> Later | None:
     """At once, unless a topic is to be made first."""
     if exchange.version < IDS_SINCE:
         for topic in request.topics or ():
@@ -63,7 +62,7 @@ def handle(
                 raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
     missing = _missing(services, request)
     if missing:
-        return _made_and_answered(services, exchange, request, missing)
+        return partial(_made_and_answered, services, exchange, request, missing)
     exchange.answer(_answer(services, exchange, request, {}))
     return None
 
