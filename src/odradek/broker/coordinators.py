@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import structlog
 
 from odradek.broker.exchange import Exchange
+from odradek.broker.jobs import begin
 from odradek.broker.replica import Led
 from odradek.broker.replicas import Replicas
 from odradek.broker.timers import Timer, Timers
@@ -178,7 +179,7 @@ class CoordinatorShell(Generic[M]):
         reign = self._reigns[place.partition] = Reign(place, led, shard, deque())
         self._carry_out(None, effects)
         led.watchers.append(partial(self._on_high_watermark, place))
-        self._around.tasks.create_task(self._load(reign))
+        begin(self._around.tasks, self._load(reign))
 
     def _on_resigned(self, partition: TopicPartition) -> None:
         if partition.topic == self._keeping.topic:

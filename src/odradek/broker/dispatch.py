@@ -19,6 +19,7 @@ import structlog
 from odradek.broker.connection import Connection
 from odradek.broker.exchange import Api, Exchange, Later, Quick
 from odradek.broker.handlers import api_versions
+from odradek.broker.jobs import begin
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
 from odradek.wire.apis import API_VERSIONS, APIS
@@ -120,8 +121,10 @@ class Dispatch:
         except Exception as error:  # noqa: BLE001 - the last to know what a request came to
             self._refuse(exchange, request, error)
             return
-        if later is not None:
-            self._services.tasks.create_task(self._answer(exchange, request, later))
+        if later is None:
+            return
+        if not begin(self._services.tasks, self._answer(exchange, request, later)):
+            exchange.connection.hang_up("the broker stops")
 
     async def _answer(self, exchange: Exchange, request: Request, later: Later) -> None:
         """No request may end its task with an error: that would be the end of the broker."""

@@ -1,8 +1,8 @@
-"""Waiting for a worker: a call that may block, made off the loop, and its result."""
+"""Work that does not end where it begins: calls that may block, and tasks of their own."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
 
 from odradek.ports import Worker
 
@@ -43,3 +43,13 @@ async def off_loop(worker: Worker, call: Callable[[], T]) -> T:
 async def drained(worker: Worker) -> None:
     """Returns once all that was submitted before has ended: jobs end in their order."""
     await off_loop(worker, lambda: None)
+
+
+def begin(tasks: asyncio.TaskGroup, coroutine: Coroutine[Any, Any, None]) -> bool:
+    """Whether a task of its own has begun: a group that is about to end takes none."""
+    try:
+        tasks.create_task(coroutine)
+    except RuntimeError:
+        coroutine.close()
+        return False
+    return True

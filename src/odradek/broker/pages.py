@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from odradek.broker.jobs import begin
 from odradek.broker.timers import Timer, Timers
 from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Address, Clock, Listener, Network, Stream
@@ -111,11 +112,14 @@ class _Visit:
             self._send(NOT_FOUND, with_content=method == b"GET")
         else:
             self._stream.pause()
-            self._server.tasks.create_task(self._make(make(), with_content=method == b"GET"))
+            if not begin(self._server.tasks, self._make(make, with_content=method == b"GET")):
+                self._stream.abort()
 
-    async def _make(self, page: Coroutine[None, None, Page], *, with_content: bool) -> None:
+    async def _make(
+        self, page: Callable[[], Coroutine[None, None, Page]], *, with_content: bool
+    ) -> None:
         try:
-            made = await page
+            made = await page()
         except Exception as error:
             # Whoever looks at a broker must not be the end of it.
             log.error("page.failed", exc_info=error)

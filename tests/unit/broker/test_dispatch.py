@@ -324,6 +324,27 @@ def test_a_software_name_that_is_none_is_refused(name: str) -> None:
     assert table.error_code == ErrorCode.INVALID_REQUEST
 
 
+def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
+    """Its client is sent away, and tries another broker."""
+
+    async def handle(services: Services, exchange: Exchange, request: Any) -> HeartbeatResponse:
+        raise AssertionError((services, exchange, request))
+
+    async def talk() -> Client:
+        async with asyncio.TaskGroup() as tasks:
+            pass
+        desk = Desk()
+        services = cast("Services", type("Few", (), {"tasks": tasks})())
+        desk.on_frame = Dispatch(services, {12: Api(12, range(5), handle, _refuse)}).on_frame
+        client = Client(desk)
+        client.send(HeartbeatRequest("g"), 4, 1)
+        return client
+
+    client = asyncio.run(talk())
+    assert client.frames() == []
+    assert client.connection.is_over
+
+
 def test_a_coroutine_answers_with_what_it_returns() -> None:
     """For the requests that are rare: a task each."""
 
