@@ -21,6 +21,7 @@ WATCHED = ("os.ftruncate", "os.fsync", "os.fdatasync", "os.truncate", "os.makedi
 def watch(broker: Broker) -> None:
     """From now on."""
     del broker
+    print(STARTED, flush=True)
     watching = BlockBuster("odradek")
     for name in WATCHED:
         watching.functions[name] = BlockBusterFunction(None, name, scanned_modules="odradek")
@@ -31,7 +32,6 @@ def watch(broker: Broker) -> None:
     # the size of an index of a log that a leadership begins in: its directory was just looked at
     watching.functions["os.stat"].can_block_in("odradek/storage/segment.py", "_entries")
     watching.activate()
-    print(STARTED, flush=True)
 
 
 if __name__ == "__main__":

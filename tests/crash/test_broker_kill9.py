@@ -107,7 +107,7 @@ def test_what_was_acknowledged_is_there(seed: int, mortal: OdradekBroker) -> Non
     """
     chance = Random(seed)
     codec, synced = chance.choice(CODECS), chance.choice(("true", "false"))
-    how = {"compression.type": codec, "linger.ms": chance.choice((0, 1, 5))}
+    how = {"compression.type": codec, "linger.ms": chance.choice((0, 1, 5)), "batch.size": 10_000}
     settings = {"flush_before_ack": synced, "segment_bytes": str(chance.randrange(20_000, 200_000))}
     names = [create_topic(mortal, f"{name}-{seed}", 2, **settings) for name in ("once", "maybe")]
     counting = Writer(mortal, names[0], **how, **{"enable.idempotence": True})

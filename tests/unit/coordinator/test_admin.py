@@ -3,7 +3,7 @@
 from typing import Any
 
 from odradek.coordinator.groups.admin import list_groups
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import TEXT_CHARACTERS_MAX, ErrorCode
 from tests.unit.coordinator.talk import GROUP, Talk
 
 
@@ -27,6 +27,15 @@ def test_groups_are_listed_by_state_and_type() -> None:
     assert listed(t, types=["Consumer"]) == []
     assert listed(t, types=["classic"], states=["Stable"]) == [stable]
     assert {group.group_type for group in list_groups(t.machine.groups)} == {"Classic"}
+
+
+def test_a_group_that_is_not_there_is_named_within_bounds() -> None:
+    """Its name may be as long as a text can be, and each character may need several to be shown."""
+    t = Talk()
+    shown = t.describe("\0" * 30_000, version=6)
+    assert shown.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert shown.error_message.startswith("group ")
+    assert len(shown.error_message) == TEXT_CHARACTERS_MAX
 
 
 def test_a_stable_group_shows_what_members_said_and_got() -> None:

@@ -10,7 +10,7 @@ from odradek.coordinator.groups.groups import Cause, Groups, Ring, Timer, Writte
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup
 from odradek.coordinator.groups.states import Dead, Empty, Stable
 from odradek.coordinator.groups.values import GroupKey
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import TEXT_CHARACTERS_MAX, ErrorCode
 from odradek.wire.messages.delete_groups import DeletableGroupResult
 from odradek.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from odradek.wire.messages.list_groups import ListedGroup
@@ -54,7 +54,8 @@ def describe(groups: Groups, call: Call, turn: Turn) -> None:
         described.group_state = Dead.name
         if call.version >= NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            described.error_message = f"group {request.group_id!r} does not exist"
+            text = f"group {request.group_id!r} does not exist"
+            described.error_message = text[:TEXT_CHARACTERS_MAX]
     turn.answer(call.ticket, described)
 
 

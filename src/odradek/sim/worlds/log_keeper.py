@@ -27,7 +27,7 @@ from odradek.records.record import Record, read_records
 from odradek.sim.chance import SeededRandom
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.storage.errors import OutOfOrderSequence, StorageError
+from odradek.storage.errors import InvalidTransactionState, OutOfOrderSequence, StorageError
 from odradek.storage.failures import Failures
 from odradek.storage.flushing import FlushJob
 from odradek.storage.log import Appended, PartitionLog
@@ -45,6 +45,8 @@ SEGMENT_BYTES: Final = Bytes(2 * KIB)
 BATCHES_MAX: Final = 5  # in one turn
 RECORDS_MAX: Final = 4  # in one batch
 KEPT_RECORDS: Final = 150  # of one partition, before its oldest are trimmed
+FORGOTTEN: Final = (OutOfOrderSequence, InvalidTransactionState)
+"""What a producer is told of batches that were lost, or that rot has made another kind of."""
 PAUSE_MILLIS_MAX: Final = 150
 SICK_SECONDS: Final = 8  # how long a broker with a failed disk goes on
 EPOCH: Final = LeaderEpoch(0)
@@ -107,7 +109,7 @@ class Keeper:
         while not self._dirs.all_failed:
             await self._pause()
             action = ACTIONS[self._chance.below(len(ACTIONS))]
-            with suppress(StorageError, OutOfOrderSequence):
+            with suppress(StorageError, *FORGOTTEN):
                 action(self)
             now = self._machine.clock.monotonic()
             if self._note_failures() and sick_since is None:
@@ -185,7 +187,7 @@ class Keeper:
             for values in producer.unanswered:
                 taken.append(self._decide_one(log, producer.number, sequence, values))
                 sequence += len(values)
-        except OutOfOrderSequence:
+        except FORGOTTEN:
             self._tell("log.gap", log.partition, producer.number, sequence)
             producer.begin_anew()
             job = log.take_job()
