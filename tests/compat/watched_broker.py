@@ -27,6 +27,7 @@ def watch(broker: Broker) -> None:
         watching.functions[name] = BlockBusterFunction(None, name, scanned_modules="odradek")
     for function in watching.functions.values():
         function.can_block_in("odradek/runtime/serve.py", "_serve")  # when all is over
+        function.can_block_in("structlog/_output.py", {"msg"})  # a line for people, on stderr
     # from the page cache: what is cold was read by the disk's thread before
     watching.functions["os.sendfile"].can_block_in("odradek/runtime/stream.py", "_send_range")
     # the size of an index of a log that a leadership begins in: its directory was just looked at
