@@ -180,12 +180,14 @@ class Coordination:
             await self._register(self._broker)
 
     async def _wait_for_connection(self) -> None:
+        """Or for the news that the session is over: what rested on it ends first."""
         while not self._is_over:
             try:
                 await self.client.connected()
             except SessionExpired:
-                self._is_over = True
-            return
+                await asyncio.sleep(0)  # the news is on its way
+            else:
+                return
 
     # The tree at a start
 
