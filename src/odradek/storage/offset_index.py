@@ -179,14 +179,15 @@ class OffsetIndex:
                 low = middle
             else:
                 high = middle - 1
-        return self._load(low)
+        return self._load(low, file)
 
-    def _load(self, number: int) -> Page:
+    def _load(self, number: int, file: File | None = None) -> Page:
+        """A page of the file, which whoever looked for it may have opened already."""
         first = number * PAGE_ENTRIES
         if self._page is not None and self._page.first == first:
             return self._page
         count = min(PAGE_ENTRIES, self.saved - first)
-        data = self._open().read(count * ENTRY_BYTES, first * ENTRY_BYTES)
+        data = (file or self._open()).read(count * ENTRY_BYTES, first * ENTRY_BYTES)
         if len(data) < count * ENTRY_BYTES:
             raise LyingIndex(self.path, first * ENTRY_BYTES + len(data), "the file ends early")
         page = self._page = Page(first, *_columns(data))
