@@ -115,12 +115,16 @@ class Dispatch:
             too_old = UnsupportedVersion(_too_old(row.api, exchange.version))
             self._refuse(exchange, request, too_old)
             return
-        handle: Any = partial(row.api.handle, self._services, exchange, request)
-        try:
-            later: Later | None = handle if row.is_coroutine else handle()
-        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
-            self._refuse(exchange, request, error)
-            return
+        handle: Any = row.api.handle
+        later: Later | None
+        if row.is_coroutine:
+            later = partial(handle, self._services, exchange, request)
+        else:
+            try:
+                later = handle(self._services, exchange, request)
+            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+                self._refuse(exchange, request, error)
+                return
         if later is None:
             return
         if not begin(self._services.tasks, self._answer(exchange, request, later)):
