@@ -30,7 +30,16 @@ class OfDisks(Fault):
         return [disk for machine in self.machines for disk in machine.disks.values()]
 
 
-class DiskErrors(OfDisks):
+class OfCalls(OfDisks):
+    """Something that strikes calls on a disk."""
+
+    def heal(self) -> None:
+        """No call is struck any more."""
+        for disk in self._disks():
+            disk.faults.rows.clear()
+
+
+class DiskErrors(OfCalls):
     """Some calls on a disk fail, of a write perhaps after a part of it."""
 
     name = "disk-errors"
@@ -46,13 +55,8 @@ class DiskErrors(OfDisks):
         disk.faults.rows.append(row)
         return f"{disk.name} {call}"
 
-    def heal(self) -> None:
-        """No call fails any more."""
-        for disk in self._disks():
-            disk.faults.rows.clear()
 
-
-class SlowDisk(OfDisks):
+class SlowDisk(OfCalls):
     """Some calls on a disk take long, and the machine does nothing else meanwhile."""
 
     name = "slow-disk"
@@ -65,11 +69,6 @@ class SlowDisk(OfDisks):
         delay = Millis(1 + chance.below(SLOW_MILLIS_MAX))
         disk.faults.rows.append(DiskFault(0, times=1 << chance.below(6), delay=delay))
         return f"{disk.name} {delay}ms"
-
-    def heal(self) -> None:
-        """As fast as ever."""
-        for disk in self._disks():
-            disk.faults.rows.clear()
 
 
 class ReadOnlyDisk(OfDisks):
