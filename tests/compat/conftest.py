@@ -2,14 +2,19 @@
 
 import logging
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 import structlog
 
-from tests.compat.broker_process import Broker, broker_in
+from odradek.model.units import MIB
+from tests.compat.broker_process import Broker, OdradekBroker, broker_in
+from tests.compat.hostile import Neighbour, resident_bytes
 from tests.compat.java_clients import Java
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.oracle import Oracle
+
+GROWTH_MAX: Final = 64 * MIB
 
 pytest.register_assert_rewrite(
     "tests.compat.zookeeper_contract", "tests.compat.zookeeper_own_contract"
@@ -37,6 +42,28 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     running.start()
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="module")
+def neighbour(broker: Broker) -> Iterator[Neighbour]:
+    """Who must not notice."""
+    neighbour = Neighbour(broker)
+    yield neighbour
+    neighbour.close()
+
+
+@pytest.fixture
+def peace(broker: Broker, neighbour: Neighbour) -> Iterator[None]:
+    """The neighbour goes on, and memory stays bounded, whatever the test does."""
+    with neighbour.undisturbed():
+        pass
+    pid = broker.pid if isinstance(broker, OdradekBroker) else None
+    before = 0 if pid is None else resident_bytes(pid)
+    yield
+    with neighbour.undisturbed():
+        pass
+    if pid is not None:
+        assert resident_bytes(pid) - before < GROWTH_MAX
 
 
 @pytest.fixture(scope="session")

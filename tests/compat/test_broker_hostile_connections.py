@@ -22,12 +22,13 @@ from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.compat.broker_process import OdradekBroker, eventually
-from tests.compat.hostile import Neighbour, Raw, resident_bytes
+from tests.compat.hostile import Neighbour, Raw
 from tests.compat.librdkafka import create_topic, quiet
 from tests.external.zookeeper import die_with_parent
 
+pytestmark = pytest.mark.usefixtures("peace")
+
 FRAME_BYTES_MAX: Final = 100 * MIB
-GROWTH_MAX: Final = 64 * MIB
 IDLE: Final = 10_000
 RESERVE: Final = 1_000  # descriptors for everything else, on either side
 
@@ -61,26 +62,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OdradekBroker]:
     running.start()
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="module")
-def neighbour(broker: OdradekBroker) -> Iterator[Neighbour]:
-    """Who must not notice."""
-    neighbour = Neighbour(broker)
-    yield neighbour
-    neighbour.close()
-
-
-@pytest.fixture(autouse=True)
-def _peace(broker: OdradekBroker, neighbour: Neighbour) -> Iterator[None]:
-    """The neighbour goes on, and memory stays bounded, whatever the test does."""
-    with neighbour.undisturbed():
-        pass
-    before = resident_bytes(broker.pid)
-    yield
-    with neighbour.undisturbed():
-        pass
-    assert resident_bytes(broker.pid) - before < GROWTH_MAX
 
 
 @pytest.mark.parametrize("said", FOREIGN)

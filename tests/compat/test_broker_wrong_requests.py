@@ -57,10 +57,11 @@ from odradek.wire.messages.produce import (
 )
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.compat.broker_process import Broker, OdradekBroker, eventually
-from tests.compat.hostile import Neighbour, Raw, resident_bytes
+from tests.compat.hostile import Raw
 from tests.compat.librdkafka import create_topic
 
-GROWTH_MAX = 64 << 20
+pytestmark = pytest.mark.usefixtures("peace")
+
 TIME = 1_700_000_000_000
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -82,28 +83,6 @@ ILLEGAL = {
     "an escape": "\x1b[2J",
     "the longest string": "a" * 32_767,
 }
-
-
-@pytest.fixture(scope="module")
-def neighbour(broker: Broker) -> Iterator[Neighbour]:
-    """Who must not notice."""
-    neighbour = Neighbour(broker)
-    yield neighbour
-    neighbour.close()
-
-
-@pytest.fixture(autouse=True)
-def _peace(broker: Broker, neighbour: Neighbour) -> Iterator[None]:
-    """The neighbour goes on, and memory stays bounded, whatever the test does."""
-    with neighbour.undisturbed():
-        pass
-    pid = broker.pid if isinstance(broker, OdradekBroker) else None
-    before = 0 if pid is None else resident_bytes(pid)
-    yield
-    with neighbour.undisturbed():
-        pass
-    if pid is not None:
-        assert resident_bytes(pid) - before < GROWTH_MAX
 
 
 @pytest.fixture
