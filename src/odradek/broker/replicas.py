@@ -322,6 +322,7 @@ class Replicas:
         for led in reigns:
             if self.dirs.get(led.partition) is led.log:
                 self._led[led.partition] = led
+                led.traffic.reigns += 1
                 for elected in self.on_elected:
                     elected(led)
         return errors | {
@@ -343,7 +344,7 @@ class Replicas:
             now=self._clock.monotonic(),
         )
         name = word.partition.topic
-        rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.begin(name))
+        rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.of(name))
         led = Led(found, leader, rules, Around(self.appends[home.name], self._clock))
         led.carry_out(effects)
         return led

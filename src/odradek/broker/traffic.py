@@ -33,12 +33,11 @@ class Traffics:
         self.by_topic: dict[str, Traffic] = {}
         self.refused = Traffic()  # of topics that are not led here
 
-    def begin(self, topic: str) -> Traffic:
-        """The counters of a topic, for one more of its partitions."""
+    def of(self, topic: str) -> Traffic:
+        """The counters of a topic."""
         traffic = self.by_topic.get(topic)
         if traffic is None:
             traffic = self.by_topic[topic] = Traffic()
-        traffic.reigns += 1
         return traffic
 
     def forget(self, topic: str) -> None:

@@ -150,6 +150,25 @@ def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offlin
         ground.live(talk)
 
 
+def test_a_reign_that_could_not_begin_leaves_nothing_behind() -> None:
+    """What is counted of a topic goes with its last reign: one that never was is not waited for."""
+
+    async def first(replicas: Replicas) -> None:
+        await replicas.become([word()])
+
+    async def second(replicas: Replicas) -> None:
+        for name in ("disk-a", "disk-b"):
+            faults = ground.machine.disk(name).faults
+            faults.rows.append(Fault(path="*leader-epoch-checkpoint*"))
+        assert await replicas.become([word(epoch=1)]) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        await replicas.stop({ORDERS: True})
+        assert not replicas.traffics.by_topic
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
 @pytest.mark.parametrize("flush", ["true", "false"])
 def test_what_was_synced_before_it_was_acknowledged_survives_a_loss_of_power(flush: str) -> None:
     """With `flush.before.ack` an answer means: on the disk."""
