@@ -6,6 +6,7 @@ away, and the others go on.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
 from itertools import count
@@ -335,6 +336,7 @@ class LogDir:
         """
         self.forget_checkpoints({new.partition for new in wanted})
         begun: list[str] = []
+        logs: list[PartitionLog] = []
         try:
             with self.failures.touching(self.name):
                 logs = [self._make(new, begun, now) for new in wanted]
@@ -343,6 +345,10 @@ class LogDir:
                     log.folder.name = new.name
                 self.disk.sync_directory("")
         except StorageError:
+            for log, name in zip(logs, begun, strict=False):
+                if log.folder.name != name:
+                    with suppress(OSError):  # the disk may be gone
+                        self.disk.rename(log.folder.name, name)
             self.to_delete += begun
             raise
         return logs

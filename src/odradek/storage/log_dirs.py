@@ -114,17 +114,19 @@ class LogDirs:
         """Called once all were opened: no partition may have two current logs.
 
         A move that a crash interrupted left two: the one that moved here last is whole, the other
-        goes. Two without a move are a disk that came back from elsewhere: only a person can tell.
+        goes. So does one that was never written, of the same topic: a disk failed as it was made,
+        and it was made elsewhere. Any other two are a disk that came back: only a person can tell.
         """
         for partition in sorted({p for log_dir in self.online for p in log_dir.logs}):
             homes = [log_dir for log_dir in self.online if partition in log_dir.logs]
             moved = [log_dir for log_dir in homes if partition in log_dir.moved_here]
             if len(homes) > 1:
-                if len(moved) != 1:
+                true = moved or _written(homes, partition)
+                if len(true) != 1:
                     where = ", ".join(log_dir.name for log_dir in homes)
                     raise StorageError(f"{partition} has more than one log: in {where}")
                 for log_dir in homes:
-                    if log_dir is not moved[0]:
+                    if log_dir is not true[0]:
                         self.discard(log_dir, log_dir.logs.pop(partition))
             if moved and len(self.online) == len(self.dirs):
                 moved[0].settle_move(partition)
@@ -266,3 +268,10 @@ class LogDirs:
             log_dir.abandon()
             handled.append(WentOffline(name, error, current, future_only))
         return handled
+
+
+def _written(homes: list[LogDir], partition: TopicPartition) -> list[LogDir]:
+    """Those with a log that has ever had a record, or the first; all, if they are of two topics."""
+    if len({log_dir.logs[partition].topic_id for log_dir in homes}) > 1:
+        return homes
+    return [log_dir for log_dir in homes if log_dir.logs[partition].log_end_offset] or homes[:1]

@@ -12,7 +12,7 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import PowerLost
+from odradek.sim.disk_faults import Fault, PowerLost
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
 from odradek.storage.failures import Failures
 from odradek.storage.flushing import FlushJob
@@ -392,6 +392,37 @@ def test_two_logs_of_one_partition_are_for_a_person() -> None:
     h.disks[1].make_directory("orders-0")
     with pytest.raises(StorageError, match="more than one log: in disk-0, disk-1"):
         h.restart()
+
+
+@pytest.mark.parametrize("after", ["exit", "crash"])
+@pytest.mark.parametrize("call", ["make_directory", "create", "write", "rename", "sync_directory"])
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_log_that_a_disk_could_not_make_is_no_second_one(
+    call: str, after: str, *, stays: bool
+) -> None:
+    """What is left of it goes at the next start; the log is the one that was made elsewhere."""
+    for skip in range(4):
+        h = Host(2)
+        h.disks[0].faults.rows.append(Fault(calls=frozenset({call}), skip=skip, times=1))
+        if stays:
+            h.disks[0].faults.rows.append(Fault(calls=frozenset({"rename"}), path="orders-0"))
+        log = h.dirs.get_or_create(part(0), NEW, NOW)
+        h.disks[0].faults.rows.clear()
+        homes = [disk for disk in h.disks if "orders-0" in disk.names("")]
+        assert len(homes) == 1 or stays
+        fill(log, "a", "b")
+        FlushJob(log, NOW).run()
+        chance = Counting()
+        h.disks = [d.after_crash(chance) if after == "crash" else d.after_exit() for d in h.disks]
+        h.start()
+        found = h.dirs.get(part(0))
+        assert found is not None
+        assert found.log_end_offset == 2
+        for log_dir in h.dirs.dirs:
+            while log_dir.delete_next():
+                pass
+        names = [name for disk in h.disks for name in disk.names("") if name.startswith("orders")]
+        assert names == ["orders-0"]
 
 
 def test_many_cuts_cost_one_checkpoint() -> None:
