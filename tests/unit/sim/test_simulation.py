@@ -28,7 +28,7 @@ class Ticks(Simulation):
     fault_seconds: ClassVar = 20
     healing_seconds: ClassVar = 5
     floors: ClassVar = {"tick": 5}
-    controls: ClassVar = ("idle", "forgets", "fails", "sleeps", "waits")
+    controls: ClassVar = ("idle", "late", "forgets", "fails", "sleeps", "waits")
 
     def begin(self) -> None:
         """One machine."""
@@ -57,6 +57,8 @@ class Ticks(Simulation):
         disk = machine.disk()
         file = disk.open("count", create=True)
         disk.sync_directory("")
+        if self.control == "late":
+            await asyncio.sleep(self.fault_seconds + self.healing_seconds + 10)
         while self.control != "idle":
             await asyncio.sleep(1)
             file.write([b"x"], file.size())
@@ -127,6 +129,13 @@ def test_a_run_that_did_nothing_is_vacuous() -> None:
     assert outcome.violation is None
     assert outcome.missing == {"tick": 5}
     assert "vacuous" in report.failure(outcome)
+
+
+def test_who_was_kept_from_work_has_time_for_it_in_peace() -> None:
+    """Misfortune without end proves little; what is done behind it is judged like the rest."""
+    outcome = run(Ticks, 1, control="late", plan=())
+    assert outcome.passed
+    assert outcome.work["tick"] >= Ticks.floors["tick"]
 
 
 def test_an_error_that_nobody_expected_is_a_finding() -> None:

@@ -107,15 +107,16 @@ class Keeper:
         self._open()
         sick_since: Millis | None = None
         while not self._dirs.all_failed:
+            if len(self._dirs.online) < len(self._dirs.dirs):
+                now = self._machine.clock.monotonic()
+                sick_since = now if sick_since is None else sick_since
+                if now - sick_since > 1_000 * SICK_SECONDS:
+                    return
             await self._pause()
             action = ACTIONS[self._chance.below(len(ACTIONS))]
             with suppress(StorageError, *FORGOTTEN):
                 action(self)
-            now = self._machine.clock.monotonic()
-            if self._note_failures() and sick_since is None:
-                sick_since = now
-            if sick_since is not None and now - sick_since > 1_000 * SICK_SECONDS:
-                return
+            self._note_failures()
 
     async def _pause(self) -> None:
         clock = self._machine.clock
@@ -138,11 +139,9 @@ class Keeper:
             with suppress(StorageError):
                 self._tell_all(log)
 
-    def _note_failures(self) -> bool:
-        failed = self._dirs.handle_failures()
-        for gone in failed:
+    def _note_failures(self) -> None:
+        for gone in self._dirs.handle_failures():
             self._tell("log.offline", gone.log_dir, str(gone.error), *map(str, gone.current))
-        return bool(failed)
 
     def _log(self, partition: TopicPartition) -> PartitionLog:
         producer = self._producers[partition]
