@@ -214,7 +214,7 @@ class CoordinatorShell(Generic[M]):
 
     async def _read(self, reign: Reign) -> bool:
         """Replays the log; whether the reign has lasted so long."""
-        async for piece in self._around.replicas.read_in_pieces(reign.led, LOADED_BYTES):
+        async for piece in self._around.replicas.logs.read_in_pieces(reign.led.log, LOADED_BYTES):
             if self._reigns.get(reign.place.partition) is not reign:
                 return False
             for complaint in load_batches(reign.shard, piece, self._keeping.decode):

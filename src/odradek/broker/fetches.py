@@ -195,7 +195,7 @@ class Fetch:
             return
         for chunk in row.records or ():
             if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
-                found.cold.append((self._fetches.means.replicas.worker_of(led), chunk))
+                found.cold.append((self._fetches.means.replicas.logs.worker_of(led.log), chunk))
 
     def _read(self, wanted: Wanted, left: int, *, is_first: bool) -> tuple[PartitionData, Led, int]:
         if self._request.replica_id >= 0:

@@ -1,46 +1,33 @@
 """The partitions of which this broker holds a copy, over all its log dirs.
 
 The controller's word makes logs, begins and ends reigns, and takes logs away; here it is carried
-out, one word after the other. What touches a disk is done by that dir's worker, and what the loop
-reads is changed only on the loop.
+out, one word after the other.
 
 A log dir that fails is left alone from then on: its partitions are answered with a storage error
 until the controller has found them another home, and the broker goes on while it has one dir left.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import structlog
 
 from odradek.broker.admission import Admission
-from odradek.broker.appends import Appends
 from odradek.broker.doors import Doors
-from odradek.broker.jobs import off_loop
+from odradek.broker.local_logs import LocalLogs
 from odradek.broker.replica import Around, Led, Rules
 from odradek.broker.settings import SettingsSource
 from odradek.broker.traffic import Traffics
-from odradek.config.rows import replication, topic, transactions
+from odradek.config.rows import replication, topic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, LeaderEpoch, Offset
-from odradek.ports import Worker
-from odradek.records.batch import headers
+from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
 from odradek.storage.errors import LogDirOffline, StorageError
-from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import InDir, LogDir, NewLog, Opened
+from odradek.storage.log_dir import InDir, NewLog
 from odradek.storage.log_dirs import LogDirs
-from odradek.storage.settings import LogConfig
-
-MADE_AT_ONCE: Final = 8
-"""So many new logs are made before others have their turn with the disk."""
-
-REPAIRS_TOLD_MAX: Final = 100
-"""So many logs are spoken of one by one after an unclean stop."""
 
 log = structlog.get_logger()
 
@@ -66,14 +53,13 @@ class Word(NamedTuple):
 
 
 class Replicas:
-    """All of them, and the log dirs they live in."""
+    """All of them, and their logs."""
 
     def __init__(
         self, broker_id: BrokerId, doors: Doors, settings: SettingsSource, dirs: LogDirs
     ) -> None:
+        self.logs = LocalLogs(doors, settings, dirs)
         self.dirs = dirs
-        self.failures = dirs.failures
-        self.workers = {each.disk.name: each.worker for each in doors.dirs}
         self.traffics = Traffics()
         self.on_elected: list[Callable[[Led], None]] = []
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
@@ -81,9 +67,6 @@ class Replicas:
         self._me = broker_id
         self._clock = doors.clock
         self._settings = settings
-        self.appends = {
-            name: Appends(worker, doors.clock, settings) for name, worker in self.workers.items()
-        }
         self._led: dict[TopicPartition, Led] = {}
         self._by_name: dict[tuple[bytes, int], Led] = {}  # those that were asked for so
         self._known: dict[TopicPartition, Word] = {}  # the last word on each
@@ -117,10 +100,6 @@ class Replicas:
         """Every partition that this broker leads."""
         return list(self._led.values())
 
-    def worker_of(self, led: Led) -> Worker:
-        """Who goes to the disk of a partition."""
-        return self.workers[led.log.folder.disk.name]
-
     def _not_led(self, partition: TopicPartition) -> BrokerError:
         word = self._known.get(partition)
         if word is None:
@@ -133,43 +112,16 @@ class Replicas:
 
     async def open(self) -> None:
         """Opens every log that can be; raises where the broker must not start."""
-        now = self._clock.wall()
-        first = self.dirs.dirs[0]
-        opened: dict[str, Opened] = {}
-        async with asyncio.TaskGroup() as tasks:
-            for log_dir in self.dirs.online:
-                tasks.create_task(self._open(log_dir, opened))
-        await off_loop(self.workers[first.name], self.dirs.settle)
-        for name, found in sorted(opened.items()):
-            _tell(name, found)
+        await self.logs.open()
         self.look_at_failures()
         if self.dirs.all_failed:
             raise AllDirsFailed("no log dir could be opened")
-        logs = sum(len(log_dir) for log_dir in self.dirs.online)
-        log.info("logs.opened", logs=logs, millis=self._clock.wall() - now)
-
-    async def _open(self, log_dir: LogDir, opened: dict[str, Opened]) -> None:
-        open_all = partial(log_dir.open, self._log_config, self._clock.wall())
-        try:
-            opened[log_dir.name] = await off_loop(self.workers[log_dir.name], open_all)
-        except StorageError as error:
-            log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Ends every reign, makes everything durable, and says so in each dir."""
         for partition in list(self._led):
             self._end_reign(partition)
-        async with asyncio.TaskGroup() as tasks:
-            for log_dir in self.dirs.online:
-                tasks.create_task(self._close(log_dir, broker_epoch))
-
-    async def _close(self, log_dir: LogDir, broker_epoch: BrokerEpoch) -> None:
-        await self.appends[log_dir.name].settled()
-        close = partial(log_dir.close, self._clock.wall(), broker_epoch)
-        try:
-            await off_loop(self.workers[log_dir.name], close)
-        except StorageError as error:
-            log.error("log_dir.not_closed", log_dir=log_dir.name, error=str(error))
+        await self.logs.close(broker_epoch)
 
     # The controller's word
 
@@ -182,7 +134,8 @@ class Replicas:
             for word in words:
                 if word.leader != self._me:
                     self._end_reign(word.partition)
-            errors = await self._make_logs(ours)
+            errors = await self.logs.make([self._new_log(word) for word in ours])
+            self.look_at_failures()
             errors |= await self._begin_reigns(ours)
             self.look_at_failures()
             return errors
@@ -208,74 +161,17 @@ class Replicas:
                     errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
                     continue
                 try:
-                    await self._delete(partition)
+                    await self.logs.put_away(partition)
                 except StorageError as error:
                     errors[partition] = error.code
             self.look_at_failures()
             return errors
 
-    async def _make_logs(self, words: Sequence[Word]) -> dict[TopicPartition, ErrorCode]:
-        """Those that are missing; all dirs are at it side by side."""
-        missing: dict[str, list[Word]] = {}
-        errors: dict[TopicPartition, ErrorCode] = {}
-        lost = len(self.dirs.online) < len(self.dirs.dirs)
-        homes = {log_dir.name: log_dir for log_dir in self.dirs.online}
-        counts = {name: len(log_dir) for name, log_dir in homes.items()}
-        for word in words:
-            found = self.dirs.get(word.partition)
-            if found is not None and found.topic_id == word.topic_id:
-                continue
-            if found is not None:  # of an earlier topic of this name
-                try:
-                    await self._delete(word.partition)
-                except StorageError as error:
-                    errors[word.partition] = error.code
-                    continue
-            if not counts or (lost and not word.is_new):
-                errors[word.partition] = ErrorCode.KAFKA_STORAGE_ERROR
-                continue
-            fewest = min(counts, key=counts.__getitem__)
-            counts[fewest] += 1
-            missing.setdefault(fewest, []).append(word)
-        async with asyncio.TaskGroup() as tasks:
-            making = [
-                tasks.create_task(self._make_in(homes[name], its_words))
-                for name, its_words in missing.items()
-            ]
-        for task in making:
-            errors |= task.result()
-        return errors
-
-    async def _make_in(
-        self, log_dir: LogDir, words: Sequence[Word]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """A few at a time: what others write to this disk need not wait for all of them."""
-        made: dict[TopicPartition, PartitionLog] = {}
-        worker = self.workers[log_dir.name]
-        for start in range(0, len(words), MADE_AT_ONCE):
-            few = words[start : start + MADE_AT_ONCE]
-            wanted = [self._new_log(word) for word in few]
-            try:
-                logs = await off_loop(
-                    worker, partial(log_dir.create_all, wanted, self._clock.wall())
-                )
-            except StorageError as error:
-                log.error("log.not_made", log_dir=log_dir.name, error=str(error))
-                break
-            made |= {word.partition: log for word, log in zip(few, logs, strict=True)}
-        log_dir.logs |= made
-        self.look_at_failures()
-        return {
-            word.partition: ErrorCode.KAFKA_STORAGE_ERROR
-            for word in words
-            if word.partition not in made
-        }
-
     def _new_log(self, word: Word) -> NewLog:
         """As the controller wants it; where we lead, with the reign that begins it."""
         leads = word.leader == self._me
         how = InDir(
-            self._log_config(word.partition.topic),
+            self.logs.config_of(word.partition.topic),
             word.topic_id,
             word.is_new,
             word.leadership.leader_epoch if leads else NO_LEADER_EPOCH,
@@ -333,9 +229,7 @@ class Replicas:
 
     def _new_led(self, word: Word) -> Led:
         found = self.dirs.get(word.partition)
-        home = self.dirs.home_of(word.partition)
         assert found is not None, word
-        assert home is not None, word
         leader, effects = Leader.elected(
             self._me,
             word.leadership,
@@ -345,7 +239,8 @@ class Replicas:
         )
         name = word.partition.topic
         rules = Rules(Admission.of(self._settings.topic(name)), self.traffics.of(name))
-        led = Led(found, leader, rules, Around(self.appends[home.name], self._clock))
+        appends = self.logs.appends[found.folder.disk.name]
+        led = Led(found, leader, rules, Around(appends, self._clock))
         led.carry_out(effects)
         return led
 
@@ -357,13 +252,6 @@ class Replicas:
             led.resign()
             for resigned in self.on_resigned:
                 resigned(partition)
-
-    async def _delete(self, partition: TopicPartition) -> None:
-        """Its directory gets another name now, and goes later."""
-        for log_dir, forgotten in self.dirs.forget(partition):
-            worker = self.workers[log_dir.name]
-            await self.appends[log_dir.name].settled()
-            await off_loop(worker, partial(self.dirs.discard, log_dir, forgotten))
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads the partition."""
@@ -377,7 +265,7 @@ class Replicas:
 
     def on_topic_settings(self, name: str) -> None:
         """Something was changed for a topic, or for all."""
-        config, settings = self._log_config(name), self._leader_settings(name)
+        config, settings = self.logs.config_of(name), self._leader_settings(name)
         admission = Admission.of(self._settings.topic(name))
         now = self._clock.monotonic()
         for log_dir in self.dirs.online:
@@ -403,35 +291,10 @@ class Replicas:
             if self.dirs.all_failed:
                 self.on_all_failed()
 
-    def _log_config(self, name: str) -> LogConfig:
-        forgotten_after = self._settings.broker[transactions.PRODUCER_ID_EXPIRATION_MS]
-        return LogConfig.of(self._settings.topic(name), forgotten_after)
-
     def _leader_settings(self, name: str) -> LeaderSettings:
         lag_max = self._settings.broker[replication.REPLICA_LAG_TIME_MAX_MS]
         min_isr = self._settings.topic(name)[topic.MIN_INSYNC_REPLICAS]
         return LeaderSettings(lag_max=lag_max, min_isr=min_isr)
-
-    # Reading all of a log
-
-    async def read_in_pieces(self, led: Led, bytes_max: int) -> AsyncIterator[bytes]:
-        """The whole log as whole batches, from its start to where it ends now."""
-        home = self.dirs.home_of(led.partition)
-        if home is None:
-            raise LogDirOffline(f"{led.partition} is in a log dir that is offline")
-        worker, end = self.workers[home.name], led.log.log_end_offset
-        at = led.log.log_start_offset
-        while at < end:
-            chunk = led.log.read(at, end, bytes_max, at_least_one=True).chunk
-            if chunk is None:
-                return
-            read = partial(chunk.file.read, chunk.length, chunk.position)
-            try:
-                data = await off_loop(worker, read)
-            except OSError as error:
-                raise led.log.failed(error) from error
-            yield data
-            at = Offset(max(header.next_offset for _, header in headers(data)))
 
 
 class _Begun:
@@ -452,14 +315,3 @@ class _Begun:
         """Returns once none is left."""
         if self._left:
             await self._future
-
-
-def _tell(name: str, opened: Opened) -> None:
-    """What was found in a log dir, one line each."""
-    log.info("log_dir.opened", log_dir=name, clean=opened.clean, repairs=len(opened.repairs))
-    for note in opened.notes:
-        log.warning("log_dir.note", log_dir=name, note=note)
-    for stray in opened.strays:
-        log.warning("log_dir.stray", log_dir=name, directory=stray)
-    for repair in opened.repairs[:REPAIRS_TOLD_MAX]:
-        log.warning("log.repaired", log_dir=name, repair=str(repair))

@@ -108,7 +108,7 @@ class Upkeep:
 
         One that was left alone for a while is put to rest.
         """
-        appends, active = self._replicas.appends[log_dir.name], self._active[log_dir.name]
+        appends, active = self._replicas.logs.appends[log_dir.name], self._active[log_dir.name]
         touched, appends.touched = appends.touched, {}
         for found in touched:
             active[found] = 0
@@ -238,7 +238,7 @@ class Upkeep:
         return self._corrupt.get(found.partition) is found
 
     def _worker(self, log_dir: LogDir) -> Worker:
-        return self._replicas.workers[log_dir.name]
+        return self._replicas.logs.workers[log_dir.name]
 
     async def _logs(self, log_dir: LogDir) -> AsyncIterator[PartitionLog]:
         """Every log, each as long as it is there still when its turn comes."""

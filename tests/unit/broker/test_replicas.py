@@ -22,7 +22,7 @@ async def settled(replicas: Replicas) -> None:
     """Every turn is over, and every job has ended."""
     for _ in range(3):
         await asyncio.sleep(0)
-        for worker in replicas.workers.values():
+        for worker in replicas.logs.workers.values():
             await drained(worker)
 
 
@@ -38,7 +38,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def values(replicas: Replicas, partition: TopicPartition = ORDERS) -> list[str]:
     """All that is in the log, read piece by piece."""
     found = []
-    async for piece in replicas.read_in_pieces(replicas.led(partition), 64):
+    async for piece in replicas.logs.read_in_pieces(replicas.led(partition).log, 64):
         for position, header in headers(piece):
             found += [
                 (record.value or b"").decode() for record in read_records(piece, header, position)
@@ -259,7 +259,7 @@ def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
         await settled(replicas)
         assert appender.told == [Offset(0), Offset(1)]
         appender.append(batch_of("c"))
-        await replicas.appends[replicas.led(ORDERS).log.folder.disk.name].settled()
+        await replicas.logs.appends[replicas.led(ORDERS).log.folder.disk.name].settled()
         assert appender.told == [Offset(0), Offset(1), Offset(2)]
 
     with Ground(linger, orders={"flush.before.ack": "true"}) as ground:

@@ -42,12 +42,12 @@ def test_a_log_that_is_deleted_while_a_round_is_under_way_is_left_alone(policy: 
             clock = ground.machine.clock
             running = Upkeep(replicas, ground.settings, clock).start(tasks)
             await asyncio.sleep(0.99)
-            running += [tasks.create_task(be_slow(it)) for it in replicas.workers.values()]
+            running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
             await replicas.stop(dict.fromkeys(MANY[12:], True))
             await asyncio.sleep(1)
             for task in running:
                 task.cancel()
-        for worker in replicas.workers.values():
+        for worker in replicas.logs.workers.values():
             assert isinstance(worker, SimulatedWorker)
             worker.go_on()
         assert [log_dir.name for log_dir in replicas.dirs.dirs if log_dir.is_offline] == []

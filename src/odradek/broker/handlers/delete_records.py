@@ -90,7 +90,7 @@ async def _delete(
     if not 0 <= start <= log.high_watermark:
         raise OutOfRange(f"offset {start}; the high watermark is {log.high_watermark}")
     if start > log.log_start_offset:
-        await off_loop(services.replicas.worker_of(led), DeleteJob(log, start).run)
+        await off_loop(services.replicas.logs.worker_of(led.log), DeleteJob(log, start).run)
     return log.log_start_offset
 
 

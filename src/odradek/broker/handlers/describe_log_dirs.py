@@ -64,7 +64,7 @@ async def _result(
         topics=[DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()],
     )
     try:
-        free = await off_loop(services.replicas.workers[log_dir.name], log_dir.disk.free_bytes)
+        free = await off_loop(services.replicas.logs.workers[log_dir.name], log_dir.disk.free_bytes)
     except (OSError, StorageError):
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     else:

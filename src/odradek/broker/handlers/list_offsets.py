@@ -80,12 +80,12 @@ async def _find(  # noqa: PLR0917 - what one partition is asked
         end = log.last_stable_offset if committed_only else log.high_watermark
         found = TimestampedOffset(Timestamp(-1), end)
     elif timestamp == GREATEST and version >= GREATEST_SINCE:
-        found = await off_loop(services.replicas.worker_of(led), log.newest)
+        found = await off_loop(services.replicas.logs.worker_of(led.log), log.newest)
     elif timestamp < 0:
         raise NotServed(f"timestamp {timestamp} in version {version}")
     else:
         led.leader.check_end_is_known()
-        worker = services.replicas.worker_of(led)
+        worker = services.replicas.logs.worker_of(led.log)
         found = await off_loop(worker, lambda: log.offset_at(Timestamp(timestamp)))
         if found is not None and found.offset >= log.high_watermark:
             found = None
