@@ -6,11 +6,13 @@ that trying again can mend.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from odradek.client.connection import Connection, ConnectionGone, Refused, check
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.config.kinds import PORT
+from odradek.model.errors import BrokerError, ErrorCode, InvalidSetting
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Address, Clock, Network
@@ -34,7 +36,11 @@ NOT_SERVED: Final = frozenset(
 )
 COORDINATOR_VERSION: Final = 3  # one group at a time
 
+DEFAULT_PORT: Final = 9092
+
 T = TypeVar("T")
+
+_ADDRESS = re.compile(rf"(?P<host>\[[^\s\[\]]+\]|[^\s:\[\]]+)(:(?P<port>{PORT}))?")
 
 
 class Surroundings(NamedTuple):
@@ -72,12 +78,12 @@ def addresses(text: str) -> tuple[Address, ...]:
     """`host:port,host:port`; the port may be left out."""
     found = []
     for item in filter(None, (part.strip() for part in text.split(","))):
-        host, colon, port = item.rpartition(":")
-        if not colon or not port.isdecimal():
-            host, port = item, "9092"
-        found.append((host.strip("[]"), int(port)))
+        match = _ADDRESS.fullmatch(item)
+        if match is None:
+            raise InvalidSetting(f"bootstrap-server: {item[:80]!r} is not host:port")
+        found.append((match["host"].strip("[]"), int(match["port"] or DEFAULT_PORT)))
     if not found:
-        raise Refused(ErrorCode.INVALID_REQUEST, "no broker's address is given")
+        raise InvalidSetting("bootstrap-server: no broker's address is given")
     return tuple(found)
 
 

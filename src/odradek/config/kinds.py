@@ -19,6 +19,8 @@ T = TypeVar("T")
 N = TypeVar("N", bound=int)
 
 MILLISECOND: Final = Millis(1)
+PORT: Final = r"([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+"""The pattern of a TCP port."""
 JAVA_LONG_MAX: Final = (1 << 63) - 1
 JAVA_DOUBLE_MAX: Final = 1.7976931348623157e308
 

@@ -10,10 +10,10 @@ from enum import Enum, IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from odradek.config.kinds import ConfigType, Kind, NotAllowed
+from odradek.config.kinds import PORT, ConfigType, Kind, NotAllowed
 
 _ENDPOINT = re.compile(
-    r"(?P<name>[^:/,\s]+)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>[0-9]{1,5})"
+    rf"(?P<name>[^:/,\s]+)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>{PORT})"
 )
 _HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
 _FORM: Final = "must be a list of NAME://host:port, separated by commas"
@@ -54,7 +54,7 @@ def _parse_listeners(text: str) -> Listeners:
     found = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         match = _ENDPOINT.fullmatch(item)
-        if match is None or int(match["port"]) > 65535:
+        if match is None:
             raise NotAllowed(f"{_FORM}; {item[:80]!r} is none")
         found.append(Listener(match["name"].upper(), match["host"], int(match["port"])))
     if not found:

@@ -12,7 +12,7 @@ from odradek.client.connection import Connection, ConnectionGone, Refused
 from odradek.client.member import Member, committed, ranges, starting_positions
 from odradek.client.producer import Producer, ProducerSettings, murmur2
 from odradek.client.reader import EARLIEST, LATEST, Reader, offsets_at
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis
 from odradek.records.compression import Codec
@@ -196,8 +196,9 @@ def test_an_operator_sees_and_changes_what_there_is() -> None:
 def test_addresses_are_read_as_people_write_them() -> None:
     """With and without ports, and an IPv6 address in its brackets."""
     assert addresses("a, b:1,[::1]:2") == (("a", 9092), ("b", 1), ("::1", 2))
-    with pytest.raises(Refused):
-        addresses(" ,")
+    for text in (" ,", "a:70000", "a:b", "a:", ":1", "::1", "[::1", "[::1]x"):
+        with pytest.raises(InvalidSetting):
+            addresses(text)
 
 
 def test_a_broker_that_lost_its_power_is_not_waited_for_for_ever() -> None:

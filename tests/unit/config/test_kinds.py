@@ -15,6 +15,8 @@ from odradek.config.listeners import (
     listeners,
     security_map,
 )
+from odradek.config.rows.broker import ADMIN_LISTENER
+from odradek.config.rows.zookeeper import ZOOKEEPER_CONNECT
 from odradek.model.units import DAY, HOUR, Millis
 
 LONG = ConfigType.LONG
@@ -83,6 +85,11 @@ WRONG += [
 WRONG += [
     ("counts", counts_by_host(), text)
     for text in ("host", "host:", ":1", "host:-1", "host:x", "a b:1", "host:9999999999")
+]
+WRONG += [("admin", ADMIN_LISTENER.kind, text) for text in (":", "here", "here:65536", "a b:1")]
+WRONG += [
+    ("ensemble", ZOOKEEPER_CONNECT.kind, text)
+    for text in (",", "/kafka", "a:65536", "a:b", "a:", "::1", "[::1", "[::1]x", "a:1 b:2")
 ]
 
 

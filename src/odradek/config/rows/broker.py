@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from odradek.config.kinds import PORT, duration, flag, number, optional, string
 from odradek.config.kinds import ConfigType as Type
-from odradek.config.kinds import duration, flag, number, optional, string
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.model.units import SECOND, Millis
 
@@ -92,7 +92,7 @@ CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS: Final = BrokerSetting(
 )
 ADMIN_LISTENER: Final = BrokerSetting(
     "admin.listener",
-    string(r"(\[?[0-9a-zA-Z\-%._:]*\]?:[0-9]{1,5})?", "host:port, or nothing"),
+    string(rf"(\[?[0-9a-zA-Z\-%._:]*\]?:{PORT})?", "host:port, or nothing"),
     default="127.0.0.1:9644",
     ours=True,
     doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP and without "

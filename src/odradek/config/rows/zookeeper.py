@@ -2,14 +2,16 @@
 
 from typing import Final
 
+from odradek.config.kinds import PORT, duration, flag, number, optional, size, string
 from odradek.config.kinds import ConfigType as Type
-from odradek.config.kinds import duration, flag, number, optional, size, string
 from odradek.config.setting import BrokerSetting, Importance
 from odradek.model.units import MIB, SECOND, Bytes, Millis
 
+_SERVER: Final = rf"(\[[^\s/,\]]+\]|[^\s/,:\[\]]+)(:{PORT})?"
+
 ZOOKEEPER_CONNECT: Final = BrokerSetting(
     "zookeeper.connect",
-    optional(string(r"[^\s/,]+( *, *[^\s/,]+)*(/\S*)?", "host:port,host:port/path")),
+    optional(string(rf"{_SERVER}( *, *{_SERVER})*(/\S*)?", "host:port,host:port/path")),
     default=None,
     importance=Importance.HIGH,
     doc="The servers of the ensemble, `host:port` separated by commas, and perhaps a path below "
