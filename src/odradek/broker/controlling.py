@@ -208,7 +208,7 @@ class Controlling:
                 try:
                     found[name] = TopicZnode.decode(name, answer.data)
                 except MalformedZnode as fault:
-                    log.exception("controller.ignores", fault=str(fault))
+                    log.error("controller.ignores", fault=str(fault))
             elif isinstance(answer, NoNode):
                 found[name] = None
             else:

@@ -205,7 +205,7 @@ class CoordinatorShell(Generic[M]):
                     return
         except BrokerError as error:
             # Who believed half a log would hand out old offsets: it goes on being "loading".
-            log.error("coordinator.not_loaded", partition=partition, exc_info=error)
+            log.error("coordinator.not_loaded", partition=partition, error=str(error))
             return
         end = reign.led.log.log_end_offset
         reign.shard.loaded(end)

@@ -1,4 +1,7 @@
-"""What the product logs while it is simulated becomes part of the history, instead of output."""
+"""What the product logs while it is simulated becomes part of the history, instead of output.
+
+A line with a trace is a mistake of ours, which the product survives. A world does not.
+"""
 
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
@@ -24,6 +27,8 @@ def logs_in(history: History, loop: SimulatedLoop) -> Iterator[None]:
         event = line.pop("event")
         fields = [f"{key}={line[key]}" for key in sorted(line) if isinstance(line[key], PRINTED)]
         history.note(who, "log", level, event, *fields)
+        if isinstance(mistake := line.get("exc_info"), BaseException):
+            loop.fail(mistake)
         raise structlog.DropEvent
 
     before = structlog.get_config()

@@ -28,6 +28,21 @@ def test_a_line_is_an_event_of_the_machine_that_logs_it() -> None:
         assert world.history.last["world"][-1].details == ("warning", "outside")
 
 
+def test_a_mistake_that_the_product_survives_ends_the_world() -> None:
+    """It has a trace; nobody would see it in a world that goes on."""
+
+    async def work(machine: Machine) -> None:
+        try:
+            assert machine.lives > 1, "a mistake"
+        except AssertionError as error:
+            log.error("request.failed", exc_info=error)
+
+    with World(seed=1) as world:
+        world.machine("server").start(work)
+        with pytest.raises(AssertionError, match="a mistake"):
+            world.run(seconds=1)
+
+
 def test_afterwards_logging_is_as_before() -> None:
     """Whatever was configured is configured again."""
     before = structlog.get_config()

@@ -50,6 +50,7 @@ from odradek.sim.worlds.broker_insides import (
     CommitsAreInTheLog,
     EpochsRise,
     OneHomeEach,
+    RequestsAreUnderstood,
 )
 from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
@@ -172,6 +173,7 @@ class BrokerSimulation(Simulation):
             EpochsRise(self._broker),
             OneHomeEach(self._broker),
             CommitsAreInTheLog(self._broker),
+            RequestsAreUnderstood(),
             GenerationsRise(),
         )
 

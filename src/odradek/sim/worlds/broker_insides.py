@@ -18,6 +18,8 @@ TOLD: Final = frozenset(
     {"client.acked", "client.end", "client.committed", "topic.made", "broker.started"}
 )
 
+UNREAD: Final = ("reason=a request that", "reason=a request of")
+
 
 class Inside(Invariant):
     """One that looks into the broker."""
@@ -139,3 +141,16 @@ class CommitsAreInTheLog(Inside):
         if log is not None:
             end = log.log_end_offset
             assert position <= end, f"{log.partition} ends at {end}, and {position} is committed"
+
+
+class RequestsAreUnderstood(Invariant):
+    """The broker can read whatever our own clients say."""
+
+    watches: ClassVar = frozenset({"log"})
+
+    def on(self, event: Event) -> None:
+        """For what it cannot read it closes the connection."""
+        _, what, *fields = event.details
+        if what == "connection.closed":
+            unread = [field for field in fields if field.startswith(UNREAD)]
+            assert not unread, unread
