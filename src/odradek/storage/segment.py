@@ -95,6 +95,7 @@ class Segment:
         "max_timestamp",
         "size",
         "state",
+        "tail",
     )
 
     def __init__(self, folder: Folder, base_offset: Offset, size: int = 0, state: str = "") -> None:
@@ -109,6 +110,7 @@ class Segment:
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
         self._file: File | None = None
         self._hint: tuple[int, BatchHeader] | None = None  # the batch behind the last range
+        self.tail: tuple[int, BatchHeader] | None = None  # where those published last begin
         self._pinned = False  # its names are gone: the open file is all there is
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
@@ -139,7 +141,7 @@ class Segment:
     def rest(self) -> None:
         """Gives back all memory and files that an idle segment does not need."""
         self.folder.files.forget(self)
-        self._hint = None
+        self._hint = self.tail = None
         if self._pinned:
             return
         if self._index is not None and not self._index.relatives:
@@ -208,7 +210,8 @@ class Segment:
 
     def forget_indexes(self) -> None:
         """Their files were written anew: what was read of them is no longer true."""
-        self._index = self._times = self.max_timestamp = self._hint = None
+        self._index = self._times = self.max_timestamp = None
+        self._hint = self.tail = None
 
     def warm(self) -> None:
         """Reads what an append needs of the indexes, so that noting it meets no disk."""
@@ -303,9 +306,11 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at or beyond an offset; None if all end before it."""
-        hint = self._hint
+        hint, tail = self._hint, self.tail
         if hint is not None and hint[1].base_offset <= offset <= hint[1].last_offset:
             return hint
+        if tail is not None and tail[1].base_offset <= offset <= tail[1].last_offset:
+            return tail  # what a reader has been woken for
         start, entry = 0, self.index.floor(offset - self.base_offset)
         if entry is not None:
             start, header = self._indexed(entry)
@@ -432,7 +437,7 @@ class Segment:
         """Cuts everything from a position on, where the batch of this offset begins."""
         self.file.truncate(size)
         self.size = size
-        self._hint = None
+        self._hint = self.tail = None
         self.truncate_indexes(end_offset)
         if not size:
             self.first_timestamp = None
