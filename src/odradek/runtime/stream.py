@@ -15,10 +15,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from odradek.model.units import KIB
 from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
 
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 READS_PER_TURN_MAX: Final = 16  # then the others have their turn
+COPIED_BYTES_MAX: Final = 32 * KIB
+"""Less than that of a file is copied with what is around it: a call for itself costs more."""
+TOO_SHORT: Final = "the file is shorter than the range that was to be sent"
 MSG_MORE: Final[int] = getattr(socket, "MSG_MORE", 0)  # Linux: header and records in one segment
 
 
@@ -167,8 +171,9 @@ class SystemStream:
         assert self._sock is not None
         try:
             while self._out:
-                if isinstance(self._out[0], FileRange):
-                    self._send_range(self._out[0])
+                first = self._out[0]
+                if isinstance(first, FileRange) and first.length > COPIED_BYTES_MAX:
+                    self._send_range(first)
                 else:
                     self._send_memory(self._sock)
         except BlockingIOError:
@@ -197,7 +202,7 @@ class SystemStream:
         file, position, length = chunk
         count = os.sendfile(self.fd, file.fileno() or -1, position, length)
         if not count:
-            raise OSError("the file is shorter than the range that was to be sent")
+            raise OSError(TOO_SHORT)
         self._unsent -= count
         if count == length:
             self._out.popleft()
@@ -205,13 +210,19 @@ class SystemStream:
             self._out[0] = FileRange(file, position + count, length - count)
 
     def _send_memory(self, sock: socket.socket) -> None:
-        """All chunks up to the next file range in one call."""
-        out = self._out
+        """All chunks up to a long range of a file in one call; short ones are read for it."""
+        out, room = self._out, COPIED_BYTES_MAX
         vector: list[bytes | bytearray | memoryview] = []
         for chunk in out:
-            if isinstance(chunk, FileRange) or len(vector) == VECTORS_MAX:
+            if len(vector) == VECTORS_MAX:
                 break
-            vector.append(chunk)
+            if not isinstance(chunk, FileRange):
+                vector.append(chunk)
+            elif chunk.length <= room:
+                vector.append(_read(chunk))
+                room -= chunk.length
+            else:
+                break
         count = sock.sendmsg(vector, (), MSG_MORE if len(vector) < len(out) else 0)
         self._unsent -= count
         for chunk in vector:
@@ -253,6 +264,14 @@ class SystemStream:
     def _tell_closed(self, error: OSError | None) -> None:
         if self._receiver is not None:
             self._receiver.closed(error)
+
+
+def _read(chunk: FileRange) -> bytes:
+    """It is in the page cache, or somebody has seen to it that it is."""
+    data = chunk.file.read(chunk.length, chunk.position)
+    if len(data) < chunk.length:
+        raise OSError(TOO_SHORT)
+    return data
 
 
 def plain_address(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:

@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import uvloop
 
-from odradek.ports import Address, FileRange, Network, Receiver, Stream
+from odradek.model.units import KIB
+from odradek.ports import Address, Chunk, File, FileRange, Network, Receiver, Stream
+from odradek.runtime.disk import SystemDisk
 from odradek.runtime.network import SystemNetwork
 from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import SimulatedDisk
@@ -389,17 +392,21 @@ def test_a_port_has_one_listener(play: Play) -> None:
     play(conversation)
 
 
-def test_a_range_of_a_file_goes_out_between_chunks(play: Play, tmp_path: object) -> None:
+def file_with(data: bytes, network: Network, directory: Path) -> File:
+    """A file of the world that the network belongs to."""
+    real = isinstance(network, SystemNetwork)
+    disk = SystemDisk(str(directory)) if real else SimulatedDisk()
+    file = disk.open("log", create=True)
+    file.write([data], 0)
+    return file
+
+
+def test_a_range_of_a_file_goes_out_between_chunks(play: Play, tmp_path: Path) -> None:
     """Header, records from the file, header: one stream, whatever the bytes came from."""
 
     async def conversation(network: Network) -> None:
-        from odradek.runtime.disk import SystemDisk
-
-        real = isinstance(network, SystemNetwork)
-        disk = SystemDisk(str(tmp_path)) if real else SimulatedDisk()
-        file = disk.open("log", create=True)
         data = bytes(range(256)) * (1 << 12)
-        file.write([data], 0)
+        file = file_with(data, network, tmp_path)
         pair = await Pair.on(network)
         middle = FileRange(file, 100, len(data) - 200)
         pair.client.stream.send([b"<", middle, b"|", FileRange(file, 0, 0), middle, b">"])
@@ -407,7 +414,34 @@ def test_a_range_of_a_file_goes_out_between_chunks(play: Play, tmp_path: object)
         pair.client.stream.send([FileRange(file, len(data) - 1, 2)])
         await pair.client.ends_with(OSError)
         await pair.server.ends_with(None)
-        assert bytes(pair.server.heard) == data[-1:]
+        assert data[-1:].startswith(bytes(pair.server.heard))
+        file.close()
+
+    play(conversation)
+
+
+def test_long_and_short_ranges_keep_their_order(play: Play, tmp_path: Path) -> None:
+    """However little the socket takes at a time."""
+
+    async def conversation(network: Network) -> None:
+        data = bytes(number % 251 for number in range(1 << 17))
+        file = file_with(data, network, tmp_path)
+        pair = await Pair.on(network)
+        pair.server.stream.pause()
+        chunks: list[Chunk] = []
+        expected = bytearray()
+        for number in range(1_500):
+            position, length = number * 31, (number * 7_919) % (80 * KIB >> number % 8)
+            header = b"%d:" % number
+            chunks += [header, FileRange(file, position, length)]
+            expected += header + data[position : position + length]
+        pair.client.stream.send(chunks)
+        assert pair.client.stream.unsent() > 0
+        pair.server.stream.resume()
+        await pair.server.hears(bytes(expected))
+        assert pair.client.stream.unsent() == 0
+        pair.client.stream.close()
+        await pair.server.ends_with(None)
         file.close()
 
     play(conversation)
