@@ -5,7 +5,7 @@ looks for those who wait. However many partitions wake one in a turn, it looks o
 the turn, when those who brought the news were answered.
 
 The first batch comes whole, whatever its size, or a reader could never pass it. What is read is a
-range of a file, which goes out without passing through our memory.
+range of a file; unless it is short, it goes out without passing through our memory.
 """
 
 import asyncio

@@ -151,6 +151,7 @@ class RequestsAreUnderstood(Invariant):
     def on(self, event: Event) -> None:
         """For what it cannot read it closes the connection."""
         _, what, *fields = event.details
+        assert what != "connection.refused", fields
         if what == "connection.closed":
             unread = [field for field in fields if field.startswith(UNREAD)]
             assert not unread, unread
