@@ -276,7 +276,7 @@ def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
         home = replicas.dirs.home_of(ORDERS)
         assert home is not None
         disk = ground.machine.disk(home.name.rpartition("/")[2])
-        disk.faults.rows.append(Fault(calls=frozenset({"read"}), skip=1))
+        disk.faults.rows.append(Fault(calls=frozenset({"read"})))
         with pytest.raises(StorageError):
             await values(replicas)
         replicas.look_at_failures()
