@@ -1,8 +1,8 @@
 """Many deadlines, one timer of the loop.
 
 Requests that wait have a deadline each, and nearly all are answered before it. So a deadline is
-cheap to set and cheaper to cancel: a cancelled one stays in the heap until its time comes, or until
-most of the heap is of its kind.
+cheap to set and cheaper to cancel: a cancelled one stays in the heap until it is the first there,
+or until most of the heap is of its kind.
 """
 
 import asyncio
@@ -68,10 +68,16 @@ class Timers:
             self._cancelled = 0
 
     def _arm_for_next(self) -> None:
-        """What was set while another rang may be later than what waits already."""
-        deadline = self._heap[0][0] if self._heap else None
-        if deadline is not None and (self._handle is None or deadline < self._wakes_at):
-            self._arm(deadline)
+        """What was set while another rang may be later than what waits already.
+
+        Nobody is woken for one that was cancelled.
+        """
+        heap = self._heap
+        while heap and heap[0][2].call is None:
+            heappop(heap)
+            self._cancelled = max(self._cancelled - 1, 0)
+        if heap and (self._handle is None or heap[0][0] < self._wakes_at):
+            self._arm(heap[0][0])
 
     def _arm(self, deadline: Millis) -> None:
         if self._handle is not None:

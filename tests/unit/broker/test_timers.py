@@ -70,6 +70,23 @@ def test_a_late_deadline_that_is_set_while_one_rings_keeps_no_other_waiting() ->
     assert rung == [20]
 
 
+def test_a_cancelled_deadline_wakes_nobody() -> None:
+    """A reader that is woken a thousand times a second cancels a deadline each time."""
+
+    async def main(machine: Machine) -> None:
+        timers, now = Timers(machine.clock), machine.clock.monotonic()
+        timers.at(Millis(now + 60_000), lambda: None)
+        for millis in range(1, 1_000):
+            timers.at(Millis(now + millis), lambda: None).cancel()
+        before = world.loop.events
+        await machine.clock.sleep_until(Millis(now + 2_000))
+        assert world.loop.events - before < 10
+
+    with World(seed=1) as world:
+        world.machine("broker").start(main)
+        world.run(seconds=3)
+
+
 def test_cancelled_deadlines_do_not_pile_up() -> None:
     """Nearly all are cancelled: requests are answered before their time is up."""
 
