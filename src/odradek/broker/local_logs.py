@@ -16,7 +16,7 @@ from odradek.broker.doors import Doors
 from odradek.broker.jobs import off_loop
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, Offset
 from odradek.ports import Worker
@@ -171,7 +171,10 @@ class LocalLogs:
             except OSError as error:
                 raise found.failed(error) from error
             yield data
-            at = Offset(max(header.next_offset for _, header in headers(data)))
+            behind = max(header.next_offset for _, header in headers(data))
+            if behind <= at:
+                raise CorruptBatch(f"{found.partition}: the batch at {at} says that it ends before")
+            at = Offset(behind)
 
 
 def _tell(name: str, opened: Opened) -> None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from odradek.client.cluster import Cluster
 from odradek.client.connection import ConnectionGone, Refused, check
 from odradek.client.producer import STALE
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import MIB, Bytes
 from odradek.records.batch import BatchHeader, check_crc, headers
@@ -102,6 +103,7 @@ class Reader:
             self._cluster.forget(partition.topic)
             return
         self.ends[partition] = row.last_stable_offset if self._committed else row.high_watermark
+        began = self.positions[partition]
         data = bytes(row.records) if isinstance(row.records, memoryview) else b""
         aborted = _Aborted(row.aborted_transactions or ()) if self._committed else _Aborted(())
         for position, header in headers(data, cut_tail=True):
@@ -117,6 +119,8 @@ class Reader:
                     if record.offset >= self.positions[partition]:
                         yield Found(partition, record)
             self.positions[partition] = max(self.positions[partition], header.next_offset)
+        if data and self.positions[partition] == began:  # or it would be asked for again, for ever
+            raise Refused(ErrorCode.CORRUPT_MESSAGE, f"{partition} at {began}")
 
 
 class _Aborted:

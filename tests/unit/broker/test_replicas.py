@@ -7,7 +7,7 @@ import pytest
 
 from odradek.broker.jobs import drained
 from odradek.broker.replicas import Replicas, UnknownPartition
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import headers
@@ -264,6 +264,26 @@ def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
 
     with Ground(linger, orders={"flush.before.ack": "true"}) as ground:
         ground.live(talk)
+
+
+def test_a_log_in_which_rot_leads_back_is_not_read_for_ever() -> None:
+    """No checksum covers a batch's number: who reads must get on, or stop."""
+
+    async def talk(replicas: Replicas) -> None:
+        await replicas.become([word()])
+        appender = Appender(replicas.led(ORDERS))
+        appender.append(batch_of("a"))
+        await settled(replicas)
+        segment = replicas.led(ORDERS).log.active_segment
+        second = segment.size
+        appender.append(batch_of("b"))
+        await settled(replicas)
+        segment.file.write([bytes(8)], second)
+        with pytest.raises(CorruptBatch):
+            await values(replicas)
+
+    with Ground() as ground:
+        ground.live(talk, cleanly=False)
 
 
 def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:

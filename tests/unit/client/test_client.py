@@ -63,6 +63,24 @@ async def read_all(cluster: Cluster, topic: str) -> list[tuple[int, int, bytes |
     return [(it.partition.partition, it.record.offset, it.record.value) for it in found]
 
 
+def test_a_batch_that_leads_back_is_not_asked_for_for_ever() -> None:
+    """Its number has rotted, which no checksum covers."""
+
+    async def conversation(cluster: Cluster) -> Any:
+        await read_all(cluster, "orders")
+
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.produce("orders", "a")
+        log = stage.running.services_of_this_life.replicas.led(TopicPartition("orders", 0)).log
+        second = log.active_segment.size
+        client.produce("orders", "b")
+        log.active_segment.file.write([bytes(8)], second)
+        with pytest.raises(Refused, match="orders-0 at 1"):
+            talk(stage, conversation)
+
+
 @pytest.mark.parametrize("codec", list(Codec))
 def test_what_is_produced_is_read(codec: Codec) -> None:
     """With every codec, over all partitions of a topic that is made on the way."""

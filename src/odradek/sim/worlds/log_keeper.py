@@ -287,4 +287,6 @@ def _records(log: PartitionLog) -> Iterator[tuple[int, str]]:
                 at = record.offset
                 if at >= log.log_start_offset:
                     yield at, (record.value or b"").rstrip(b".").decode()
+            if header.next_offset <= offset:
+                raise CorruptBatch(f"the batch at {offset} says that it ends before")
             offset = Offset(header.next_offset)
