@@ -5,13 +5,17 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 from odradek.sim.lines import LinesSeen
+from odradek.sim.loop import Livelock
 from odradek.sim.simulation import Outcome
 
 RUNS_PER_PROCESS: Final = 50  # then a fresh one takes over, with fresh memory
 RUNS_PER_TURN: Final = 2
+SECONDS_MAX: Final = 120
+"""So much of a processor no run needs: one that takes it goes round without end."""
 
 Run = Callable[[int], Outcome]
 """What comes of a seed; another process must be able to import it."""
@@ -44,7 +48,19 @@ def _cores() -> int:
 
 def _run(job: tuple[Run, int]) -> Outcome:
     run, seed = job
-    return run(seed)
+    before = signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS_MAX)
+    try:
+        return run(seed)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    del number
+    where = f"{frame.f_code.co_qualname}, line {frame.f_lineno}" if frame else "?"
+    raise Livelock(f"{SECONDS_MAX} seconds of a processor are over, in {where}")
 
 
 @cache

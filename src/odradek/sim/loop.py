@@ -41,7 +41,7 @@ class Deadlock(Exception):
 
 
 class Livelock(Exception):
-    """So much happened at one moment that time will never pass again."""
+    """So much happens at one moment that time will never pass again."""
 
 
 class Forbidden(Exception):

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from odradek.sim import __main__ as command
-from odradek.sim import report
+from odradek.sim import batch, report
 from odradek.sim.batch import Run, run_all
 from odradek.sim.chance import SeededRandom
 from odradek.sim.conversations import conversations
@@ -28,7 +28,7 @@ class Ticks(Simulation):
     fault_seconds: ClassVar = 20
     healing_seconds: ClassVar = 5
     floors: ClassVar = {"tick": 5}
-    controls: ClassVar = ("idle", "late", "forgets", "fails", "sleeps", "waits")
+    controls: ClassVar = ("idle", "late", "forgets", "fails", "sleeps", "spins", "waits")
 
     def begin(self) -> None:
         """One machine."""
@@ -67,6 +67,8 @@ class Ticks(Simulation):
             self.world.history.note("clock", "tick", file.size())
             if self.control == "fails" and file.size() == 7:
                 raise KeyError("seven")
+            while self.control == "spins":
+                pass
             if self.control == "sleeps" and file.size() > 15:
                 await asyncio.sleep(1_000)
         await asyncio.sleep(1_000)
@@ -186,6 +188,15 @@ def test_a_timeline_can_be_read_and_browsed(tmp_path: Path) -> None:
     text, page = report.write_timeline(outcome, tmp_path)
     assert text.read_text().count("\n") == len(outcome.timeline or ())
     assert page.read_text().count("<tr ") == len(outcome.timeline or ())
+
+
+def test_a_run_without_end_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would hold up all others, and nobody would learn which it was."""
+    monkeypatch.setattr(batch, "SECONDS_MAX", 0.2)
+    (outcome,) = run_all([partial(run, Ticks, control="spins")], [1])
+    assert outcome.violation is not None
+    assert outcome.violation.invariant == "Liveness"
+    assert "Ticks._tick" in outcome.violation.reason
 
 
 def test_many_runs_on_every_core() -> None:
