@@ -106,7 +106,7 @@ class Coordination:
         await self.insist(self._prepare)
 
     async def insist(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Takes a step of the start, and takes it again if the connection breaks meanwhile."""
+        """Takes a step of the start, and again if the connection or the session ends meanwhile."""
         try:
             async with asyncio.timeout(self._connect_patience / 1_000):
                 while True:
@@ -115,6 +115,8 @@ class Coordination:
                         return await step()
                     except ConnectionLost as error:
                         log.warning("zookeeper.interrupted", error=str(error))
+                    except SessionExpired:
+                        await self._begin_session()
         except TimeoutError:
             where = f"{self._connect} within {self._connect_patience} ms"
             raise CannotCoordinate(f"ZooKeeper was not reached at {where}") from None
@@ -124,7 +126,13 @@ class Coordination:
     async def register(self, broker: Broker) -> None:
         """From now on this broker is there for all to see."""
         self._broker = broker
-        await self._register(broker)
+        while True:
+            try:
+                await self._register(broker)
+            except SessionExpired:  # the start took long, or the machine stood still
+                await self._begin_session()
+            else:
+                return
 
     async def listen(self) -> None:
         """Looks at whatever changes, until it is cancelled."""
@@ -172,12 +180,18 @@ class Coordination:
 
     async def _begin_anew(self) -> None:
         """What rested on the old session has ended already."""
+        await self._begin_session()
+        if self._broker is not None:
+            await self._register(self._broker)
+
+    async def _begin_session(self) -> None:
+        """Once it was heard that the one before is over."""
+        while not self._is_over:  # noqa: ASYNC110 - the news is on its way
+            await asyncio.sleep(0)
         self._is_over = False
         log.warning("zookeeper.session_expired")
         self.client.begin()
         await self.client.connected()
-        if self._broker is not None:
-            await self._register(self._broker)
 
     async def _wait_for_connection(self) -> None:
         """Or for the news that the session is over: what rested on it ends first."""
