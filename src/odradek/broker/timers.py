@@ -68,16 +68,18 @@ class Timers:
             self._cancelled = 0
 
     def _arm_for_next(self) -> None:
-        """What was set while another rang may be later than what waits already.
+        """What was set while another rang may be later than what waits already."""
+        deadline = self._next()
+        if deadline is not None and (self._handle is None or deadline < self._wakes_at):
+            self._arm(deadline)
 
-        Nobody is woken for one that was cancelled.
-        """
+    def _next(self) -> Millis | None:
+        """The first deadline that was not cancelled; those before it go, and wake nobody."""
         heap = self._heap
         while heap and heap[0][2].call is None:
             heappop(heap)
             self._cancelled = max(self._cancelled - 1, 0)
-        if heap and (self._handle is None or heap[0][0] < self._wakes_at):
-            self._arm(heap[0][0])
+        return heap[0][0] if heap else None
 
     def _arm(self, deadline: Millis) -> None:
         if self._handle is not None:
@@ -90,12 +92,10 @@ class Timers:
         self._handle = None
         now = self._clock.monotonic()
         try:
-            while self._heap and self._heap[0][0] <= now:
+            while (deadline := self._next()) is not None and deadline <= now:
                 timer = heappop(self._heap)[2]
                 call, timer.call = timer.call, None
-                if call is None:
-                    self._cancelled = max(self._cancelled - 1, 0)
-                else:
-                    call()
+                assert call is not None, "only those that were not cancelled are next"
+                call()
         finally:
             self._arm_for_next()  # whoever failed keeps no other from its turn
