@@ -99,7 +99,7 @@ class LocalLogs:
         """Those that are missing; what could not be done has its code."""
         missing: dict[str, list[NewLog]] = {}
         errors: dict[TopicPartition, ErrorCode] = {}
-        lost = len(self.dirs.online) < len(self.dirs.dirs)
+        lost = self.dirs.some_failed
         homes = {log_dir.name: log_dir for log_dir in self.dirs.online}
         counts = {name: len(log_dir) for name, log_dir in homes.items()}
         for new in wanted:

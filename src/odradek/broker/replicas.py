@@ -156,8 +156,7 @@ class Replicas:
                     continue
                 self._known.pop(partition, None)
                 self.traffics.forget(partition.topic)
-                lost = len(self.dirs.online) < len(self.dirs.dirs)
-                if lost and self.dirs.get(partition) is None:
+                if self.dirs.some_failed and self.dirs.get(partition) is None:
                     errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
                     continue
                 try:

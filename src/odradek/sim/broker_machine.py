@@ -77,8 +77,7 @@ class BrokerMachine:
     def is_whole(self) -> bool:
         """Whether all of its disks serve."""
         assert self.broker is not None
-        dirs = self.broker.services_of_this_life.replicas.dirs
-        return len(dirs.online) == len(dirs.dirs)
+        return not self.broker.services_of_this_life.replicas.dirs.some_failed
 
     def start(self) -> None:
         """A life; it will be ready some time later."""

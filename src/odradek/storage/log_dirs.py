@@ -56,6 +56,11 @@ class LogDirs:
         """Whether the broker has no disk left, and must stop."""
         return not self.online
 
+    @property
+    def some_failed(self) -> bool:
+        """Whether a log that is missing may be on a disk that is offline."""
+        return len(self.online) < len(self.dirs)
+
     def named(self, name: str) -> LogDir:
         """The directory of this name; LogDirNotFound, or LogDirOffline."""
         for log_dir in self.dirs:
@@ -128,7 +133,7 @@ class LogDirs:
                 for log_dir in homes:
                     if log_dir is not true[0]:
                         self.discard(log_dir, log_dir.logs.pop(partition))
-            if moved and len(self.online) == len(self.dirs):
+            if moved and not self.some_failed:
                 moved[0].settle_move(partition)
 
     # Logs come and go
@@ -138,7 +143,7 @@ class LogDirs:
         log = self.get(partition)
         if log is not None:
             return log
-        if not how.is_new and len(self.online) < len(self.dirs):
+        if not how.is_new and self.some_failed:
             raise LogDirOffline(f"{partition} may be in a log dir that is offline")
         for log_dir in self._candidates(partition):
             try:
@@ -208,7 +213,7 @@ class LogDirs:
         if target_dir is home:
             self.cancel_move(partition)
             return None
-        if len(self.online) < len(self.dirs):
+        if self.some_failed:
             raise LogDirOffline(f"a future log of {partition} may be in a dir that is offline")
         assert fits_future(partition), partition
         self.cancel_move(partition)

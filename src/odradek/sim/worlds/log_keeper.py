@@ -107,7 +107,7 @@ class Keeper:
         self._open()
         sick_since: Millis | None = None
         while not self._dirs.all_failed:
-            if len(self._dirs.online) < len(self._dirs.dirs):
+            if self._dirs.some_failed:
                 now = self._machine.clock.monotonic()
                 sick_since = now if sick_since is None else sick_since
                 if now - sick_since > 1_000 * SICK_SECONDS:
