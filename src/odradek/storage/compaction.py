@@ -286,7 +286,7 @@ class Compaction:
     def _append(self, cleaned: Segment, chunks: list[bytes | bytearray], read: int) -> Bytes:
         """Writes what was kept; how many bytes that and the reading were."""
         written = cleaned.file.write(chunks, cleaned.size) if chunks else 0
-        cleaned.note(map(read_header, chunks), cleaned.size)
+        cleaned.note(list(map(read_header, chunks)), cleaned.size)
         self.bytes_read += read
         self.bytes_written += written
         return Bytes(read + written)

@@ -346,8 +346,6 @@ class PartitionLog(ReadableLog):
                 self._published_first(piece)
             assert piece.segment is self.segments[-1], piece
             piece.segment.note(piece.batches, piece.position)
-            if piece.batches:
-                piece.segment.tail = piece.position, piece.batches[0]
         for update in job.updates:
             aborted = self.producers.publish(update)
             if aborted is not None:

@@ -8,7 +8,7 @@ offsets rise from `base_offset`. An index entry names a batch by its last offset
 found there is another, the index lies, and says so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from odradek.model.errors import CorruptBatch
@@ -85,6 +85,7 @@ class Segment:
         "_hint",
         "_index",
         "_pinned",
+        "_tail",
         "_times",
         "base_offset",
         "bytes_since_entry",
@@ -95,7 +96,6 @@ class Segment:
         "max_timestamp",
         "size",
         "state",
-        "tail",
     )
 
     def __init__(self, folder: Folder, base_offset: Offset, size: int = 0, state: str = "") -> None:
@@ -110,7 +110,7 @@ class Segment:
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
         self._file: File | None = None
         self._hint: tuple[int, BatchHeader] | None = None  # the batch behind the last range
-        self.tail: tuple[int, BatchHeader] | None = None  # where those published last begin
+        self._tail: tuple[int, BatchHeader] | None = None  # where those noted last begin
         self._pinned = False  # its names are gone: the open file is all there is
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
@@ -141,7 +141,7 @@ class Segment:
     def rest(self) -> None:
         """Gives back all memory and files that an idle segment does not need."""
         self.folder.files.forget(self)
-        self._hint = self.tail = None
+        self._hint = self._tail = None
         if self._pinned:
             return
         if self._index is not None and not self._index.relatives:
@@ -211,7 +211,7 @@ class Segment:
     def forget_indexes(self) -> None:
         """Their files were written anew: what was read of them is no longer true."""
         self._index = self._times = self.max_timestamp = None
-        self._hint = self.tail = None
+        self._hint = self._tail = None
 
     def warm(self) -> None:
         """Reads what an append needs of the indexes, so that noting it meets no disk."""
@@ -255,7 +255,7 @@ class Segment:
             raise CorruptFile(self.path(LOG), position, reason)
         return last + 1
 
-    def note(self, headers: Iterable[BatchHeader], position: int) -> None:
+    def note(self, headers: Sequence[BatchHeader], position: int) -> None:
         """The batches of these headers have been written from this position on, behind all others.
 
         One loop over plain numbers: this is on the way of every append.
@@ -264,9 +264,10 @@ class Segment:
         since, newest = self.bytes_since_entry, self.newest
         latest, latest_at = newest.timestamp, newest.offset - base
         relatives, positions, times = self.index.relatives, self.index.positions, self.times
-        if self.first_timestamp is None and not position:
-            headers = list(headers)
-            self.first_timestamp = Timestamp(headers[0].max_timestamp) if headers else None
+        if headers:
+            self._tail = position, headers[0]
+            if self.first_timestamp is None and not position:
+                self.first_timestamp = Timestamp(headers[0].max_timestamp)
         for header in headers:
             relative = header.base_offset + header.last_offset_delta - base
             if header.max_timestamp > latest:
@@ -306,7 +307,7 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at or beyond an offset; None if all end before it."""
-        hint, tail = self._hint, self.tail
+        hint, tail = self._hint, self._tail
         if hint is not None and hint[1].base_offset <= offset <= hint[1].last_offset:
             return hint
         if tail is not None and tail[1].base_offset <= offset <= tail[1].last_offset:
@@ -437,7 +438,7 @@ class Segment:
         """Cuts everything from a position on, where the batch of this offset begins."""
         self.file.truncate(size)
         self.size = size
-        self._hint = self.tail = None
+        self._hint = self._tail = None
         self.truncate_indexes(end_offset)
         if not size:
             self.first_timestamp = None
