@@ -77,7 +77,14 @@ class Host:
         if clean:
             for log_dir in self.dirs.online:
                 log_dir.close(NOW, BrokerEpoch(77))
-        self.disks = [disk.after_exit() for disk in self.disks]
+        self.come_back("exit")
+
+    def come_back(self, after: str) -> None:
+        """The process is gone, or its machine, and another one begins."""
+        chance = Counting()
+        self.disks = [
+            d.after_crash(chance) if after == "crash" else d.after_exit() for d in self.disks
+        ]
         self.start()
 
 
@@ -376,9 +383,7 @@ def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: st
     faults.crash_at_change = faults.changes + change
     with suppress(PowerLost):  # or the other disk's part is over before
         h.dirs.finish_move(part(0), NOW)
-    chance = Counting()
-    h.disks = [d.after_crash(chance) if after == "crash" else d.after_exit() for d in h.disks]
-    h.start()
+    h.come_back(after)
     found = h.dirs.get(part(0))
     assert found is not None
     assert found.log_end_offset == 3
@@ -412,9 +417,7 @@ def test_a_log_that_a_disk_could_not_make_is_no_second_one(
         assert len(homes) == 1 or stays
         fill(log, "a", "b")
         FlushJob(log, NOW).run()
-        chance = Counting()
-        h.disks = [d.after_crash(chance) if after == "crash" else d.after_exit() for d in h.disks]
-        h.start()
+        h.come_back(after)
         found = h.dirs.get(part(0))
         assert found is not None
         assert found.log_end_offset == 2
