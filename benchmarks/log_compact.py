@@ -14,10 +14,10 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.compression import Codec
 from odradek.records.record import Record
-from odradek.storage.compaction import Compaction, cleanable
-from odradek.storage.flushing import FlushJob
-from odradek.storage.key_map import KeyMap
-from odradek.storage.log import PartitionLog
+from odradek.storage.compacting.compaction import Compaction, cleanable
+from odradek.storage.compacting.key_map import KeyMap
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig
 
 ROUNDS = 3

@@ -14,7 +14,7 @@ from log_world import NOW, append_turn, batch_of, folder, log_dir, new_log, seco
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch
 from odradek.runtime.memory import begin_start
-from odradek.storage.log_dir import LogDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.settings import LogConfig
 
 LOGS = 10_000

@@ -11,7 +11,7 @@ import threading
 from log_world import ORDERS, Ratios, append_turn, batch_of, folder, log_dir, new_log, seconds
 
 from odradek.model.positions import Offset
-from odradek.storage.log import PartitionLog
+from odradek.storage.logs.log import PartitionLog
 
 ROUNDS = 15
 BYTES = 256 << 20

@@ -16,10 +16,10 @@ from log_world import (
     seconds,
 )
 
-from odradek.storage.failures import Failures
-from odradek.storage.files import OpenFiles
-from odradek.storage.loading import LogOpener
-from odradek.storage.segment import Folder
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.files import OpenFiles
+from odradek.storage.logs.loading import LogOpener
+from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
 
 ROUNDS = 7

@@ -33,12 +33,12 @@ from odradek.model.units import SECOND, Millis
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SWEEP_SECONDS, SystemNetwork
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_packing import packed
-from odradek.zookeeper.client_session import Session, SessionSettings
-from odradek.zookeeper.codes import ANY_VERSION, KeeperError
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import Create2, GetData, Request, SetData
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.packing import packed
+from odradek.zookeeper.client.session import Session, SessionSettings
+from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import Create2, GetData, Request, SetData
 from tests.external import tools
 from tests.external.zookeeper import RealZookeeper
 

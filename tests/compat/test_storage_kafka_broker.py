@@ -16,9 +16,9 @@ from odradek.records.batch import headers, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
-from odradek.storage.failures import Failures
-from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import InDir, LogDir, Opened
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.log_dir import InDir, LogDir, Opened
+from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.kafka import RealKafka

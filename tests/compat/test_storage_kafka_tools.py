@@ -9,9 +9,9 @@ import pytest
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.runtime.disk import SystemDisk
-from odradek.storage.closing import close
-from odradek.storage.compaction import Compaction, cleanable
-from odradek.storage.log_dir import CheckpointJob, LogDir
+from odradek.storage.compacting.compaction import Compaction, cleanable
+from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
+from odradek.storage.logs.closing import close
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition
 

@@ -14,15 +14,15 @@ from typing import Final
 import pytest
 
 from odradek.ports import Address
-from odradek.zookeeper.codes import (
+from odradek.zookeeper.protocol.codes import (
     AUTH_XID,
     NOTIFICATION_XID,
     PING_XID,
     SET_WATCHES_XID,
     CreateMode,
 )
-from odradek.zookeeper.jute import OPEN_ACL, Packets, Stat, framed
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Packets, Stat, framed
+from odradek.zookeeper.protocol.jute_replies import (
     AclReply,
     Children,
     Children2,
@@ -32,7 +32,7 @@ from odradek.zookeeper.jute_replies import (
     reply_body,
     reply_header,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     OPS,
     Auth,
     CloseSession,

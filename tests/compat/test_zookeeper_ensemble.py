@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from odradek.zookeeper.client_errors import ConnectionLost, OutcomeUnknown
-from odradek.zookeeper.codes import CreateMode, EventType
+from odradek.zookeeper.client.errors import ConnectionLost, OutcomeUnknown
+from odradek.zookeeper.protocol.codes import CreateMode, EventType
 from tests.compat.zookeeper_arena import on_a_loop
 from tests.compat.zookeeper_drivers import OurDriver, ours
 from tests.external.zookeeper import RealEnsemble, RealZookeeper

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.zookeeper.jute import Stat
+from odradek.zookeeper.protocol.jute import Stat
 from tests.compat.zookeeper_arena import SECONDS_MAX, Arena
 from tests.compat.zookeeper_histories import Heard, History, Read
 from tests.compat.zookeeper_ours import OurZookeeper

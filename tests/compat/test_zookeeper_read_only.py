@@ -10,10 +10,10 @@ from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.units import SECOND, Millis
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_errors import NotReadOnly
-from odradek.zookeeper.client_session import Session, SessionSettings
-from odradek.zookeeper.client_states import Status, StatusChanged
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import NotReadOnly
+from odradek.zookeeper.client.session import Session, SessionSettings
+from odradek.zookeeper.client.states import Status, StatusChanged
 from tests.compat.zookeeper_arena import on_a_loop
 from tests.external.zookeeper import Place, RealZookeeper, free_port
 from tests.unit.zookeeper.client_talk import Highest

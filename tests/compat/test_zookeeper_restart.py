@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from odradek.zookeeper.client_session import WatchEvent
-from odradek.zookeeper.client_states import Status
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, EventType
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_requests import Connect, Create2
+from odradek.zookeeper.client.session import WatchEvent
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import AddWatchMode, CreateMode, EventType
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_requests import Connect, Create2
 from tests.compat.zookeeper_arena import Arena, on_a_loop, raw
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.zookeeper import RealZookeeper

@@ -8,10 +8,10 @@ from itertools import count
 from typing import Any, ParamSpec
 
 from odradek.ports import Address
-from odradek.zookeeper.client_session import SessionSettings
-from odradek.zookeeper.jute import framed
-from odradek.zookeeper.jute_replies import Connected
-from odradek.zookeeper.jute_requests import CloseSession, Connect, Request, framed_request
+from odradek.zookeeper.client.session import SessionSettings
+from odradek.zookeeper.protocol.jute import framed
+from odradek.zookeeper.protocol.jute_replies import Connected
+from odradek.zookeeper.protocol.jute_requests import CloseSession, Connect, Request, framed_request
 from tests.compat.zookeeper_drivers import Driver, OurDriver, ours
 from tests.compat.zookeeper_proxy import Proxy
 

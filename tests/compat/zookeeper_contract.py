@@ -5,10 +5,16 @@ Each class is tried on several pairs of client and server; see `test_zookeeper_c
 
 import asyncio
 
-from odradek.zookeeper.client_session import WatchEvent
-from odradek.zookeeper.codes import ALL_PERMISSIONS, CreateMode, EventType, KeeperCode, Permission
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_requests import Check, Create2, Delete, SetData
+from odradek.zookeeper.client.session import WatchEvent
+from odradek.zookeeper.protocol.codes import (
+    ALL_PERMISSIONS,
+    CreateMode,
+    EventType,
+    KeeperCode,
+    Permission,
+)
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_requests import Check, Create2, Delete, SetData
 from tests.compat.zookeeper_arena import Arena, on_a_loop
 from tests.compat.zookeeper_drivers import Driver, failure
 

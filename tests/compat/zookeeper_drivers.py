@@ -19,13 +19,13 @@ from odradek.model.units import SECOND, Millis
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_errors import error_of, multi_error
-from odradek.zookeeper.client_session import Session, SessionSettings, WatchEvent
-from odradek.zookeeper.client_states import Status, StatusChanged
-from odradek.zookeeper.codes import ANY_VERSION, CreateMode, EventType, KeeperError
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity, Stat
-from odradek.zookeeper.jute_requests import Check, Create2, Delete, SetData, WriteOp
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import error_of, multi_error
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status, StatusChanged
+from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, EventType, KeeperError
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity, Stat
+from odradek.zookeeper.protocol.jute_requests import Check, Create2, Delete, SetData, WriteOp
 
 TIMEOUT = Millis(10 * SECOND)
 

@@ -17,7 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from odradek.zookeeper.jute import Stat
+from odradek.zookeeper.protocol.jute import Stat
 
 
 class Read(NamedTuple):

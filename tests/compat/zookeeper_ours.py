@@ -11,7 +11,7 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 
 SETTINGS = ServerSettings(  # as `RealZookeeper` has them
     tick_time=Millis(200),

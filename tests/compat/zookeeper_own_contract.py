@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 from odradek.model.units import MIB, Bytes, Millis
-from odradek.zookeeper.client_errors import OutcomeUnknown, RequestTooLarge
-from odradek.zookeeper.client_pipeline import PipelineLimits
-from odradek.zookeeper.client_session import SessionSettings, WatchEvent
-from odradek.zookeeper.client_states import Status
-from odradek.zookeeper.codes import (
+from odradek.zookeeper.client.errors import OutcomeUnknown, RequestTooLarge
+from odradek.zookeeper.client.pipeline import PipelineLimits
+from odradek.zookeeper.client.session import SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import (
     ALL_PERMISSIONS,
     ANY_VERSION,
     AddWatchMode,
@@ -17,9 +17,9 @@ from odradek.zookeeper.codes import (
     KeeperCode,
     WatcherType,
 )
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_replies import Children, Children2, Data, Failed, Results
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_replies import Children, Children2, Data, Failed, Results
+from odradek.zookeeper.protocol.jute_requests import (
     Check,
     Connect,
     Create,

@@ -6,12 +6,12 @@ from functools import partial
 from random import Random
 
 from odradek.ensemble.client import News
-from odradek.zookeeper.client_errors import BadVersion, ConnectionLost, MultiFailed, NeverSent
-from odradek.zookeeper.client_pipeline import Answer
-from odradek.zookeeper.client_session import WatchEvent
-from odradek.zookeeper.codes import ANY_VERSION
-from odradek.zookeeper.jute_replies import Data, Results, StatReply
-from odradek.zookeeper.jute_requests import GetData, Multi, SetData
+from odradek.zookeeper.client.errors import BadVersion, ConnectionLost, MultiFailed, NeverSent
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.client.session import WatchEvent
+from odradek.zookeeper.protocol.codes import ANY_VERSION
+from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
+from odradek.zookeeper.protocol.jute_requests import GetData, Multi, SetData
 from tests.compat.zookeeper_arena import Arena
 from tests.compat.zookeeper_drivers import OurDriver
 from tests.compat.zookeeper_histories import History, Read, Write

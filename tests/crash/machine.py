@@ -16,12 +16,12 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
-from odradek.storage.compaction import Compaction, cleanable
-from odradek.storage.failures import Failures
-from odradek.storage.flushing import FlushJob
-from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import InDir, LogDir
-from odradek.storage.retention import DeleteJob
+from odradek.storage.compacting.compaction import Compaction, cleanable
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.settings import LogConfig
 
 ORDERS = TopicPartition("orders", 0)

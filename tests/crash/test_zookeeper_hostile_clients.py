@@ -11,10 +11,10 @@ from typing import Final
 import pytest
 
 from odradek.model.units import KIB, MIB
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, KeeperCode
-from odradek.zookeeper.jute import INT, OPEN_ACL, PACKET_BYTES_MAX, framed
-from odradek.zookeeper.jute_replies import reply_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import AddWatchMode, CreateMode, KeeperCode
+from odradek.zookeeper.protocol.jute import INT, OPEN_ACL, PACKET_BYTES_MAX, framed
+from odradek.zookeeper.protocol.jute_replies import reply_header
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     CloseSession,
     Create,
@@ -23,7 +23,7 @@ from odradek.zookeeper.jute_requests import (
     Ping,
     SetData,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.crash.zookeeper_process import ZookeeperProcess
 
 SETTINGS: Final = ServerSettings()

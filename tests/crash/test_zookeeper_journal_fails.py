@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.zookeeper.jute_replies import Data, reply_body, reply_header
-from odradek.zookeeper.jute_requests import OPS, Create, GetData, SetData
+from odradek.zookeeper.protocol.jute_replies import Data, reply_body, reply_header
+from odradek.zookeeper.protocol.jute_requests import OPS, Create, GetData, SetData
 from tests.crash.zookeeper_process import ZookeeperProcess
 
 SIZE = 10_000

@@ -19,10 +19,16 @@ from typing import Final
 
 import pytest
 
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.jute import OPEN_ACL, Packets, framed
-from odradek.zookeeper.jute_replies import Children, Connected, Data, reply_body, reply_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Packets, framed
+from odradek.zookeeper.protocol.jute_replies import (
+    Children,
+    Connected,
+    Data,
+    reply_body,
+    reply_header,
+)
+from odradek.zookeeper.protocol.jute_requests import (
     OPS,
     Connect,
     Create,

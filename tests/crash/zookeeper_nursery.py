@@ -22,8 +22,8 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper import snapshot
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.tree import snapshot
 
 SNAPSHOT_ENTRIES: Final = 40
 NODES_PER_ROW: Final = 2

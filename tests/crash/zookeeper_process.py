@@ -12,9 +12,9 @@ from typing import Final
 
 from odradek.model.units import MIB
 from odradek.ports import Address
-from odradek.zookeeper.jute import Packets, framed
-from odradek.zookeeper.jute_replies import Connected, ReplyHeader, reply_header
-from odradek.zookeeper.jute_requests import Connect, Request, framed_request
+from odradek.zookeeper.protocol.jute import Packets, framed
+from odradek.zookeeper.protocol.jute_replies import Connected, ReplyHeader, reply_header
+from odradek.zookeeper.protocol.jute_requests import Connect, Request, framed_request
 from tests.external import tools
 from tests.external.zookeeper import die_with_parent
 

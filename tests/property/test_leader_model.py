@@ -156,14 +156,14 @@ class ClusterMachine(RuleBasedStateMachine):
         proposal, answer = self.answers[at] if again else self.answers.pop(at)
         self.carry_out(self.leader.on_isr_answer(proposal, answer, self.now))
 
-    @rule(gone=follower, reign=st.booleans())
-    def speak(self, gone: BrokerId, reign: bool) -> None:  # noqa: FBT001 - drawn
-        """The controller takes a broker out, or only says its word again, with another reign."""
+    @rule(gone=follower, leadership=st.booleans())
+    def speak(self, gone: BrokerId, leadership: bool) -> None:  # noqa: FBT001 - drawn
+        """The controller takes a broker out, or sends the same state again, in another epoch."""
         isr = tuple(broker for broker in self.word.isr if broker != gone)
         self.word = self.word._replace(
             leader_epoch=LeaderEpoch(self.word.leader_epoch + 1),
             partition_epoch=PartitionEpoch(self.word.partition_epoch + 1),
-            isr=isr if reign else self.word.isr,
+            isr=isr if leadership else self.word.isr,
         )
         self.words.append(self.word)
 

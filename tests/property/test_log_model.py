@@ -13,12 +13,12 @@ from hypothesis.stateful import (
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
-from odradek.storage.compaction import Compaction, cleanable
+from odradek.storage.compacting.compaction import Compaction, cleanable
+from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
 from odradek.storage.errors import OffsetOutOfRange
-from odradek.storage.log_dir import CheckpointJob, LogDir
-from odradek.storage.retention import DeleteJob
+from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.truncation import truncate_to
 from odradek.storage.settings import LogConfig
-from odradek.storage.truncation import truncate_to
 from tests.unit.storage.partition import Partition
 
 CONFIG = LogConfig(segment_bytes=Bytes(400), index_interval_bytes=Bytes(90))

@@ -5,13 +5,19 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.zookeeper.client_pipeline import PipelineLimits, Submission
-from odradek.zookeeper.client_session import SessionSettings
-from odradek.zookeeper.client_states import Status
-from odradek.zookeeper.codes import EventType
-from odradek.zookeeper.jute import framed
-from odradek.zookeeper.jute_replies import Connected, Event, ReplyHeader, framed_event, framed_reply
-from odradek.zookeeper.jute_requests import Exists, GetChildren2, GetData, Request, SetData
+from odradek.zookeeper.client.pipeline import PipelineLimits, Submission
+from odradek.zookeeper.client.session import SessionSettings
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import EventType
+from odradek.zookeeper.protocol.jute import framed
+from odradek.zookeeper.protocol.jute_replies import (
+    Connected,
+    Event,
+    ReplyHeader,
+    framed_event,
+    framed_reply,
+)
+from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request, SetData
 from tests.unit.zookeeper.client_talk import PASSWORD, TIMEOUT, Talk, fitting
 
 OPERATIONS: Final[tuple[Request, ...]] = (

@@ -5,10 +5,10 @@ from typing import Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.jute import INT, OPEN_ACL, framed
-from odradek.zookeeper.jute_replies import Done
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import INT, OPEN_ACL, framed
+from odradek.zookeeper.protocol.jute_replies import Done
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Check,

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.model.units import Bytes
-from odradek.zookeeper.codes import ANY_VERSION, KeeperError, Permission
-from odradek.zookeeper.jute import ANYONE, OPEN_ACL, Acl
-from odradek.zookeeper.jute_requests import Create2, SetData
-from odradek.zookeeper.quick_sets import Outcome, set_quickly
-from odradek.zookeeper.quotas import LIMITS, QUOTA, STATS
-from odradek.zookeeper.tree import CONTAINER, VERSION_MAX, Tree, ttl_owner
-from odradek.zookeeper.writes import TreeLimits, Writer, decide
+from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError, Permission
+from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
+from odradek.zookeeper.protocol.jute_requests import Create2, SetData
+from odradek.zookeeper.server.writes import TreeLimits, Writer, decide
+from odradek.zookeeper.tree.quick_sets import Outcome, set_quickly
+from odradek.zookeeper.tree.quotas import LIMITS, QUOTA, STATS
+from odradek.zookeeper.tree.tree import CONTAINER, VERSION_MAX, Tree, ttl_owner
 
 WHO = Writer(7, (), TreeLimits())
 TO_READ = (Acl(Permission.READ, ANYONE),)

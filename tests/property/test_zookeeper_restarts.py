@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from odradek.model.units import Millis, Timestamp
-from odradek.zookeeper.database import Database
-from odradek.zookeeper.jute_requests import CloseSession, Create, CreateTtl
-from odradek.zookeeper.quotas import LIMITS, QUOTA, STATS
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.protocol.jute_requests import CloseSession, Create, CreateTtl
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.tree.database import Database
+from odradek.zookeeper.tree.quotas import LIMITS, QUOTA, STATS
 from tests.samples.zookeeper import World
 from tests.samples.zookeeper_imagination import SESSIONS, Imagination, Leave, Reconnect, Turn
 

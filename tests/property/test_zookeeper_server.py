@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.zookeeper.codes import CreateMode, KeeperCode
-from odradek.zookeeper.jute import OPEN_ACL, Stat
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperCode
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Stat
+from odradek.zookeeper.protocol.jute_replies import (
     Checked,
     Children,
     Created,
@@ -20,7 +20,7 @@ from odradek.zookeeper.jute_replies import (
     Results,
     StatReply,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     Check,
     CloseSession,
     Create,

@@ -5,12 +5,9 @@ from typing import Final
 
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Entry
-from odradek.zookeeper import snapshot
-from odradek.zookeeper.codes import KeeperCode
-from odradek.zookeeper.connection import Connection
-from odradek.zookeeper.database import Database
-from odradek.zookeeper.jute import Packets, framed
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.protocol.codes import KeeperCode
+from odradek.zookeeper.protocol.jute import Packets, framed
+from odradek.zookeeper.protocol.jute_replies import (
     Connected,
     Event,
     Reply,
@@ -18,9 +15,12 @@ from odradek.zookeeper.jute_replies import (
     reply_body,
     reply_header,
 )
-from odradek.zookeeper.jute_requests import OPS, Connect, Request, framed_request
-from odradek.zookeeper.server import Moment, Server
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.protocol.jute_requests import OPS, Connect, Request, framed_request
+from odradek.zookeeper.server.connection import Connection
+from odradek.zookeeper.server.server import Moment, Server
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.tree import snapshot
+from odradek.zookeeper.tree.database import Database
 
 TIMEOUT: Final = 10_000
 

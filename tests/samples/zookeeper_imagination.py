@@ -8,9 +8,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Final, NamedTuple
 
-from odradek.zookeeper.codes import ALL_PERMISSIONS, CreateMode, Permission
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import ALL_PERMISSIONS, CreateMode, Permission
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Check,

@@ -72,7 +72,9 @@ def test_a_disk_that_fails_while_a_topic_is_made_takes_only_its_own_partitions(
     assert shop.produce("orders", "a", partition=served[0]) == 0
 
 
-def test_a_disk_that_fails_when_a_reign_begins_takes_only_its_own_partitions(t: Scenario) -> None:
+def test_a_disk_that_fails_when_a_leadership_begins_takes_only_its_own_partitions(
+    t: Scenario,
+) -> None:
     """The log was found, and cannot be read now: that is no reason for the broker to end."""
     shop = t.client("shop")
     shop.make("orders", partitions=4)

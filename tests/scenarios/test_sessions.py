@@ -1,8 +1,8 @@
 """Sessions with the embedded ZooKeeper: who lives, who hears what, and when."""
 
 from odradek.sim.scenario import Scenario
-from odradek.zookeeper.client_errors import OutcomeUnknown
-from odradek.zookeeper.codes import CreateMode
+from odradek.zookeeper.client.errors import OutcomeUnknown
+from odradek.zookeeper.protocol.codes import CreateMode
 
 
 def test_a_session_expires_while_its_client_stands_still(t: Scenario) -> None:

@@ -2,7 +2,7 @@
 
 It starts from below: ZooKeeper, if it runs here; the session; the logs; the ports; the
 registration; and once the controller has spoken of this broker, it is open for business. It stops
-from above: nobody new is let in, what is under way is answered, reigns end, everything is made
+from above: nobody new is let in, what is under way is answered, leaderships end, everything is made
 durable, and the last that goes is the session, by which others learn that it has gone.
 """
 
@@ -13,33 +13,33 @@ from typing import Final
 
 import structlog
 
-from odradek.broker import apis
-from odradek.broker.alterations import Alterations
-from odradek.broker.cluster import Cluster
-from odradek.broker.controlling import Controlling, Deliver
-from odradek.broker.coordination import Coordination
-from odradek.broker.coordinators import Surroundings
-from odradek.broker.dispatch import Dispatch
+from odradek.broker.control.broker_session import BrokerSession
+from odradek.broker.control.controller_loop import ControllerLoop, Deliver
+from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.coordinators.group_coordinator import GroupCoordinator
+from odradek.broker.coordinators.producer_ids import ProducerIds
+from odradek.broker.coordinators.record_topics import Surroundings
 from odradek.broker.doors import Doors
-from odradek.broker.fetch_sessions import FetchSessions
-from odradek.broker.fetches import Fetches, Means
-from odradek.broker.front import Front, naming
-from odradek.broker.groups import GroupCoordinator
+from odradek.broker.fetching.fetch_sessions import FetchSessions
+from odradek.broker.fetching.pending_fetches import Fetches, Means
+from odradek.broker.figures.idleness import Idleness
+from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
+from odradek.broker.figures.pages import Page, PageServer
+from odradek.broker.figures.request_times import RequestTimes
 from odradek.broker.handlers.leader_and_isr import leader_and_isr
 from odradek.broker.handlers.stop_replica import stop_replica
 from odradek.broker.handlers.update_metadata import update_metadata
-from odradek.broker.identity import number_of, sign_dirs, take_dirs
-from odradek.broker.idleness import Idleness
-from odradek.broker.metrics import CONTENT_TYPE, Kept, page
-from odradek.broker.pages import Page, PageServer
-from odradek.broker.producer_ids import ProducerIds
-from odradek.broker.replicas import AllDirsFailed, Replicas
-from odradek.broker.request_times import RequestTimes
+from odradek.broker.network import apis
+from odradek.broker.network.dispatch import Dispatch
+from odradek.broker.network.socket_server import SocketServer, naming
+from odradek.broker.partitions.log_maintenance import LogMaintenance
+from odradek.broker.partitions.replica_manager import AllDirsFailed, ReplicaManager
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
-from odradek.broker.topics import Topics
-from odradek.broker.upkeep import Upkeep
+from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import zookeeper_is_embedded
 from odradek.config.rows import broker as broker_rows
@@ -51,12 +51,12 @@ from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.model.units import SECOND, Millis
-from odradek.storage.log_dirs import LogDirs
+from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.wire.schema import Request, Response
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 
 STOP_PATIENCE: Final = Millis(5 * SECOND)
 """How long a stop waits for requests that are under way."""
@@ -72,12 +72,12 @@ class Broker:
         self.config = config
         self.doors = doors
         self.settings = Settings(config)
-        self.cluster = Cluster()
+        self.cluster = MetadataCache()
         self.timers = Timers(doors.clock)
-        self.front = Front(config, doors, self.timers)
+        self.socket_server = SocketServer(config, doors, self.timers)
         self.times = RequestTimes(doors.clock)
         self.idleness = Idleness(doors.clock)
-        self.front.on_answer = self.times.answered
+        self.socket_server.on_answer = self.times.answered
         self.pages = PageServer(doors.network, doors.clock, self.timers)
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
@@ -100,7 +100,7 @@ class Broker:
         async with asyncio.TaskGroup() as tasks:
             await self._show_pages(tasks)
             running = [*await self._start_zookeeper(tasks)]
-            coordination = Coordination(
+            coordination = BrokerSession(
                 self._connect_string(), self.doors, self.settings, self.cluster
             )
             dirs = await take_dirs(self.doors)
@@ -114,7 +114,7 @@ class Broker:
             running.append(tasks.create_task(coordination.listen()))
             running.append(tasks.create_task(self._open(coordination, ready)))
             replicas = self.services_of_this_life.replicas
-            upkeep = Upkeep(replicas, self.settings, self.doors.clock).start(tasks)
+            upkeep = LogMaintenance(replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
             for task in upkeep:
                 task.cancel()
@@ -182,35 +182,35 @@ class Broker:
         chroot = "" if said is None or "/" not in said else said[said.index("/") :]
         return f"{host if host not in {'', '::', '0.0.0.0'} else '127.0.0.1'}:{port}{chroot}"  # noqa: S104 - compared
 
-    async def _learn_its_number(self, dirs: LogDirs, coordination: Coordination) -> None:
+    async def _learn_its_number(self, dirs: LogDirs, coordination: BrokerSession) -> None:
         me = await coordination.insist(lambda: number_of(self.config, dirs, coordination.client))
         await sign_dirs(self.doors, dirs, me, self.cluster.cluster_id)
         self.settings.me = self.cluster.me = me
 
     async def _start(
-        self, coordination: Coordination, dirs: LogDirs, tasks: asyncio.TaskGroup
-    ) -> Controlling:
+        self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
+    ) -> ControllerLoop:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
-        replicas = Replicas(self.cluster.me, self.doors, self.settings, dirs)
+        replicas = ReplicaManager(self.cluster.me, self.doors, self.settings, dirs)
         replicas.on_all_failed = self._on_all_failed
         await replicas.open()
         client = coordination.client
-        controlling = Controlling(client, self.doors, self.settings, self.cluster)
+        controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         self.services = services = self._services(client, replicas, tasks)
-        self.front.on_frame = Dispatch(services, apis.OFFERED).on_frame
+        self.socket_server.on_frame = Dispatch(services, apis.OFFERED).on_frame
         self.settings.topic_watchers.append(replicas.on_topic_settings)
         self.settings.broker_watchers.append(self._on_settings)
         controlling.deliver = self._deliver_by(coordination, replicas)
         coordination.on_change = [coordination.look_at_changes, controlling.look]
         coordination.on_session_over.append(controlling.resign)
-        endpoints = await self.front.bind()
+        endpoints = await self.socket_server.bind()
         rack = self.config[broker_rows.BROKER_RACK]
         await coordination.register(Registered(self.cluster.me, endpoints, rack))
         return controlling
 
     def _services(
-        self, client: ZooKeeperClient, replicas: Replicas, tasks: asyncio.TaskGroup
+        self, client: ZooKeeperClient, replicas: ReplicaManager, tasks: asyncio.TaskGroup
     ) -> Services:
         config, me = self.config, self.cluster.me
         fetches = Fetches(
@@ -231,10 +231,10 @@ class Broker:
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
-            topics=Topics(client, self.doors, self.settings, self.cluster),
-            alterations=Alterations(client, self.settings, self.cluster),
+            topic_admin=TopicAdmin(client, self.doors, self.settings, self.cluster),
+            config_admin=ConfigAdmin(client, self.settings, self.cluster),
             producer_ids=ProducerIds(me, client),
-            front=self.front,
+            socket_server=self.socket_server,
             replicas=replicas,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
@@ -243,7 +243,7 @@ class Broker:
             tasks=tasks,
         )
 
-    def _deliver_by(self, coordination: Coordination, replicas: Replicas) -> Deliver:
+    def _deliver_by(self, coordination: BrokerSession, replicas: ReplicaManager) -> Deliver:
         """The controller's messages to this broker, as if they came by the network."""
 
         async def deliver(request: Request) -> Response:
@@ -262,20 +262,20 @@ class Broker:
 
         return deliver
 
-    async def _give_up(self, coordination: Coordination) -> None:
+    async def _give_up(self, coordination: BrokerSession) -> None:
         """The start failed, perhaps for a typing error: what it opened needs no repair later."""
         if self.services is not None:
             await self.services.replicas.close(self.cluster.broker_epoch)
         with suppress(TimeoutError):
             await coordination.close()
 
-    async def _open(self, coordination: Coordination, ready: Callable[[], None]) -> None:
+    async def _open(self, coordination: BrokerSession, ready: Callable[[], None]) -> None:
         """Once all was looked at, and the controller has spoken of us."""
         await coordination.has_looked.wait()
         await self.cluster.has_broker(self.cluster.me)
-        self.front.open()
+        self.socket_server.open()
         self.is_ready = True
-        log.info("broker.started", broker=self.cluster.me, listeners=self.front.addresses)
+        log.info("broker.started", broker=self.cluster.me, listeners=self.socket_server.addresses)
         ready()
 
     # While it runs
@@ -283,7 +283,7 @@ class Broker:
     def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
         """Some hold for connections, some for topics that say nothing themselves."""
         log.info("settings.changed", names=[row.name for row in changed])
-        self.front.configure(self.settings.broker)
+        self.socket_server.configure(self.settings.broker)
         for name in list(self.cluster.image.topics):
             self.services_of_this_life.replicas.on_topic_settings(name)
 
@@ -293,11 +293,11 @@ class Broker:
 
     # Stop
 
-    async def _stop(self, coordination: Coordination, controlling: Controlling) -> None:
+    async def _stop(self, coordination: BrokerSession, controlling: ControllerLoop) -> None:
         services = self.services_of_this_life
         log.info("broker.stopping", broker=services.broker_id)
         self.is_ready = False
-        self.front.close_listeners()
+        self.socket_server.close_listeners()
         await self._finish_requests()
         services.groups.close()
         epoch = self.cluster.broker_epoch
@@ -305,7 +305,7 @@ class Broker:
         with suppress(TimeoutError):
             await coordination.close()
         await services.replicas.close(epoch)
-        self.front.close()
+        self.socket_server.close()
         self.pages.close()
         self.timers.close()
         log.info("broker.stopped", broker=services.broker_id)
@@ -315,6 +315,6 @@ class Broker:
         clock = self.doors.clock
         give_up = clock.monotonic() + STOP_PATIENCE
         while clock.monotonic() < give_up:
-            if self.front.open_requests <= self.services_of_this_life.fetches.waiting:
+            if self.socket_server.open_requests <= self.services_of_this_life.fetches.waiting:
                 return
             await clock.sleep_until(Millis(clock.monotonic() + STOP_LOOK))

@@ -6,18 +6,18 @@ Made once, by `broker.Broker`, and handed to each handler; a test may make one w
 import asyncio
 from dataclasses import dataclass
 
-from odradek.broker.alterations import Alterations
-from odradek.broker.cluster import Cluster
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.coordinators.group_coordinator import GroupCoordinator
+from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.doors import Doors
-from odradek.broker.exchange import Api
-from odradek.broker.fetches import Fetches
-from odradek.broker.front import Front
-from odradek.broker.groups import GroupCoordinator
-from odradek.broker.producer_ids import ProducerIds
-from odradek.broker.replicas import Replicas
+from odradek.broker.fetching.pending_fetches import Fetches
+from odradek.broker.network.pending_request import Api
+from odradek.broker.network.socket_server import SocketServer
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
-from odradek.broker.topics import Topics
+from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.model.ids import BrokerId
 
 
@@ -28,12 +28,12 @@ class Services:
     broker_id: BrokerId
     doors: Doors
     settings: Settings
-    cluster: Cluster
-    topics: Topics
-    alterations: Alterations
+    cluster: MetadataCache
+    topic_admin: TopicAdmin
+    config_admin: ConfigAdmin
     producer_ids: ProducerIds
-    front: Front
-    replicas: Replicas
+    socket_server: SocketServer
+    replicas: ReplicaManager
     fetches: Fetches
     groups: GroupCoordinator
     timers: Timers

@@ -18,16 +18,11 @@ from odradek.model.errors import CorruptBatch
 from odradek.ports import File
 from odradek.records.control import read_end_marker
 from odradek.records.record import read_records
-from odradek.storage import (
-    checkpoints,
-    names,
-    offset_index,
-    producer_snapshot,
-    time_index,
-    transaction_index,
-)
+from odradek.storage.dirs import checkpoints, names
 from odradek.storage.errors import CorruptFile
-from odradek.storage.scan import walk_batches
+from odradek.storage.logs import producer_snapshot
+from odradek.storage.segments import offset_index, time_index, transaction_index
+from odradek.storage.segments.scan import walk_batches
 
 Row = dict[str, Any]
 

@@ -47,7 +47,7 @@ def command(file: Path, overrides: tuple[str, ...], pid_file: Path | None, log_f
 
 
 def _announce(broker: "Broker") -> None:
-    for name, (host, port) in broker.front.addresses.items():
+    for name, (host, port) in broker.socket_server.addresses.items():
         click.echo(f"{name} listens at {f'[{host}]' if ':' in host else host}:{port}")
     click.echo(f"[KafkaServer id={broker.cluster.me}] started")
     sys.stdout.flush()

@@ -7,8 +7,8 @@ import click
 
 from odradek.model.units import Bytes, Millis
 from odradek.ports import Address
-from odradek.zookeeper.four_letters import WORDS
-from odradek.zookeeper.server_settings import PACKET_BYTES_HIGH, ServerSettings
+from odradek.zookeeper.server.four_letters import WORDS
+from odradek.zookeeper.server.settings import PACKET_BYTES_HIGH, ServerSettings
 
 _DEFAULTS = ServerSettings()
 _ALL = frozenset(word.decode() for word in WORDS)

@@ -1,8 +1,8 @@
 """How a broker becomes the controller: one multi, and a look back where its answer was lost.
 
 The multi creates /controller, which is ephemeral, and raises /controller_epoch, both or neither.
-The epoch's version guards everything that the winner writes; whoever raises it next ends its reign
-at once, whatever the loser still believes.
+The epoch's version guards everything that the winner writes; the next one to raise it
+ends this controller's right to act, whatever that one still believes.
 
     read both ──nobody is──▶ bid ──it happened──▶ Won
         │                     ├──somebody was there, or raised the epoch──▶ read both again ──▶ Lost
@@ -15,16 +15,16 @@ from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnod
 from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Timestamp
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import Create, Multi, SetData
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData
 
 FIRST_EPOCH: Final = ControllerEpoch(0)
 """What /controller_epoch is made with; the first controller raises it."""
 
 
-class Mandate(NamedTuple):
+class ControllerLease(NamedTuple):
     """The right to act as the controller, for as long as the epoch's znode has this version."""
 
     epoch: ControllerEpoch
@@ -36,7 +36,7 @@ class Bid(NamedTuple):
 
     broker: BrokerId
     multi: Multi
-    mandate: Mandate
+    mandate: ControllerLease
 
 
 class Lost(NamedTuple):
@@ -57,7 +57,7 @@ def decide_bid(
     if controller is not None:
         return Lost(ControllerZnode.decode(controller.data))
     current = ControllerEpochZnode.decode(epoch.data)
-    mandate = Mandate(ControllerEpoch(current + 1), epoch.stat.version + 1)
+    mandate = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
     create = Create(
         ControllerZnode.PATH, ControllerZnode.encode(broker, now), OPEN_ACL, CreateMode.EPHEMERAL
     )
@@ -69,7 +69,7 @@ def decide_bid(
 
 def decide_outcome(
     bid: Bid, controller: Data | None, epoch: Data, *, session_id: int
-) -> Mandate | Lost:
+) -> ControllerLease | Lost:
     """What became of a bid that failed or was not answered, from both znodes as they are now.
 
     The ephemeral must be of our present session: one of an earlier session will soon be gone.
@@ -78,7 +78,7 @@ def decide_outcome(
         return Lost(None)
     elected = ControllerZnode.decode(controller.data)
     ours = elected == bid.broker and controller.stat.ephemeral_owner == session_id
-    current = Mandate(ControllerEpochZnode.decode(epoch.data), epoch.stat.version)
+    current = ControllerLease(ControllerEpochZnode.decode(epoch.data), epoch.stat.version)
     if ours and current == bid.mandate:
         return bid.mandate
     return Lost(elected)

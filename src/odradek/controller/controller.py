@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from odradek.controller.candidacy import Mandate
+from odradek.controller.candidacy import ControllerLease
 from odradek.controller.guarded_writes import StateWrite
 from odradek.controller.leaders import after_a_failure, first_leader, new_state, next_state, without
 from odradek.controller.phases import (
@@ -35,7 +35,7 @@ _P = PartitionPhase
 _R = ReplicaPhase
 
 
-class Lead(NamedTuple):
+class SendLeaderAndIsr(NamedTuple):
     """To one broker: who leads these partitions, of which it holds replicas (LeaderAndIsr)."""
 
     broker: BrokerId
@@ -43,21 +43,21 @@ class Lead(NamedTuple):
     new: frozenset[TopicPartition] = frozenset()  # that nobody had before
 
 
-class Inform(NamedTuple):
+class SendUpdateMetadata(NamedTuple):
     """To one broker: who is alive, and who leads these partitions (UpdateMetadata)."""
 
     broker: BrokerId
     partitions: tuple[TopicPartition, ...] | None  # None: all there are
 
 
-class Stop(NamedTuple):
+class SendStopReplica(NamedTuple):
     """To one broker: its replicas of these partitions are to be deleted (StopReplica)."""
 
     broker: BrokerId
     partitions: tuple[TopicPartition, ...]
 
 
-Message = Lead | Inform | Stop
+Message = SendLeaderAndIsr | SendUpdateMetadata | SendStopReplica
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ NOTHING: Final = Effects()
 
 
 class Controller:
-    """One reign over the cluster."""
+    """The decisions of one controller epoch."""
 
     def __init__(
         self,
-        mandate: Mandate,
+        mandate: ControllerLease,
         image: ClusterImage,
         *,
         unclean: Callable[[str], bool],
@@ -96,14 +96,14 @@ class Controller:
         self._may_delete = may_delete
 
     def begin(self, deleting: Iterable[str]) -> Effects:
-        """The reign begins: everybody is told all, and what has no leader gets one."""
+        """The controller epoch begins: everybody is told all, and what has no leader gets one."""
         live = self.image.brokers
         for name, topic in self.image.topics.items():
             for number, partition in topic.partitions.items():
                 self._adopt(TopicPartition(name, number), partition)
         rest = self.on_deletions(deleting)
-        messages: list[Message] = [Inform(broker, ()) for broker in live]
-        messages += [Inform(broker, None) for broker in live]
+        messages: list[Message] = [SendUpdateMetadata(broker, ()) for broker in live]
+        messages += [SendUpdateMetadata(broker, None) for broker in live]
         messages += [it for broker in live for it in self._lead_all(broker)]
         return Effects(
             (*messages, *rest.messages),
@@ -124,8 +124,10 @@ class Controller:
             return NOTHING
         lost = frozenset((*changed.removed, *changed.bounced))
         arrived = tuple(sorted((*changed.added, *changed.bounced)))
-        messages: list[Message] = [Inform(broker, ()) for broker in live if broker not in arrived]
-        messages += [Inform(broker, None) for broker in arrived]
+        messages: list[Message] = [
+            SendUpdateMetadata(broker, ()) for broker in live if broker not in arrived
+        ]
+        messages += [SendUpdateMetadata(broker, None) for broker in arrived]
         writes = self._on_lost(lost)
         touched = {it.partition for it in writes}
         messages += [it for broker in arrived for it in self._lead_all(broker)]
@@ -208,7 +210,9 @@ class Controller:
         """A topic that somebody has taken out of the tree."""
         self.deleting[name] = None
         partitions = self._partitions_of(name)
-        messages: list[Message] = [Inform(broker, partitions) for broker in self.image.brokers]
+        messages: list[Message] = [
+            SendUpdateMetadata(broker, partitions) for broker in self.image.brokers
+        ]
         self.on_forgotten(name)
         return messages
 
@@ -234,12 +238,12 @@ class Controller:
                     led.setdefault(replica, []).append(partition)
         new = frozenset(write.partition for write in about if write.is_new)
         messages: list[Message] = [
-            Lead(broker, tuple(partitions), new.intersection(partitions))
+            SendLeaderAndIsr(broker, tuple(partitions), new.intersection(partitions))
             for broker, partitions in sorted(led.items())
         ]
         changed = tuple(write.partition for write in about)
         if changed:
-            messages += [Inform(broker, changed) for broker in self.image.brokers]
+            messages += [SendUpdateMetadata(broker, changed) for broker in self.image.brokers]
         return Effects(tuple(messages))
 
     def on_states(self, states: Mapping[TopicPartition, PartitionState]) -> Effects:
@@ -273,7 +277,7 @@ class Controller:
             partitions = self._partitions_of(name)
             for partition in partitions:
                 self._enter(partition, _P.OFFLINE)
-            messages += [Inform(broker, partitions) for broker in self.image.brokers]
+            messages += [SendUpdateMetadata(broker, partitions) for broker in self.image.brokers]
             messages += self._stop(partitions)
             if not partitions:
                 forget.append(name)
@@ -290,7 +294,7 @@ class Controller:
                 else:
                     self._enter_replica(partition, replica, _R.DELETION_STARTED)
                     told.setdefault(replica, []).append(partition)
-        return [Stop(broker, tuple(them)) for broker, them in sorted(told.items())]
+        return [SendStopReplica(broker, tuple(them)) for broker, them in sorted(told.items())]
 
     def _resume_deletions(self, arrived: Iterable[BrokerId]) -> list[Message]:
         messages: list[Message] = []
@@ -305,7 +309,7 @@ class Controller:
                 self._enter_replica(partition, broker, _R.OFFLINE)
                 self._enter_replica(partition, broker, _R.DELETION_STARTED)
             if waiting:
-                messages.append(Stop(broker, tuple(waiting)))
+                messages.append(SendStopReplica(broker, tuple(waiting)))
         return messages
 
     def on_stopped(self, broker: BrokerId, outcomes: Mapping[TopicPartition, ErrorCode]) -> Effects:
@@ -378,7 +382,7 @@ class Controller:
         )
         for partition in held:
             self._enter_replica(partition, broker, _R.ONLINE)
-        return [Lead(broker, held)] if held else []
+        return [SendLeaderAndIsr(broker, held)] if held else []
 
     def _has_state(self, partition: TopicPartition) -> bool:
         image = self.image.partition(partition)

@@ -1,4 +1,4 @@
-"""The controller's writes: many changes of partitions in few multis, none of them after its reign.
+"""The controller's writes: many partitions in few multis, none after its epoch is over.
 
 Each multi begins with a check of /controller_epoch's version, so a controller that was replaced
 writes nothing, whatever it believes. A multi does all or nothing: where one change of it has met
@@ -19,13 +19,13 @@ What is together larger than a packet may be was not sent: it is sent in halves.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from odradek.controller.candidacy import Mandate
+from odradek.controller.candidacy import ControllerLease
 from odradek.metadata.nouns import PartitionState
 from odradek.metadata.znodes.cluster import ControllerEpochZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import PartitionEpoch
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.errors import (
     MultiFailed,
     NodeExists,
     NoNode,
@@ -33,10 +33,18 @@ from odradek.zookeeper.client_errors import (
     OutcomeUnknown,
     RequestTooLarge,
 )
-from odradek.zookeeper.client_pipeline import Answer
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import Check, Create, GetData, Multi, Request, SetData, WriteOp
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import (
+    Check,
+    Create,
+    GetData,
+    Multi,
+    Request,
+    SetData,
+    WriteOp,
+)
 
 WRITES_PER_MULTI: Final = 100
 """Two hundred operations at most: as many small ones as one transaction takes well."""
@@ -82,7 +90,7 @@ class GuardedWrites:
     or `stopped` says why this broker may not act any more.
     """
 
-    def __init__(self, mandate: Mandate, writes: Iterable[StateWrite]) -> None:
+    def __init__(self, mandate: ControllerLease, writes: Iterable[StateWrite]) -> None:
         self.written: list[StateWrite] = []
         self.failed: list[tuple[StateWrite, str]] = []
         self.stopped: str | None = None

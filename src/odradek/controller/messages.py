@@ -7,7 +7,13 @@ broker it is for, so that one that comes too late, or from a controller of the p
 from collections.abc import Iterable
 from typing import Final
 
-from odradek.controller.controller import Controller, Inform, Lead, Message, Stop
+from odradek.controller.controller import (
+    Controller,
+    Message,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+)
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH
@@ -40,15 +46,17 @@ EPOCH_DURING_DELETION: Final = -2
 def message(me: BrokerId, controller: Controller, effect: Message) -> Request:
     """The wire's word for one effect."""
     match effect:
-        case Lead():
+        case SendLeaderAndIsr():
             return _leader_and_isr(me, controller, effect)
-        case Inform():
+        case SendUpdateMetadata():
             return _update_metadata(me, controller, effect)
-        case Stop():
+        case SendStopReplica():
             return _stop_replica(me, controller, effect)
 
 
-def _leader_and_isr(me: BrokerId, controller: Controller, lead: Lead) -> LeaderAndIsrRequest:
+def _leader_and_isr(
+    me: BrokerId, controller: Controller, lead: SendLeaderAndIsr
+) -> LeaderAndIsrRequest:
     image, topics = controller.image, dict[str, list[LeaderAndIsrPartitionState]]()
     leaders: dict[BrokerId, None] = {}
     for partition in lead.partitions:
@@ -89,7 +97,9 @@ def _leader_and_isr(me: BrokerId, controller: Controller, lead: Lead) -> LeaderA
     )
 
 
-def _update_metadata(me: BrokerId, controller: Controller, inform: Inform) -> UpdateMetadataRequest:
+def _update_metadata(
+    me: BrokerId, controller: Controller, inform: SendUpdateMetadata
+) -> UpdateMetadataRequest:
     image, topics = controller.image, dict[str, list[UpdateMetadataPartitionState]]()
     about = _all(controller) if inform.partitions is None else inform.partitions
     for partition in about:
@@ -122,7 +132,9 @@ def _update_metadata(me: BrokerId, controller: Controller, inform: Inform) -> Up
     )
 
 
-def _stop_replica(me: BrokerId, controller: Controller, stop: Stop) -> StopReplicaRequest:
+def _stop_replica(
+    me: BrokerId, controller: Controller, stop: SendStopReplica
+) -> StopReplicaRequest:
     topics: dict[str, list[StopReplicaPartitionState]] = {}
     for partition in stop.partitions:
         row = StopReplicaPartitionState(

@@ -12,8 +12,8 @@ from odradek.metadata.znodes.cluster import (
 )
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId, ProducerId
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import SetData
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import SetData
 
 
 class ProducerIdsUsedUp(BrokerError):

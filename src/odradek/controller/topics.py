@@ -18,9 +18,9 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, topic_id_text
 from odradek.model.names import metric_collision_key, topic_name_fault
 from odradek.ports import Random
-from odradek.zookeeper.codes import ANY_VERSION
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_requests import Create, Multi, SetData, WriteOp
+from odradek.zookeeper.protocol.codes import ANY_VERSION
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData, WriteOp
 
 TOPIC_ID_BYTES: Final = 16
 

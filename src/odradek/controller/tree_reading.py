@@ -22,11 +22,11 @@ from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.zookeeper.client_errors import NoNode
-from odradek.zookeeper.client_pipeline import Answer
-from odradek.zookeeper.codes import KeeperError
-from odradek.zookeeper.jute_replies import Children2, Data
-from odradek.zookeeper.jute_requests import GetChildren2, GetData, Request
+from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute_replies import Children2, Data
+from odradek.zookeeper.protocol.jute_requests import GetChildren2, GetData, Request
 
 T = TypeVar("T")
 

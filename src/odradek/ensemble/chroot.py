@@ -8,12 +8,12 @@ import asyncio
 
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.ports import Clock, Network, Random
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_errors import NodeExists
-from odradek.zookeeper.client_session import Session, SessionSettings
-from odradek.zookeeper.codes import KeeperError
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_requests import Create
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import NodeExists
+from odradek.zookeeper.client.session import Session, SessionSettings
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_requests import Create
 
 
 async def make_chroot(

@@ -14,13 +14,19 @@ from typing import Final, TypeVar
 from odradek.ensemble.question import says_that_it_writes
 from odradek.model.units import Millis
 from odradek.ports import Address, Clock, Network, Stream
-from odradek.zookeeper.client_errors import AuthFailed, NoNode, SessionClosed, SessionExpired
-from odradek.zookeeper.client_pipeline import Answer, Submission
-from odradek.zookeeper.client_session import Effects, Session, WatchEvent
-from odradek.zookeeper.client_states import Dialling, Status, StatusChanged
-from odradek.zookeeper.codes import ANY_VERSION, AddWatchMode, CreateMode, KeeperError, WatcherType
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity, Stat
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.client.errors import AuthFailed, NoNode, SessionClosed, SessionExpired
+from odradek.zookeeper.client.pipeline import Answer, Submission
+from odradek.zookeeper.client.session import Effects, Session, WatchEvent
+from odradek.zookeeper.client.states import Dialling, Status, StatusChanged
+from odradek.zookeeper.protocol.codes import (
+    ANY_VERSION,
+    AddWatchMode,
+    CreateMode,
+    KeeperError,
+    WatcherType,
+)
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity, Stat
+from odradek.zookeeper.protocol.jute_replies import (
     AclReply,
     Children2,
     Created,
@@ -34,7 +40,7 @@ from odradek.zookeeper.jute_replies import (
     Results,
     StatReply,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Check,

@@ -15,12 +15,12 @@ import structlog
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.units import KIB, MINUTE, Bytes, Millis
 from odradek.ports import Address, Clock, Entry, Journal, Listener, Network, Random, Stream
-from odradek.zookeeper import snapshot
-from odradek.zookeeper.codes import MalformedPacket
-from odradek.zookeeper.connection import Connection
-from odradek.zookeeper.database import Database
-from odradek.zookeeper.server import Moment, Server
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.protocol.codes import MalformedPacket
+from odradek.zookeeper.server.connection import Connection
+from odradek.zookeeper.server.server import Moment, Server
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.tree import snapshot
+from odradek.zookeeper.tree.database import Database
 
 SCRATCH_BYTES: Final = Bytes(64 * KIB)  # one for all connections: what was read is taken at once
 SHORT: Final = 10  # a stop shortens what is a tenth as long: the next start would wait for it

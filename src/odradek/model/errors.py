@@ -108,7 +108,7 @@ class ErrorCode(IntEnum):
         "The record's timestamp is outside the range that the topic accepts.",
     )
     UNSUPPORTED_SASL_MECHANISM = (33, FINAL, "The broker does not offer this SASL mechanism.")
-    ILLEGAL_SASL_STATE = (34, FINAL, "The request does not fit the state of the SASL exchange.")
+    ILLEGAL_SASL_STATE = (34, FINAL, "The request does not fit the state of the SASL pending.")
     UNSUPPORTED_VERSION = (35, FINAL, "This version of the API is not supported.")
     TOPIC_ALREADY_EXISTS = (36, FINAL, "A topic of this name exists already.")
     INVALID_PARTITIONS = (37, FINAL, "The number of partitions is not valid.")

@@ -36,7 +36,7 @@ class Follower:
     )
 
     def __init__(self, caught_up_at: Millis | None) -> None:
-        self.end_offset: Offset | None = None  # None: it has not fetched in this reign
+        self.end_offset: Offset | None = None  # None: it has not fetched in this leadership
         self.eligible = False  # to join the ISR
         self.broker_epoch = NO_BROKER_EPOCH
         self.fetched_at: Millis | None = None
@@ -61,7 +61,7 @@ class Follower:
             return True
         return self.caught_up_at is not None and now - self.caught_up_at <= lag_max
 
-    def begin_reign(self, leader_end: Offset, caught_up_at: Millis | None) -> None:
+    def begin_leadership(self, leader_end: Offset, caught_up_at: Millis | None) -> None:
         """The same leader was elected again: its log never diverged, so the end offset holds.
 
         The times do not: a follower that is not in sync must fetch before it can be.

@@ -9,8 +9,8 @@ Invariants, `min_isr` being at most the number of replicas:
 * it does not move while the committed ISR is smaller than min_isr (KIP-966), so a producer with
   acks=all is answered only for what enough replicas have;
 * at most one change of the ISR is in flight; a member joins only once it has reached both the high
-  watermark and the start of this reign by a fetch of this reign (an earlier high watermark is not
-  enough: the leader's own may be behind what its predecessor had committed).
+  watermark and the start of this leader epoch by a fetch of this epoch (an earlier high watermark
+  is not enough: the leader's own may be behind what its predecessor had committed).
 
 The last stable offset moves with the high watermark, never without it, so a consumer that reads
 only what is committed by transactions waits for the high watermark, and looks again.
@@ -79,7 +79,7 @@ class LogEnds(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """A reign and the first offset that can be of it."""
+    """A leadership and the first offset that can be of it."""
 
     leader_epoch: LeaderEpoch
     offset: Offset
@@ -107,7 +107,7 @@ NOTHING: Final = Effects()
 
 
 class Leader:
-    """One replica's reign over its partition, for as long as the controller leaves it there."""
+    """One replica's leadership of its partition, for as long as the controller leaves it there."""
 
     __slots__ = (
         "_at_high_watermark",
@@ -154,15 +154,15 @@ class Leader:
         settings: LeaderSettings,
         now: Millis,
     ) -> tuple["Leader", Effects]:
-        """Begins a reign where there was none. What followers had before counts for nothing."""
+        """Begins a leadership. What followers had before it counts for nothing."""
         leader = cls(me, leadership, ends, settings)
         leader._take_replicas(leadership, now)
-        return leader, replace(leader._advanced(now), begin_epoch=leader._reign)
+        return leader, replace(leader._advanced(now), begin_epoch=leader._begun_epoch)
 
     # The controller's word
 
     def on_leadership(self, leadership: Leadership, now: Millis) -> Effects:
-        """A newer word on the same leader: another reign, or another ISR within this one.
+        """A newer word on the same leader: another leadership, or another ISR within this one.
 
         It ends a change that was in flight: that was done before, and is part of the word, or
         never will be, for it names an older version. A word that is not newer is ignored: it says
@@ -174,17 +174,17 @@ class Leader:
         ):
             return NOTHING
         assert self._me in leadership.replicas, leadership
-        another_reign = leadership.leader_epoch > self.leader_epoch
+        is_new_epoch = leadership.leader_epoch > self.leader_epoch
         self.leader_epoch = leadership.leader_epoch
         self.partition_epoch = leadership.partition_epoch
         self.isr = Committed(frozenset(leadership.isr))
-        if another_reign:
+        if is_new_epoch:
             self.epoch_start = self.log_end_offset
             for broker, follower in self._followers.items():
                 in_sync = broker in self.isr.committed
-                follower.begin_reign(self.log_end_offset, now if in_sync else None)
+                follower.begin_leadership(self.log_end_offset, now if in_sync else None)
         self._take_replicas(leadership, now)
-        return replace(self._advanced(now), begin_epoch=self._reign if another_reign else None)
+        return replace(self._advanced(now), begin_epoch=self._begun_epoch if is_new_epoch else None)
 
     def on_isr_answer(
         self, proposal: IsrProposal, answer: IsrAccepted | ErrorCode, now: Millis
@@ -209,7 +209,7 @@ class Leader:
         return Effects(propose=proposal)
 
     def resign(self) -> Effects:
-        """The reign is over: producers learn that, and everybody else looks again."""
+        """The leadership is over: producers learn that, and everybody else looks again."""
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         return Effects(
             verdicts=tuple(Verdict(ticket, error) for ticket in self._producers.everybody()),
@@ -296,7 +296,7 @@ class Leader:
     # What is asked before something is served
 
     def check_leader_epoch(self, leader_epoch: LeaderEpoch | None) -> None:
-        """Refuses whoever believes in another reign; who does not say is believed."""
+        """Refuses whoever believes in another leadership; who does not say is believed."""
         if leader_epoch is None or leader_epoch == self.leader_epoch:
             return
         text = f"leader epoch {leader_epoch}; here it is {self.leader_epoch}"
@@ -314,7 +314,7 @@ class Leader:
         """Refuses to say what the latest committed offset is, until it cannot be a step back."""
         if self.high_watermark < self.epoch_start:
             raise OffsetNotAvailable(
-                f"the high watermark is {self.high_watermark}, the reign began at "
+                f"the high watermark is {self.high_watermark}, the leadership began at "
                 f"{self.epoch_start}"
             )
 
@@ -349,7 +349,7 @@ class Leader:
     # How it is decided
 
     @property
-    def _reign(self) -> EpochStart:
+    def _begun_epoch(self) -> EpochStart:
         return EpochStart(self.leader_epoch, self.epoch_start)
 
     def _take_replicas(self, leadership: Leadership, now: Millis) -> None:

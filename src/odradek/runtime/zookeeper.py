@@ -15,7 +15,7 @@ from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 
 
 def run_zookeeper(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from odradek.broker.broker import Broker
-from odradek.broker.coordination import CannotCoordinate
+from odradek.broker.control.broker_session import CannotCoordinate
 from odradek.broker.doors import Dir, Doors
-from odradek.broker.replicas import AllDirsFailed
+from odradek.broker.partitions.replica_manager import AllDirsFailed
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.ensemble.server import JournalFailed

@@ -21,8 +21,8 @@ from odradek.model.units import SECOND, Millis
 from odradek.sim.broker_machine import BROKER, PORT, ZOOKEEPER_PORT
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
 
 SESSION_TIMEOUT: Final = Millis(6 * SECOND)
 PATIENCE_SECONDS: Final = 120

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
+from odradek.broker.control.identity import sign_dirs, take_dirs
 from odradek.broker.doors import Dir, Doors
-from odradek.broker.identity import sign_dirs, take_dirs
-from odradek.broker.replica import Led
-from odradek.broker.replicas import Replicas, Word
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import LeaderAndIsrState, ReplicaManager
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.config.topic import TopicConfig
@@ -40,10 +40,10 @@ class PlainSettings:
 
 def word(
     partition: TopicPartition = ORDERS, *, epoch: int = 0, leader: BrokerId | None = ME
-) -> Word:
+) -> LeaderAndIsrState:
     """The controller's, on a partition with one replica."""
     leadership = Leadership(LeaderEpoch(epoch), PartitionEpoch(epoch), (ME,), (ME,))
-    return Word(partition, TOPIC_ID, leader, leadership, is_new=not epoch)
+    return LeaderAndIsrState(partition, TOPIC_ID, leader, leadership, is_new=not epoch)
 
 
 def batch_of(*values: str, producer_id: int = -1, base_sequence: int = -1) -> bytearray:
@@ -56,7 +56,7 @@ def batch_of(*values: str, producer_id: int = -1, base_sequence: int = -1) -> by
     )
 
 
-Talk = Callable[[Replicas], Coroutine[Any, Any, None]]
+Talk = Callable[[ReplicaManager], Coroutine[Any, Any, None]]
 
 
 class Ground:
@@ -82,7 +82,7 @@ class Ground:
             doors = self.doors(machine)
             dirs = await take_dirs(doors)
             await sign_dirs(doors, dirs, ME, "cluster")
-            replicas = Replicas(ME, doors, self.settings, dirs)
+            replicas = ReplicaManager(ME, doors, self.settings, dirs)
             await replicas.open()
             await talk(replicas)
             if cleanly:
@@ -108,7 +108,7 @@ def _no_journal() -> Any:
 class Appender:
     """Appends in the order of its calls, and remembers what it was told."""
 
-    def __init__(self, led: Led) -> None:
+    def __init__(self, led: LeadingReplica) -> None:
         self.led = led
         self.told: list[Offset | ErrorCode] = []
 

@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from odradek.broker.cluster import Cluster
-from odradek.broker.coordinators import Surroundings
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.groups import GroupCoordinator
-from odradek.broker.replica import Led
-from odradek.broker.replicas import Replicas
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.coordinators.group_coordinator import GroupCoordinator
+from odradek.broker.coordinators.record_topics import Surroundings
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timers
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.metadata.image import Changes, PartitionImage
@@ -44,10 +44,10 @@ class Visitor:
     local = ("10.0.0.1", 9_092)
     is_over = False
 
-    def answered(self, exchange: Exchange) -> None:
+    def answered(self, pending: PendingRequest) -> None:
         """Answers are taken before they are put on a wire."""
 
-    def waits(self, exchange: Exchange) -> None:
+    def waits(self, pending: PendingRequest) -> None:
         """Nobody looks at the clock."""
 
     def hang_up(self, reason: str) -> None:
@@ -55,7 +55,7 @@ class Visitor:
         raise AssertionError(reason)
 
 
-class Known(Cluster):
+class Known(MetadataCache):
     """The cluster as the test says."""
 
     def __init__(self, **topics: int) -> None:
@@ -68,17 +68,19 @@ class Known(Cluster):
         """A topic; another life is another id."""
         images = {number: PartitionImage(Assignment((ME,))) for number in range(partitions)}
         topic_id = TopicId(bytes([life]) + name.encode().ljust(15)[:15])
-        self.become(Changes(self.image).topic(name, topic_id, images).image())
+        self.update(Changes(self.image).topic(name, topic_id, images).image())
 
     def remove(self, name: str) -> None:
         """It is deleted."""
-        self.become(Changes(self.image).remove_topic(name).image())
+        self.update(Changes(self.image).remove_topic(name).image())
 
 
 class Desk:
     """Asks, and remembers what was answered."""
 
-    def __init__(self, machine: Machine, replicas: Replicas, known: Known, ground: Ground) -> None:
+    def __init__(
+        self, machine: Machine, replicas: ReplicaManager, known: Known, ground: Ground
+    ) -> None:
         self.machine = machine
         self.replicas = replicas
         self.known = known
@@ -86,17 +88,17 @@ class Desk:
         self.groups: GroupCoordinator
         self.timers = Timers(machine.clock)
 
-    async def elect(self, isr: tuple[int, ...] = ()) -> Led:
+    async def elect(self, isr: tuple[int, ...] = ()) -> LeadingReplica:
         """It is led from now on, and loading has begun. With an ISR, there are two copies."""
         said = word(PLACE)
         if isr:
             members = tuple(map(BrokerId, isr))
             leadership = said.leadership._replace(replicas=(ME, BrokerId(2)), isr=members)
             said = said._replace(leadership=leadership)
-        assert not await self.replicas.become([said])
+        assert not await self.replicas.apply_leader_and_isr([said])
         return self.replicas.led(PLACE)
 
-    async def active(self) -> Led:
+    async def active(self) -> LeadingReplica:
         """It is led, and all was loaded."""
         led = await self.elect()
         while self.groups.list_groups((), ())[1]:
@@ -112,7 +114,7 @@ class Desk:
         """Each request is about the group that it names."""
         asked = Asked(version)
         parts = [(request.group_id, request) for request in requests]
-        self.groups.ask(asked.exchange, parts, asked.tell)
+        self.groups.ask(asked.pending, parts, asked.tell)
         return asked
 
     async def commit(self, offset: int, topic: str = "orders", partitions: int = 1) -> ErrorCode:
@@ -136,7 +138,7 @@ class Asked:
     """One request of a client that may go away."""
 
     def __init__(self, version: int = 8) -> None:
-        self.exchange = Exchange(
+        self.pending = PendingRequest(
             Visitor(), API, version, 1, "app", bytearray(), Micros(0), Micros(0)
         )
         self.told: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -151,7 +153,7 @@ class Asked:
 
     def go_away(self) -> None:
         """The connection ends."""
-        gone = self.exchange.on_gone
+        gone = self.pending.on_gone
         assert gone is not None, "nobody would hear of it"
         gone()
 
@@ -170,7 +172,7 @@ Talk = Callable[[Desk], Coroutine[Any, Any, None]]
 def live(ground: Ground, talk: Talk, known: Known | None = None, *, cleanly: bool = True) -> None:
     """One life of a broker with a group coordinator."""
 
-    async def main(replicas: Replicas) -> None:
+    async def main(replicas: ReplicaManager) -> None:
         machine, cluster = ground.machine, known or Known(orders=4, **{GROUP_METADATA_TOPIC: 1})
         desk = Desk(machine, replicas, cluster, ground)
         async with asyncio.TaskGroup() as tasks:

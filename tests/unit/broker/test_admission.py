@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.admission import Admission
+from odradek.broker.partitions.produce_rules import ProduceRules
 from odradek.config.broker import Layers, read
 from odradek.model.errors import InvalidTimestamp
 from odradek.model.units import Timestamp
@@ -19,7 +19,7 @@ def admitted(ago: int | None, **settings: str) -> int:
     config = read(Layers())[0].topic_defaults.checked(said)
     at = -1 if ago is None else NOW - ago
     batch = memoryview(build_batch([Record(0, at, b"key", b"value")]))
-    return Admission.of(config).admit(batch, 9, NOW)[1].max_timestamp
+    return ProduceRules.of(config).admit(batch, 9, NOW)[1].max_timestamp
 
 
 @pytest.mark.parametrize("ago", [0, 1_000, -1_000])

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.connection import Connection, Memory
-from odradek.broker.dispatch import Dispatch
-from odradek.broker.exchange import Api, Exchange, Refusal
 from odradek.broker.handlers import api_versions
+from odradek.broker.network.connection import Connection, Memory
+from odradek.broker.network.dispatch import Dispatch
+from odradek.broker.network.pending_request import Api, PendingRequest, Refusal
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode, MalformedRequest
 from odradek.model.limits import FRAME_BYTES_MAX
@@ -88,7 +88,7 @@ class Desk:
 
     def __init__(
         self,
-        answer: Callable[[Exchange, Any], None] | None = None,
+        answer: Callable[[PendingRequest, Any], None] | None = None,
         memory: int | None = None,
         refuse: Refusal | None = None,
     ) -> None:
@@ -96,7 +96,7 @@ class Desk:
         self.clock: Clock = StillClock()
         self.memory = Memory(None if memory is None else Bytes(memory))
         self.frame_bytes_max: int = FRAME_BYTES_MAX
-        self.open: list[Exchange] = []
+        self.open: list[PendingRequest] = []
         self.forgotten: list[Connection] = []
         heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, offered_from=0)
         self._answer = answer
@@ -104,15 +104,15 @@ class Desk:
         services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
         self.on_frame = Dispatch(services, offered).on_frame
 
-    def _handle(self, services: Services, exchange: Exchange, request: Any) -> None:
+    def _handle(self, services: Services, pending: PendingRequest, request: Any) -> None:
         del services
-        self.open.append(exchange)
+        self.open.append(pending)
         if self._answer is not None:
-            self._answer(exchange, request)
+            self._answer(pending, request)
 
-    def on_answer(self, exchange: Exchange) -> None:
+    def on_answer(self, pending: PendingRequest) -> None:
         """No figures are kept here."""
-        del exchange
+        del pending
 
     def forget(self, connection: Connection) -> None:
         """Noted."""
@@ -226,8 +226,8 @@ def test_a_frame_that_cannot_be_is_answered_for_what_came_before() -> None:
 def test_our_own_mistake_is_an_unknown_error_to_the_client() -> None:
     """Whatever a handler raises, the client hears of it, and the connection goes on."""
 
-    def stumble(exchange: Exchange, request: Any) -> None:
-        del exchange, request
+    def stumble(pending: PendingRequest, request: Any) -> None:
+        del pending, request
         raise ZeroDivisionError
 
     client = Client(Desk(stumble))
@@ -240,9 +240,9 @@ def test_our_own_mistake_is_an_unknown_error_to_the_client() -> None:
 def test_an_answer_that_cannot_be_written_ends_the_connection() -> None:
     """Neither it nor the refusal: the client must not wait, and nobody else must notice."""
 
-    def answer_nonsense(exchange: Exchange, request: Any) -> None:
+    def answer_nonsense(pending: PendingRequest, request: Any) -> None:
         del request
-        exchange.answer(HeartbeatResponse(error_code=1 << 20))
+        pending.answer(HeartbeatResponse(error_code=1 << 20))
 
     desk = Desk(answer_nonsense, refuse=lambda *_: HeartbeatResponse(error_code=1 << 20))
     client = Client(desk)
@@ -254,8 +254,8 @@ def test_an_answer_that_cannot_be_written_ends_the_connection() -> None:
 def test_a_request_that_makes_no_sense_ends_the_connection() -> None:
     """A handler may find out what the decoder could not."""
 
-    def object_to(exchange: Exchange, request: Any) -> None:
-        del exchange, request
+    def object_to(pending: PendingRequest, request: Any) -> None:
+        del pending, request
         raise MalformedRequest("no")
 
     client = Client(Desk(object_to))
@@ -296,8 +296,8 @@ def test_a_large_request_waits_until_there_is_memory() -> None:
     rich.send(HeartbeatRequest("g" * 32_000, member_id="m" * 9_000), 2, 3)
     poor.send_raw((90_000).to_bytes(4, "big") + b"start")
     assert poor.hands.paused
-    for exchange in desk.open:
-        exchange.answer(HeartbeatResponse())
+    for pending in desk.open:
+        pending.answer(HeartbeatResponse())
     assert not poor.hands.paused
 
 
@@ -327,8 +327,10 @@ def test_a_software_name_that_is_none_is_refused(name: str) -> None:
 def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
     """Its client is sent away, and tries another broker."""
 
-    async def handle(services: Services, exchange: Exchange, request: Any) -> HeartbeatResponse:
-        raise AssertionError((services, exchange, request))
+    async def handle(
+        services: Services, pending: PendingRequest, request: Any
+    ) -> HeartbeatResponse:
+        raise AssertionError((services, pending, request))
 
     async def talk() -> Client:
         async with asyncio.TaskGroup() as tasks:
@@ -349,8 +351,10 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
     """For the requests that are rare: a task each."""
 
     async def talk() -> Client:
-        async def handle(services: Services, exchange: Exchange, request: Any) -> HeartbeatResponse:
-            del services, exchange, request
+        async def handle(
+            services: Services, pending: PendingRequest, request: Any
+        ) -> HeartbeatResponse:
+            del services, pending, request
             await asyncio.sleep(0)
             return HeartbeatResponse(throttle_time_ms=7)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.fetch_sessions import (
+from odradek.broker.fetching.fetch_sessions import (
     FetchSessions,
     SessionNotFound,
     Told,

@@ -160,7 +160,7 @@ def test_a_topic_that_goes_while_the_log_is_read() -> None:
         live(ground, second)
 
 
-def test_who_waits_at_the_end_of_a_reign_must_look_elsewhere() -> None:
+def test_who_waits_at_the_end_of_a_leadership_must_look_elsewhere() -> None:
     """The same at the end of the broker."""
 
     async def talk(desk: Desk) -> None:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from odradek.broker.pages import Page
-from odradek.broker.request_times import Times
+from odradek.broker.figures.pages import Page
+from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.jobs import drained
-from odradek.broker.replicas import Replicas, UnknownPartition
+from odradek.broker.partitions.jobs import drained
+from odradek.broker.partitions.replica_manager import ReplicaManager, UnknownPartition
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Offset
@@ -18,7 +18,7 @@ from odradek.storage.errors import LogDirOffline, StorageError
 from tests.unit.broker.ground import ORDERS, Appender, Ground, batch_of, word
 
 
-async def settled(replicas: Replicas) -> None:
+async def settled(replicas: ReplicaManager) -> None:
     """Every turn is over, and every job has ended."""
     for _ in range(3):
         await asyncio.sleep(0)
@@ -35,7 +35,7 @@ async def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came true")
 
 
-async def values(replicas: Replicas, partition: TopicPartition = ORDERS) -> list[str]:
+async def values(replicas: ReplicaManager, partition: TopicPartition = ORDERS) -> list[str]:
     """All that is in the log, read piece by piece."""
     found = []
     async for piece in replicas.logs.read_in_pieces(replicas.led(partition).log, 64):
@@ -49,8 +49,8 @@ async def values(replicas: Replicas, partition: TopicPartition = ORDERS) -> list
 def test_what_is_appended_is_committed_and_read_after_a_restart() -> None:
     """With one replica the leader alone is the in-sync set."""
 
-    async def first(replicas: Replicas) -> None:
-        assert await replicas.become([word()]) == {}
+    async def first(replicas: ReplicaManager) -> None:
+        assert await replicas.apply_leader_and_isr([word()]) == {}
         appender = Appender(replicas.led(ORDERS))
         appender.append(batch_of("a", "b"))
         appender.append(batch_of("c"))
@@ -59,8 +59,8 @@ def test_what_is_appended_is_committed_and_read_after_a_restart() -> None:
         assert appender.told == [0, 2]
         assert replicas.led(ORDERS).leader.high_watermark == 3
 
-    async def second(replicas: Replicas) -> None:
-        await replicas.become([word(epoch=1)])
+    async def second(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(epoch=1)])
         led = replicas.led(ORDERS)
         assert (led.log.log_end_offset, led.log.high_watermark) == (3, 3)
         assert [entry.start_offset for entry in led.log.epochs.entries] == [0, 3]
@@ -75,9 +75,9 @@ def test_watchers_hear_of_each_new_high_watermark() -> None:
     """After those who waited for it were told."""
     heard: list[int] = []
 
-    async def talk(replicas: Replicas) -> None:
+    async def talk(replicas: ReplicaManager) -> None:
         replicas.on_elected.append(lambda led: led.watchers.append(heard.append))
-        await replicas.become([word()])
+        await replicas.apply_leader_and_isr([word()])
         appender = Appender(replicas.led(ORDERS))
         for value in "abc":
             appender.append(batch_of(value))
@@ -93,8 +93,10 @@ def test_watchers_hear_of_each_new_high_watermark() -> None:
 def test_logs_are_spread_over_the_dirs() -> None:
     """Each new one goes where there are the fewest."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word(TopicPartition("orders", number)) for number in range(4)])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr(
+            [word(TopicPartition("orders", number)) for number in range(4)]
+        )
         assert [len(log_dir) for log_dir in replicas.dirs.dirs] == [2, 2]
 
     with Ground() as ground:
@@ -104,13 +106,13 @@ def test_logs_are_spread_over_the_dirs() -> None:
 def test_a_partition_is_served_by_its_leader_alone() -> None:
     """Everybody else says why not."""
 
-    async def talk(replicas: Replicas) -> None:
+    async def talk(replicas: ReplicaManager) -> None:
         with pytest.raises(UnknownPartition):
             replicas.led(ORDERS)
-        await replicas.become([word()])
+        await replicas.apply_leader_and_isr([word()])
         resigned: list[TopicPartition] = []
         replicas.on_resigned.append(resigned.append)
-        await replicas.become([word(epoch=1, leader=BrokerId(2))])
+        await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
         assert resigned == [ORDERS]
         with pytest.raises(NotLeaderOrFollower):
             replicas.led(ORDERS)
@@ -122,13 +124,13 @@ def test_a_partition_is_served_by_its_leader_alone() -> None:
 def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
     """Its id tells it from the one before, whose log may still be there."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         Appender(replicas.led(ORDERS)).append(batch_of("old"))
         await settled(replicas)
         assert await replicas.stop({ORDERS: True}) == {}
         anew = word()._replace(topic_id=TopicId(b"another topic id"))
-        await replicas.become([anew])
+        await replicas.apply_leader_and_isr([anew])
         assert replicas.led(ORDERS).log.log_end_offset == 0
 
     with Ground() as ground:
@@ -138,29 +140,33 @@ def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
 def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offline() -> None:
     """The partition has an error; the broker goes on."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         disk = ground.machine.disk(replicas.led(ORDERS).log.folder.disk.name.partition("/")[2])
         disk.faults.rows.append(Fault(calls=frozenset({"rename"})))
         anew = word()._replace(topic_id=TopicId(b"another topic id"))
-        assert await replicas.become([anew]) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        assert await replicas.apply_leader_and_isr([anew]) == {
+            ORDERS: ErrorCode.KAFKA_STORAGE_ERROR
+        }
         assert len(replicas.dirs.online) == len(replicas.dirs.dirs) - 1
 
     with Ground() as ground:
         ground.live(talk)
 
 
-def test_a_reign_that_could_not_begin_leaves_nothing_behind() -> None:
-    """What is counted of a topic goes with its last reign: one that never was is not waited for."""
+def test_a_leadership_that_could_not_begin_leaves_nothing_behind() -> None:
+    """A topic's counters go with its last leadership; one that never began is not waited for."""
 
-    async def first(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
 
-    async def second(replicas: Replicas) -> None:
+    async def second(replicas: ReplicaManager) -> None:
         for name in ("disk-a", "disk-b"):
             faults = ground.machine.disk(name).faults
             faults.rows.append(Fault(path="*leader-epoch-checkpoint*"))
-        assert await replicas.become([word(epoch=1)]) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        assert await replicas.apply_leader_and_isr([word(epoch=1)]) == {
+            ORDERS: ErrorCode.KAFKA_STORAGE_ERROR
+        }
         await replicas.stop({ORDERS: True})
         assert not replicas.traffics.by_topic
 
@@ -173,16 +179,16 @@ def test_a_reign_that_could_not_begin_leaves_nothing_behind() -> None:
 def test_what_was_synced_before_it_was_acknowledged_survives_a_loss_of_power(flush: str) -> None:
     """With `flush.before.ack` an answer means: on the disk."""
 
-    async def first(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         appender = Appender(replicas.led(ORDERS))
         for value in "abcdef":
             appender.append(batch_of(value))
             await settled(replicas)
         assert appender.told == [0, 1, 2, 3, 4, 5]
 
-    async def second(replicas: Replicas) -> None:
-        await replicas.become([word(epoch=1)])
+    async def second(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(epoch=1)])
         found = await values(replicas)
         assert found == list("abcdef")[: len(found)]
         if flush == "true":
@@ -197,13 +203,13 @@ def test_who_writes_need_not_wait_for_all_logs_that_are_made() -> None:
     """A thousand new topics take their time; others have their turns with the disk meanwhile."""
     logs_then: list[int] = []
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         home = replicas.dirs.home_of(ORDERS)
         assert home is not None
         disk = ground.machine.disk(home.name.rpartition("/")[2])
         many = [word(TopicPartition("parcels", number)) for number in range(100)]
-        making = asyncio.create_task(replicas.become(many))
+        making = asyncio.create_task(replicas.apply_leader_and_isr(many))
         await until(lambda: len(disk.names("")) >= 20)
         Appender(replicas.led(ORDERS)).append(batch_of("a"))
         await until(lambda: replicas.led(ORDERS).log.log_end_offset > 0)
@@ -220,8 +226,8 @@ def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
     """The broker goes on with the other one."""
     other = TopicPartition("orders", 1)
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word(), word(other)])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(), word(other)])
         home = replicas.dirs.home_of(ORDERS)
         assert home is not None
         appender = Appender(replicas.led(ORDERS))
@@ -247,8 +253,8 @@ def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
     """Whoever comes meanwhile is answered with it, and nobody before; a stop waits for nothing."""
     linger = {"log.flush.before.ack.linger.ms": "500"}
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         appender = Appender(replicas.led(ORDERS))
         appender.append(batch_of("a"))
         await asyncio.sleep(0.4)
@@ -269,8 +275,8 @@ def test_a_group_may_linger_so_that_others_share_its_sync() -> None:
 def test_a_log_in_which_rot_leads_back_is_not_read_for_ever() -> None:
     """No checksum covers a batch's number: who reads must get on, or stop."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         appender = Appender(replicas.led(ORDERS))
         appender.append(batch_of("a"))
         await settled(replicas)
@@ -289,8 +295,8 @@ def test_a_log_in_which_rot_leads_back_is_not_read_for_ever() -> None:
 def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
     """Whoever reads a whole log hears of it in the words of storage, and the dir goes offline."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word()])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
         Appender(replicas.led(ORDERS)).append(batch_of("a"))
         await settled(replicas)
         home = replicas.dirs.home_of(ORDERS)

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from odradek.broker.replicas import Replicas
-from odradek.broker.upkeep import Upkeep
+from odradek.broker.partitions.log_maintenance import LogMaintenance
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch
 from odradek.records.record import Record
@@ -36,11 +36,11 @@ async def be_slow(worker: object) -> None:
 def test_a_log_that_is_deleted_while_a_round_is_under_way_is_left_alone(policy: str) -> None:
     """Its files are gone, which must not look like a disk that has lost them."""
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word(partition) for partition in MANY])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(partition) for partition in MANY])
         async with asyncio.TaskGroup() as tasks:
             clock = ground.machine.clock
-            running = Upkeep(replicas, ground.settings, clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, clock).start(tasks)
             await asyncio.sleep(0.99)
             running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
             await replicas.stop(dict.fromkeys(MANY[12:], True))
@@ -61,8 +61,8 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
     """A bit has turned in it, and it gains the most: it is named once, and then left alone."""
     rotten, sound = (TopicPartition(name, 0) for name in ("rotten", "sound"))
 
-    async def talk(replicas: Replicas) -> None:
-        await replicas.become([word(it) for it in (rotten, MANY[0], sound)])
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(it) for it in (rotten, MANY[0], sound)])
         home = replicas.dirs.home_of(rotten)
         assert home is not None
         assert replicas.dirs.home_of(sound) is home
@@ -76,7 +76,7 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
         disk.flip("rotten-0/00000000000000000000.log", 100, 3)
         before = replicas.led(sound).log.size
         async with asyncio.TaskGroup() as tasks:
-            running = Upkeep(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
             with capture_logs() as events:
                 await asyncio.sleep(5)
             for task in running:

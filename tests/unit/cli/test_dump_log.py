@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from odradek.cli.dump_log import command
 from odradek.runtime.disk import SystemDisk
-from odradek.storage.closing import close
+from odradek.storage.logs.closing import close
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
 
 

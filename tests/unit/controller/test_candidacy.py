@@ -4,8 +4,8 @@ import pytest
 
 from odradek.controller.candidacy import (
     Bid,
+    ControllerLease,
     Lost,
-    Mandate,
     decide_bid,
     decide_outcome,
     epoch_creation,
@@ -15,9 +15,9 @@ from odradek.metadata.znodes.cluster import ControllerZnode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Timestamp
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import Create, Multi, SetData
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData
 from tests.unit.controller.znode_stats import stat
 
 ME, OTHER = BrokerId(1), BrokerId(2)
@@ -49,7 +49,7 @@ def test_a_bid_takes_the_office_and_the_epoch_together() -> None:
             SetData("/controller_epoch", b"7", 9),
         )
     )
-    assert bid().mandate == Mandate(ControllerEpoch(7), 10)
+    assert bid().mandate == ControllerLease(ControllerEpoch(7), 10)
 
 
 def test_in_a_new_cluster_the_first_epoch_is_one() -> None:
@@ -57,7 +57,7 @@ def test_in_a_new_cluster_the_first_epoch_is_one() -> None:
     assert epoch_creation() == Create("/controller_epoch", b"0")
     decided = decide_bid(ME, None, epoch(0, 0), NOW)
     assert isinstance(decided, Bid)
-    assert decided.mandate == Mandate(ControllerEpoch(1), 1)
+    assert decided.mandate == ControllerLease(ControllerEpoch(1), 1)
 
 
 def test_where_somebody_is_nobody_bids() -> None:

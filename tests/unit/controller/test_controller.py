@@ -3,8 +3,14 @@
 from collections.abc import Iterable
 
 from odradek.config.listeners import SecurityProtocol
-from odradek.controller.candidacy import Mandate
-from odradek.controller.controller import Controller, Effects, Inform, Lead, Stop
+from odradek.controller.candidacy import ControllerLease
+from odradek.controller.controller import (
+    Controller,
+    Effects,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+)
 from odradek.controller.messages import message
 from odradek.controller.phases import PartitionPhase, ReplicaPhase
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
@@ -51,9 +57,9 @@ class Talk:
         marked: tuple[str, ...] = (),
     ) -> None:
         image = Changes(image or ClusterImage()).brokers(map(broker, live)).image()
-        mandate = Mandate(ControllerEpoch(5), 7)
+        mandate = ControllerLease(ControllerEpoch(5), 7)
         self.controller = Controller(mandate, image, unclean=lambda _: unclean)
-        self.said: list[Lead | Inform | Stop] = []
+        self.said: list[SendLeaderAndIsr | SendUpdateMetadata | SendStopReplica] = []
         self.forgotten: list[str] = []
         self.unmarked: list[str] = []
         self.follow(self.controller.begin(marked))
@@ -88,7 +94,7 @@ class Talk:
 
     def leads(self) -> dict[BrokerId, tuple[TopicPartition, ...]]:
         """Who was told of which partitions."""
-        return {it.broker: it.partitions for it in self.said if isinstance(it, Lead)}
+        return {it.broker: it.partitions for it in self.said if isinstance(it, SendLeaderAndIsr)}
 
 
 def test_a_new_topic_is_led_by_the_first_replica_that_is_alive() -> None:
@@ -97,7 +103,9 @@ def test_a_new_topic_is_led_by_the_first_replica_that_is_alive() -> None:
     state = talk.state()
     assert (state.leader, state.isr, state.leader_epoch) == (TWO, (TWO, THREE), 0)
     assert talk.leads() == {TWO: (ORDERS,), THREE: (ORDERS,)}
-    assert all(it.new == {ORDERS} for it in talk.said if isinstance(it, Lead) and it.partitions)
+    assert all(
+        it.new == {ORDERS} for it in talk.said if isinstance(it, SendLeaderAndIsr) and it.partitions
+    )
 
 
 def test_without_a_replica_that_is_alive_a_topic_waits_for_one() -> None:
@@ -109,13 +117,13 @@ def test_without_a_replica_that_is_alive_a_topic_waits_for_one() -> None:
 
 
 def test_a_leader_that_dies_is_followed_by_one_that_is_in_sync() -> None:
-    """A new reign, without the dead one, and everybody who is alive hears of it."""
+    """A new leadership, without the dead one, and everybody who is alive hears of it."""
     talk = Talk().make((ONE, TWO, THREE)).live(broker(TWO), broker(THREE))
     state = talk.state()
     assert (state.leader, state.isr, state.leader_epoch) == (TWO, (TWO, THREE), 1)
     assert state.partition_epoch == 1
     assert set(talk.leads()) == {TWO, THREE}
-    assert {it.broker for it in talk.said if isinstance(it, Inform)} == {TWO, THREE}
+    assert {it.broker for it in talk.said if isinstance(it, SendUpdateMetadata)} == {TWO, THREE}
 
 
 def test_a_follower_that_dies_leaves_the_isr() -> None:
@@ -160,7 +168,7 @@ def test_a_new_controller_tells_everybody_everything() -> None:
     image = Changes(ClusterImage()).topic("orders", ID, {0: partition}).image()
     talk = Talk(image=image)
     kinds = [type(it).__name__ for it in talk.said]
-    assert kinds == ["Inform"] * 6 + ["Lead"] * 2
+    assert kinds == ["SendUpdateMetadata"] * 6 + ["SendLeaderAndIsr"] * 2
     assert talk.leads() == {TWO: (ORDERS,), THREE: (ORDERS,)}
     assert talk.state() == state
 
@@ -180,7 +188,7 @@ def test_a_topic_is_forgotten_once_all_its_replicas_are_deleted() -> None:
     talk = Talk().make((ONE, TWO))
     talk.said.clear()
     talk.follow(talk.controller.on_deletions(["orders"]))
-    assert {it.broker for it in talk.said if isinstance(it, Stop)} == {ONE, TWO}
+    assert {it.broker for it in talk.said if isinstance(it, SendStopReplica)} == {ONE, TWO}
     talk.follow(talk.controller.on_stopped(ONE, {ORDERS: ErrorCode.NONE}))
     assert talk.forgotten == []
     talk.follow(talk.controller.on_stopped(TWO, {ORDERS: ErrorCode.NONE}))
@@ -198,7 +206,9 @@ def test_a_deletion_waits_for_a_broker_that_is_away() -> None:
     phases = talk.controller.replica_phases
     assert phases[ORDERS, TWO] is ReplicaPhase.DELETION_INELIGIBLE
     talk.live(broker(ONE), broker(TWO, epoch=20), broker(THREE))
-    assert [it for it in talk.said if isinstance(it, Stop)] == [Stop(TWO, (ORDERS,))]
+    assert [it for it in talk.said if isinstance(it, SendStopReplica)] == [
+        SendStopReplica(TWO, (ORDERS,))
+    ]
     talk.follow(talk.controller.on_stopped(TWO, {ORDERS: ErrorCode.NONE}))
     assert talk.forgotten == ["orders"]
 
@@ -210,7 +220,9 @@ def test_a_deletion_that_failed_is_tried_again_with_the_next_life() -> None:
     talk.follow(talk.controller.on_stopped(ONE, {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}))
     assert talk.forgotten == []
     talk.live(broker(ONE, epoch=20), broker(TWO), broker(THREE))
-    assert [it for it in talk.said if isinstance(it, Stop)] == [Stop(ONE, (ORDERS,))]
+    assert [it for it in talk.said if isinstance(it, SendStopReplica)] == [
+        SendStopReplica(ONE, (ORDERS,))
+    ]
 
 
 def test_a_mark_of_a_topic_that_is_not_there_is_taken_away() -> None:
@@ -240,15 +252,15 @@ def test_what_another_had_written_is_taken_as_it_is() -> None:
 def test_messages_name_who_says_so_and_whom_they_are_for() -> None:
     """A controller of the past, and an earlier life of a broker, are told from those of now."""
     talk = Talk().make((ONE, TWO))
-    lead = message(THREE, talk.controller, Lead(TWO, (ORDERS,)))
+    lead = message(THREE, talk.controller, SendLeaderAndIsr(TWO, (ORDERS,)))
     assert isinstance(lead, LeaderAndIsrRequest)
     assert (lead.controller_id, lead.controller_epoch, lead.broker_epoch) == (3, 5, 10)
     (row,) = lead.topic_states[0].partition_states
     assert (row.leader, row.leader_epoch, tuple(row.isr)) == (1, 0, (1, 2))
-    inform = message(THREE, talk.controller, Inform(ONE, None))
+    inform = message(THREE, talk.controller, SendUpdateMetadata(ONE, None))
     assert isinstance(inform, UpdateMetadataRequest)
     assert [it.id for it in inform.live_brokers] == [1, 2, 3]
-    stop = message(THREE, talk.controller, Stop(ONE, (ORDERS,)))
+    stop = message(THREE, talk.controller, SendStopReplica(ONE, (ORDERS,)))
     assert isinstance(stop, StopReplicaRequest)
     assert stop.topic_states[0].partition_states[0].delete_partition
 
@@ -257,6 +269,6 @@ def test_a_topic_that_is_being_deleted_is_told_as_such() -> None:
     """Its leader is minus two: whoever hears that forgets the partition."""
     talk = Talk().make((ONE,))
     talk.controller.deleting["orders"] = None
-    inform = message(THREE, talk.controller, Inform(ONE, (ORDERS,)))
+    inform = message(THREE, talk.controller, SendUpdateMetadata(ONE, (ORDERS,)))
     assert isinstance(inform, UpdateMetadataRequest)
     assert inform.topic_states[0].partition_states[0].leader == -2

@@ -1,11 +1,11 @@
 """Many writes of one controller, and everything that can come back instead of a yes."""
 
-from odradek.controller.candidacy import Mandate
+from odradek.controller.candidacy import ControllerLease
 from odradek.controller.guarded_writes import WRITES_PER_MULTI, GuardedWrites, StateWrite
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.errors import (
     BadVersion,
     MultiFailed,
     NodeExists,
@@ -14,12 +14,12 @@ from odradek.zookeeper.client_errors import (
     RequestTooLarge,
     SessionExpired,
 )
-from odradek.zookeeper.client_pipeline import Answer
-from odradek.zookeeper.jute_replies import Data, Results
-from odradek.zookeeper.jute_requests import Check, Create, GetData, Multi, SetData
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.jute_replies import Data, Results
+from odradek.zookeeper.protocol.jute_requests import Check, Create, GetData, Multi, SetData
 from tests.unit.controller.znode_stats import stat
 
-MANDATE = Mandate(ControllerEpoch(7), 10)
+MANDATE = ControllerLease(ControllerEpoch(7), 10)
 GUARD = Check("/controller_epoch", 10)
 YES = Results([])
 

@@ -5,8 +5,8 @@ import pytest
 from odradek.controller.producer_ids import ProducerIdsUsedUp, decide_block
 from odradek.metadata.znodes.cluster import ProducerIdBlock, ProducerIdBlockZnode
 from odradek.model.ids import BrokerId, ProducerId
-from odradek.zookeeper.jute_replies import Data
-from odradek.zookeeper.jute_requests import SetData
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import SetData
 from tests.unit.controller.znode_stats import stat
 
 ME = BrokerId(3)

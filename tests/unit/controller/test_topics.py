@@ -17,7 +17,7 @@ from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import BrokerId, TopicId, topic_id_text
-from odradek.zookeeper.jute_requests import Create, Multi, SetData
+from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData
 
 ONE, TWO = Assignment((BrokerId(1),)), Assignment((BrokerId(2),))
 MOVING = Assignment((BrokerId(1), BrokerId(2)), adding=(BrokerId(2),))

@@ -11,10 +11,10 @@ from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Timestamp
-from odradek.zookeeper.client_errors import NoNode, SessionExpired
-from odradek.zookeeper.client_pipeline import Answer
-from odradek.zookeeper.jute_replies import Children2, Data
-from odradek.zookeeper.jute_requests import GetChildren2, GetData, Request
+from odradek.zookeeper.client.errors import NoNode, SessionExpired
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.jute_replies import Children2, Data
+from odradek.zookeeper.protocol.jute_requests import GetChildren2, GetData, Request
 from tests.unit.controller.znode_stats import stat
 
 ONE = BrokerId(1)

@@ -1,6 +1,6 @@
 """Stats of znodes, of which a test names only what it is about."""
 
-from odradek.zookeeper.jute import Stat
+from odradek.zookeeper.protocol.jute import Stat
 
 
 def stat(version: int, *, owner: int = 0) -> Stat:

@@ -11,8 +11,8 @@ from odradek.model.units import SECOND, Millis
 from odradek.ports import Receiver, Stream
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import (
     AuthFailed,
     NeverSent,
     NoNode,
@@ -20,13 +20,19 @@ from odradek.zookeeper.client_errors import (
     SessionClosed,
     SessionExpired,
 )
-from odradek.zookeeper.client_session import Session, SessionSettings, WatchEvent
-from odradek.zookeeper.client_states import Status, StatusChanged
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, EventType, KeeperCode, OpCode
-from odradek.zookeeper.jute import Packets, framed
-from odradek.zookeeper.jute_replies import Connected, Event, ReplyHeader, framed_event, framed_reply
-from odradek.zookeeper.jute_request_reader import request_body, request_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status, StatusChanged
+from odradek.zookeeper.protocol.codes import AddWatchMode, CreateMode, EventType, KeeperCode, OpCode
+from odradek.zookeeper.protocol.jute import Packets, framed
+from odradek.zookeeper.protocol.jute_replies import (
+    Connected,
+    Event,
+    ReplyHeader,
+    framed_event,
+    framed_reply,
+)
+from odradek.zookeeper.protocol.jute_request_reader import request_body, request_header
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     CloseSession,
     Create2,

@@ -13,10 +13,10 @@ from odradek.ports import Entry, Stream
 from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.jute import OPEN_ACL, Packets, framed
-from odradek.zookeeper.jute_replies import Connected, reply_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Packets, framed
+from odradek.zookeeper.protocol.jute_replies import Connected, reply_header
+from odradek.zookeeper.protocol.jute_requests import (
     CloseSession,
     Connect,
     Create,
@@ -26,7 +26,7 @@ from odradek.zookeeper.jute_requests import (
     SetData,
     framed_request,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 
 PORT = 2181
 

@@ -45,7 +45,7 @@ def members(*brokers: int) -> frozenset[BrokerId]:
     return frozenset(map(BrokerId, brokers))
 
 
-class Reign:
+class Scene:
     """A leader with a clock that moves when the test says so."""
 
     def __init__(
@@ -132,7 +132,7 @@ def accepted(
 
 def test_a_lonely_replica_commits_what_it_appends() -> None:
     """With one replica the ISR is the leader itself: committed as soon as written, no timer."""
-    t = Reign(isr=(0,), replicas=(0,), end=10, high_watermark=3)
+    t = Scene(isr=(0,), replicas=(0,), end=10, high_watermark=3)
     assert t.begun == Effects(
         begin_epoch=EpochStart(LeaderEpoch(4), Offset(10)), high_watermark=Offset(10)
     )
@@ -145,7 +145,7 @@ def test_a_lonely_replica_commits_what_it_appends() -> None:
 
 def test_a_record_is_committed_once_every_member_has_it() -> None:
     """A fetch from an offset is the receipt for all below it."""
-    t = Reign()
+    t = Scene()
     t.fetch(1, 10)
     t.fetch(2, 10)
     assert t.append(12) == NOTHING
@@ -156,9 +156,9 @@ def test_a_record_is_committed_once_every_member_has_it() -> None:
     assert t.fetch(2, 12) == Effects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
 
 
-def test_a_follower_that_has_not_fetched_in_this_reign_holds_everything_up() -> None:
+def test_a_follower_that_has_not_fetched_in_this_leadership_holds_everything_up() -> None:
     """What it had under the predecessor may have been cut since."""
-    t = Reign(end=10, high_watermark=5)
+    t = Scene(end=10, high_watermark=5)
     t.fetch(1, 10)
     assert t.leader.high_watermark == 5
     assert t.fetch(2, 10).high_watermark == 10
@@ -166,7 +166,7 @@ def test_a_follower_that_has_not_fetched_in_this_reign_holds_everything_up() -> 
 
 def test_waiting_fetches_are_woken_by_what_they_wait_for() -> None:
     """Followers wait for the end of the log, consumers for the high watermark."""
-    t = Reign(isr=(0, 1), replicas=(0, 1))
+    t = Scene(isr=(0, 1), replicas=(0, 1))
     t.fetch(1, 10)
     t.leader.await_log_end(Offset(10), "follower")
     t.leader.await_high_watermark(Offset(10), "consumer")
@@ -178,7 +178,7 @@ def test_waiting_fetches_are_woken_by_what_they_wait_for() -> None:
 
 def test_a_member_that_falls_behind_leaves_the_isr_by_the_controllers_word() -> None:
     """Until the answer comes the high watermark waits for the one that is to go."""
-    t = Reign()
+    t = Scene()
     t.fetch(1, 10)
     t.fetch(2, 10)
     t.append(11)
@@ -203,7 +203,7 @@ def test_a_member_that_falls_behind_leaves_the_isr_by_the_controllers_word() -> 
 
 def test_a_silent_follower_of_an_idle_partition_stays_in_sync() -> None:
     """Whoever has everything cannot be behind, however long nothing comes."""
-    t = Reign()
+    t = Scene()
     t.fetch(1, 10)
     t.fetch(2, 10)
     assert t.deadline() is None
@@ -212,7 +212,7 @@ def test_a_silent_follower_of_an_idle_partition_stays_in_sync() -> None:
 
 def test_a_follower_one_batch_behind_a_busy_leader_stays_in_sync() -> None:
     """Reaching what was the end at the fetch before is being in sync at that time (KIP-16)."""
-    t = Reign(isr=(0, 1), replicas=(0, 1))
+    t = Scene(isr=(0, 1), replicas=(0, 1))
     for end in range(11, 40):
         t.append(end)
         assert t.fetch(1, end - 1).propose is None
@@ -221,7 +221,7 @@ def test_a_follower_one_batch_behind_a_busy_leader_stays_in_sync() -> None:
 
 def test_a_slow_follower_leaves_although_it_fetches() -> None:
     """Asking is not catching up."""
-    t = Reign(isr=(0, 1), replicas=(0, 1))
+    t = Scene(isr=(0, 1), replicas=(0, 1))
     t.fetch(1, 5)
     t.append(20)
     t.pass_time(LAG_MAX)
@@ -231,7 +231,7 @@ def test_a_slow_follower_leaves_although_it_fetches() -> None:
 
 def test_a_follower_joins_once_it_has_what_is_committed() -> None:
     """From the proposal on the high watermark waits for it: the controller may elect it."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     assert t.fetch(2, 9).propose is None
     proposal = t.fetch(2, 10).propose
@@ -247,21 +247,21 @@ def test_a_follower_joins_once_it_has_what_is_committed() -> None:
 
 def test_the_old_high_watermark_is_not_enough_to_join() -> None:
     """A new leader's own may be behind what its predecessor had committed (KAFKA-7128)."""
-    t = Reign(isr=(0, 1), end=10, high_watermark=5)
+    t = Scene(isr=(0, 1), end=10, high_watermark=5)
     assert t.fetch(2, 7).propose is None
     assert t.fetch(2, 10).propose is not None
 
 
 def test_a_broker_that_is_going_does_not_join() -> None:
     """Else its shutdown would take the partition's leader away twice (KIP-841)."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     assert t.fetch(2, 10, eligible=False).propose is None
 
 
 def test_the_leader_waits_for_a_follower_about_to_join_but_not_for_a_dead_one() -> None:
     """Or a lonely leader would run away from every follower that is just behind it."""
-    t = Reign(isr=(0,), replicas=(0, 1))
+    t = Scene(isr=(0,), replicas=(0, 1))
     proposal = t.fetch(1, 10).propose
     t.answer(proposal, ErrorCode.INELIGIBLE_REPLICA)
     t.append(11)
@@ -273,7 +273,7 @@ def test_the_leader_waits_for_a_follower_about_to_join_but_not_for_a_dead_one() 
 
 def test_a_joining_follower_that_stops_is_not_awaited_for_ever() -> None:
     """Time alone moves the high watermark on."""
-    t = Reign(isr=(0,), replicas=(0, 1))
+    t = Scene(isr=(0,), replicas=(0, 1))
     t.answer(t.fetch(1, 10).propose, ErrorCode.INELIGIBLE_REPLICA)
     t.append(11)
     deadline = t.deadline()
@@ -285,7 +285,7 @@ def test_a_joining_follower_that_stops_is_not_awaited_for_ever() -> None:
 @pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
 def test_what_was_surely_not_done_is_forgotten(error: ErrorCode) -> None:
     """These two prove that our version is current and that nothing was changed."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
     assert t.answer(proposal, error) == NOTHING
@@ -306,7 +306,7 @@ def test_what_may_have_been_done_stays_in_doubt_until_the_controllers_next_word(
     error: ErrorCode,
 ) -> None:
     """An answer that was lost may have said yes: both ISRs count until a newer word comes."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
     t.answer(proposal, error)
@@ -321,7 +321,7 @@ def test_what_may_have_been_done_stays_in_doubt_until_the_controllers_next_word(
 )
 def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
     """The very same proposal, because the controller knows it again."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
     assert t.answer(proposal, error) == Effects(propose=proposal)
@@ -332,7 +332,7 @@ def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
 
 def test_an_answer_to_an_earlier_proposal_does_not_decide_on_this_one() -> None:
     """A refusal that was delivered twice must not end a change that it is not about."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     first = t.fetch(2, 10).propose
     t.answer(first, ErrorCode.INELIGIBLE_REPLICA)
@@ -343,7 +343,7 @@ def test_an_answer_to_an_earlier_proposal_does_not_decide_on_this_one() -> None:
 
 def test_an_answer_that_is_too_late_changes_nothing() -> None:
     """The controller's word came first: its version is higher than the answer's."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
     t.leader.on_leadership(t.word(5, 9, isr=(0,)), t.now)
@@ -352,8 +352,8 @@ def test_an_answer_that_is_too_late_changes_nothing() -> None:
 
 
 def test_an_acceptance_of_another_version_is_not_believed() -> None:
-    """Neither of an older version nor of another reign, nor of an ISR that we cannot lead."""
-    t = Reign(isr=(0, 1))
+    """Neither of an older version nor of another leadership, nor of an ISR that we cannot lead."""
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
     assert t.answer(proposal, accepted((0, 1, 2), partition_epoch=6)) == NOTHING
@@ -365,7 +365,7 @@ def test_an_acceptance_of_another_version_is_not_believed() -> None:
 
 def test_an_old_word_of_the_controller_is_ignored() -> None:
     """Requests are delivered at least once; a repeated one must not end a change in flight."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     t.fetch(2, 10)
     for word in (t.word(4, 7, isr=(0,)), t.word(3, 8, isr=(0,)), t.word(4, 6, isr=(0,))):
@@ -375,7 +375,7 @@ def test_an_old_word_of_the_controller_is_ignored() -> None:
 
 def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     """Its log never diverged from itself; but who is not in sync must fetch before it can be."""
-    t = Reign(isr=(0, 1))
+    t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     t.fetch(2, 10)
     t.append(12)
@@ -385,9 +385,9 @@ def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     assert t.fetch(2, 12, epoch=5).propose is not None
 
 
-def test_within_a_reign_the_controller_may_change_the_isr_and_the_replicas() -> None:
+def test_within_a_leadership_the_controller_may_change_the_isr_and_the_replicas() -> None:
     """A newer version of the same leadership begins no epoch; whoever left is not awaited."""
-    t = Reign()
+    t = Scene()
     t.fetch(1, 10)
     t.fetch(2, 10)
     t.append(11)
@@ -402,7 +402,7 @@ def test_within_a_reign_the_controller_may_change_the_isr_and_the_replicas() -> 
 
 def test_other_beliefs_about_the_leadership_are_refused() -> None:
     """Who is behind is fenced; who is ahead shall try again; who says nothing is believed."""
-    t = Reign()
+    t = Scene()
     t.leader.check_leader_epoch(None)
     t.leader.check_leader_epoch(LeaderEpoch(4))
     with pytest.raises(FencedLeaderEpoch):
@@ -413,7 +413,7 @@ def test_other_beliefs_about_the_leadership_are_refused() -> None:
 
 def test_a_follower_ahead_of_its_leader_counts_for_nothing() -> None:
     """Its log went another way; it must be cut before it says anything."""
-    t = Reign()
+    t = Scene()
     with pytest.raises(FollowerAhead):
         t.fetch(1, 11)
     t.fetch(2, 10)
@@ -423,7 +423,7 @@ def test_a_follower_ahead_of_its_leader_counts_for_nothing() -> None:
 
 def test_a_new_leader_does_not_name_an_end_that_could_be_a_step_back() -> None:
     """Its high watermark may be behind what consumers saw under its predecessor (KIP-207)."""
-    t = Reign(isr=(0, 1), replicas=(0, 1), end=10, high_watermark=5)
+    t = Scene(isr=(0, 1), replicas=(0, 1), end=10, high_watermark=5)
     with pytest.raises(OffsetNotAvailable):
         t.leader.check_end_is_known()
     t.fetch(1, 10)
@@ -432,7 +432,7 @@ def test_a_new_leader_does_not_name_an_end_that_could_be_a_step_back() -> None:
 
 def test_too_few_in_sync_refuse_appends_and_hold_the_high_watermark() -> None:
     """What acks=all promised stays true: nothing is committed on fewer disks than asked for."""
-    t = Reign(isr=(0,), replicas=(0, 1), min_isr=2)
+    t = Scene(isr=(0,), replicas=(0, 1), min_isr=2)
     with pytest.raises(NotEnoughReplicas):
         t.leader.check_enough_replicas()
     assert t.append(11) == NOTHING
@@ -444,14 +444,14 @@ def test_too_few_in_sync_refuse_appends_and_hold_the_high_watermark() -> None:
 
 def test_a_single_replica_satisfies_any_minimum() -> None:
     """No more can be asked for than there are replicas."""
-    t = Reign(isr=(0,), replicas=(0,), min_isr=3)
+    t = Scene(isr=(0,), replicas=(0,), min_isr=3)
     t.leader.check_enough_replicas()
     assert t.append(11).high_watermark == 11
 
 
 def test_a_minimum_that_is_lowered_lets_the_high_watermark_go_on() -> None:
     """The operator's word takes effect at once; raised, it spoils what is not yet answered."""
-    t = Reign(isr=(0,), replicas=(0, 1), min_isr=2)
+    t = Scene(isr=(0,), replicas=(0, 1), min_isr=2)
     t.append(11)
     t.produce(11)
     assert t.leader.on_min_isr(1, t.now).verdicts == (Verdict("up to 11"),)
@@ -461,9 +461,9 @@ def test_a_minimum_that_is_lowered_lets_the_high_watermark_go_on() -> None:
     )
 
 
-def test_at_the_end_of_a_reign_everybody_is_told() -> None:
+def test_at_the_end_of_a_leadership_everybody_is_told() -> None:
     """Nobody is left waiting for an offset that another leader will give to something else."""
-    t = Reign()
+    t = Scene()
     t.produce(11)
     t.leader.await_high_watermark(Offset(10), "consumer")
     t.leader.await_log_end(Offset(10), "follower")

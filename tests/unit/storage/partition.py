@@ -13,13 +13,13 @@ from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.medium import Directory
-from odradek.storage.closing import close
-from odradek.storage.failures import Failures
-from odradek.storage.files import OpenFiles
-from odradek.storage.flushing import FlushJob
-from odradek.storage.loading import Checkpointed, Loaded, LogOpener
-from odradek.storage.log import Appended, PartitionLog
-from odradek.storage.segment import Folder
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.files import OpenFiles
+from odradek.storage.logs.closing import close
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.loading import Checkpointed, Loaded, LogOpener
+from odradek.storage.logs.log import Appended, PartitionLog
+from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
 
 ORDERS = TopicPartition("orders", 0)

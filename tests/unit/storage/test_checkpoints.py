@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
-from odradek.storage.checkpoints import (
+from odradek.storage.dirs.checkpoints import (
     EpochStart,
     MetaProperties,
     decode_clean_shutdown,

@@ -6,10 +6,10 @@ from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.ports import Disk
 from odradek.records.batch import read_header
-from odradek.storage import compaction
-from odradek.storage.compaction import Compaction, Throttle, cleanable, is_due
-from odradek.storage.key_map import KeyMap
-from odradek.storage.log_dir import CheckpointJob, LogDir
+from odradek.storage.compacting import compaction
+from odradek.storage.compacting.compaction import Compaction, Throttle, cleanable, is_due
+from odradek.storage.compacting.key_map import KeyMap
+from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition
 

@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.storage.checkpoints import EpochStart
-from odradek.storage.epochs import EpochHistory
+from odradek.storage.dirs.checkpoints import EpochStart
+from odradek.storage.logs.epochs import EpochHistory
 
 
 def history(*entries: tuple[int, int]) -> EpochHistory:

@@ -8,11 +8,11 @@ from odradek.model.positions import Offset
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.medium import Directory
+from odradek.storage.dirs.failures import Failures
 from odradek.storage.errors import LogDirOffline
-from odradek.storage.failures import Failures
-from odradek.storage.flushing import sync_group
+from odradek.storage.logs.flushing import sync_group
+from odradek.storage.logs.writing import WriteJob
 from odradek.storage.settings import LogConfig
-from odradek.storage.writing import WriteJob
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
 
 SYNCED = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100), flush_before_ack=True)

@@ -7,9 +7,9 @@ import pytest
 from odradek.ports import File
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import CorruptFile
-from odradek.storage.offset_index import WRITE_ENTRIES, OffsetIndex
-from odradek.storage.time_index import TimeEntry, TimeIndex
-from odradek.storage.transaction_index import AbortedTransaction, decode, encode
+from odradek.storage.segments.offset_index import WRITE_ENTRIES, OffsetIndex
+from odradek.storage.segments.time_index import TimeEntry, TimeIndex
+from odradek.storage.segments.transaction_index import AbortedTransaction, decode, encode
 
 
 def opener(disk: SimulatedDisk) -> Callable[[], File]:

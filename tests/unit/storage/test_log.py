@@ -323,7 +323,7 @@ def test_looking_up_a_time() -> None:
 
 def test_an_idle_log_holds_no_file() -> None:
     """Its indexes are written out, and everything comes back when it is needed."""
-    from odradek.storage.closing import RestJob
+    from odradek.storage.logs.closing import RestJob
 
     t = Partition(SMALL)
     for number in range(30):

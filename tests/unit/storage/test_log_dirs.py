@@ -13,13 +13,13 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault, PowerLost
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.log_dir import DirLocked, InDir, LogDir, Opened
+from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
-from odradek.storage.failures import Failures
-from odradek.storage.flushing import FlushJob
-from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import DirLocked, InDir, LogDir, Opened
-from odradek.storage.log_dirs import LogDirs, WrongIdentity
-from odradek.storage.retention import deletable_up_to
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import deletable_up_to
 from odradek.storage.settings import LogConfig
 
 CONFIG = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100))
@@ -103,13 +103,13 @@ def test_a_new_log_goes_where_the_fewest_are() -> None:
     """Equal ones in the order of the setting; a wish comes first."""
     h = Host(3)
     h.dirs.preferred[part(3)] = "disk-1"
-    homes = []
+    holders = []
     for number in range(6):
         h.dirs.get_or_create(part(number), NEW, NOW)
         home = h.dirs.home_of(part(number))
         assert home is not None
-        homes.append(home.name[-1])
-    assert "".join(homes) == "012102"
+        holders.append(home.name[-1])
+    assert "".join(holders) == "012102"
     assert h.dirs.preferred == {}
 
 
@@ -413,8 +413,8 @@ def test_a_log_that_a_disk_could_not_make_is_no_second_one(
             h.disks[0].faults.rows.append(Fault(calls=frozenset({"rename"}), path="orders-0"))
         log = h.dirs.get_or_create(part(0), NEW, NOW)
         h.disks[0].faults.rows.clear()
-        homes = [disk for disk in h.disks if "orders-0" in disk.names("")]
-        assert len(homes) == 1 or stays
+        holders = [disk for disk in h.disks if "orders-0" in disk.names("")]
+        assert len(holders) == 1 or stays
         fill(log, "a", "b")
         FlushJob(log, NOW).run()
         h.come_back(after)

@@ -6,9 +6,9 @@ from struct import pack
 import pytest
 
 from odradek.model.units import Timestamp
+from odradek.storage.dirs.names import INDEX, TIME_INDEX
 from odradek.storage.errors import CorruptFile, LyingIndex
-from odradek.storage.names import INDEX, TIME_INDEX
-from odradek.storage.segment import Segment
+from odradek.storage.segments.segment import Segment
 from tests.unit.storage.partition import Partition
 
 VALUES = [f"value-{number}" for number in range(40)]

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.ids import TopicPartition
-from odradek.storage.names import (
+from odradek.storage.dirs.names import (
     Kind,
     fits_future,
     parse_log_name,

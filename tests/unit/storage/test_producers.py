@@ -4,7 +4,6 @@ import pytest
 
 from odradek.model.positions import Offset
 from odradek.records.batch import read_header
-from odradek.storage import producer_snapshot
 from odradek.storage.errors import (
     CorruptFile,
     InvalidProducerEpoch,
@@ -12,8 +11,9 @@ from odradek.storage.errors import (
     OutOfOrderSequence,
     TransactionCoordinatorFenced,
 )
-from odradek.storage.producers import SEQUENCE_MAX, ProducerState
-from odradek.storage.transaction_index import AbortedTransaction
+from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.producers import SEQUENCE_MAX, ProducerState
+from odradek.storage.segments.transaction_index import AbortedTransaction
 from tests.unit.storage.partition import Partition
 
 

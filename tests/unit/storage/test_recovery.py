@@ -9,7 +9,7 @@ from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
-from odradek.storage.loading import Checkpointed
+from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 

@@ -5,9 +5,9 @@ import pytest
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.storage.errors import OffsetOutOfRange
-from odradek.storage.retention import DeleteJob, deletable_up_to
+from odradek.storage.logs.retention import DeleteJob, deletable_up_to
+from odradek.storage.logs.truncation import truncate_fully, truncate_to
 from odradek.storage.settings import LogConfig
-from odradek.storage.truncation import truncate_fully, truncate_to
 from tests.unit.storage.partition import SMALL, Partition
 
 VALUES = [f"value-{number}" for number in range(20)]

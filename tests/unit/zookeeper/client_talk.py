@@ -1,13 +1,13 @@
 """A conversation with the core of the client: the test is its server, its owner and its clock."""
 
 from odradek.model.units import Millis
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_pipeline import Submission
-from odradek.zookeeper.client_session import Effects, Session, SessionSettings, WatchEvent
-from odradek.zookeeper.client_states import Status, StatusChanged
-from odradek.zookeeper.codes import KeeperError
-from odradek.zookeeper.jute import Packets, Stat, framed
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.pipeline import Submission
+from odradek.zookeeper.client.session import Effects, Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status, StatusChanged
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute import Packets, Stat, framed
+from odradek.zookeeper.protocol.jute_replies import (
     Children2,
     Connected,
     Created2,
@@ -21,8 +21,8 @@ from odradek.zookeeper.jute_replies import (
     framed_event,
     framed_reply,
 )
-from odradek.zookeeper.jute_request_reader import request_body, request_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_request_reader import request_body, request_header
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Connect,

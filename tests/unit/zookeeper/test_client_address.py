@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.errors import InvalidSetting
-from odradek.zookeeper.client_address import Ensemble, shuffled
+from odradek.zookeeper.client.address import Ensemble, shuffled
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Many writes become few requests, none of which is too large."""
 
 from odradek.model.units import Bytes
-from odradek.zookeeper.client_packing import packed
-from odradek.zookeeper.jute_requests import Check, Multi, SetData, WriteOp, framed_request
+from odradek.zookeeper.client.packing import packed
+from odradek.zookeeper.protocol.jute_requests import Check, Multi, SetData, WriteOp, framed_request
 
 GUARD = Check("/controller_epoch", 7)
 

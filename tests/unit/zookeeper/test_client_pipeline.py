@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.units import Bytes
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.errors import (
     BadVersion,
     MultiFailed,
     NeverSent,
@@ -13,11 +13,11 @@ from odradek.zookeeper.client_errors import (
     RuntimeInconsistency,
     SystemFault,
 )
-from odradek.zookeeper.client_pipeline import XID_MAX, PipelineLimits
-from odradek.zookeeper.client_servers import BACKOFF_MAX
-from odradek.zookeeper.client_session import SessionSettings
-from odradek.zookeeper.codes import KeeperCode
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.client.pipeline import XID_MAX, PipelineLimits
+from odradek.zookeeper.client.servers import BACKOFF_MAX
+from odradek.zookeeper.client.session import SessionSettings
+from odradek.zookeeper.protocol.codes import KeeperCode
+from odradek.zookeeper.protocol.jute_replies import (
     Checked,
     Children,
     Created,
@@ -27,7 +27,7 @@ from odradek.zookeeper.jute_replies import (
     Results,
     StatReply,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     Check,
     Create2,
     GetData,

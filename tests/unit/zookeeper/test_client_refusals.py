@@ -4,11 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.zookeeper.client_errors import OutcomeUnknown
-from odradek.zookeeper.client_states import Status, StatusChanged
-from odradek.zookeeper.codes import AUTH_XID, NOTIFICATION_XID, PING_XID, SET_WATCHES_XID, EventType
-from odradek.zookeeper.jute import INT, framed
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.client.errors import OutcomeUnknown
+from odradek.zookeeper.client.states import Status, StatusChanged
+from odradek.zookeeper.protocol.codes import (
+    AUTH_XID,
+    NOTIFICATION_XID,
+    PING_XID,
+    SET_WATCHES_XID,
+    EventType,
+)
+from odradek.zookeeper.protocol.jute import INT, framed
+from odradek.zookeeper.protocol.jute_replies import (
     Connected,
     Data,
     Event,
@@ -18,7 +24,7 @@ from odradek.zookeeper.jute_replies import (
     StatReply,
     framed_reply,
 )
-from odradek.zookeeper.jute_requests import GetData, Multi, SetData
+from odradek.zookeeper.protocol.jute_requests import GetData, Multi, SetData
 from tests.unit.zookeeper.client_talk import PASSWORD, STAT, Talk, error_types
 
 DATA = Data(b"data", STAT).body()

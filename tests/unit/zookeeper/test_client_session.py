@@ -6,21 +6,27 @@ from typing import get_args
 import pytest
 
 from odradek.model.units import MINUTE, Bytes, Millis
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.errors import (
     AuthFailed,
     NeverSent,
     OutcomeUnknown,
     SessionClosed,
     SessionExpired,
 )
-from odradek.zookeeper.client_pipeline import PipelineLimits, Submission
-from odradek.zookeeper.client_servers import BACKOFF_MAX
-from odradek.zookeeper.client_session import SEARCH_FIRST, SEARCH_MAX, SessionSettings
-from odradek.zookeeper.client_states import PREDECESSORS, Closed, State, Status
-from odradek.zookeeper.codes import AUTH_XID, PING_XID, EventType, KeeperCode
-from odradek.zookeeper.jute import Identity
-from odradek.zookeeper.jute_replies import Data, Done, Identities, ReplyHeader, framed_reply
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.client.pipeline import PipelineLimits, Submission
+from odradek.zookeeper.client.servers import BACKOFF_MAX
+from odradek.zookeeper.client.session import SEARCH_FIRST, SEARCH_MAX, SessionSettings
+from odradek.zookeeper.client.states import PREDECESSORS, Closed, State, Status
+from odradek.zookeeper.protocol.codes import AUTH_XID, PING_XID, EventType, KeeperCode
+from odradek.zookeeper.protocol.jute import Identity
+from odradek.zookeeper.protocol.jute_replies import (
+    Data,
+    Done,
+    Identities,
+    ReplyHeader,
+    framed_reply,
+)
+from odradek.zookeeper.protocol.jute_requests import (
     Auth,
     Check,
     CloseSession,

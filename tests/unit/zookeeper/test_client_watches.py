@@ -2,11 +2,11 @@
 
 import pytest
 
-from odradek.zookeeper.client_errors import ERRORS, OperationError, error_of
-from odradek.zookeeper.client_watches import SET_WATCHES_CHARACTERS_MAX, WatchBook
-from odradek.zookeeper.codes import AddWatchMode, EventType, KeeperCode, WatcherType
-from odradek.zookeeper.jute import PACKET_BYTES_MAX
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.client.errors import ERRORS, OperationError, error_of
+from odradek.zookeeper.client.watches import SET_WATCHES_CHARACTERS_MAX, WatchBook
+from odradek.zookeeper.protocol.codes import AddWatchMode, EventType, KeeperCode, WatcherType
+from odradek.zookeeper.protocol.jute import PACKET_BYTES_MAX
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Exists,
     GetChildren,

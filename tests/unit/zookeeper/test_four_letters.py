@@ -2,11 +2,11 @@
 
 import pytest
 
-from odradek.zookeeper.codes import CreateMode
-from odradek.zookeeper.four_letters import WORDS
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_requests import Create, GetData
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_requests import Create, GetData
+from odradek.zookeeper.server.four_letters import WORDS
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.samples.zookeeper import World
 
 ALL = ServerSettings(four_letter_words=frozenset({"*"}))

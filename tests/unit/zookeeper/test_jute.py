@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from odradek.zookeeper import jute_replies as replies
-from odradek.zookeeper import jute_requests as requests
-from odradek.zookeeper.codes import MalformedPacket, OpCode
-from odradek.zookeeper.jute import INT, OPEN_ACL, Acl, Identity, Packets, Stat
-from odradek.zookeeper.jute_request_reader import request_body, request_header
+from odradek.zookeeper.protocol import jute_replies as replies
+from odradek.zookeeper.protocol import jute_requests as requests
+from odradek.zookeeper.protocol.codes import MalformedPacket, OpCode
+from odradek.zookeeper.protocol.jute import INT, OPEN_ACL, Acl, Identity, Packets, Stat
+from odradek.zookeeper.protocol.jute_request_reader import request_body, request_header
 
 STAT = Stat(1, 2, 3, 4, 5, 6, 7, -(1 << 63), 9, 10, 11)
 DIGEST = (Acl(31, Identity("digest", "anna:x=")), *OPEN_ACL)

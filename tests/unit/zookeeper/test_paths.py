@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.zookeeper.paths import parent_of, path_fault
+from odradek.zookeeper.protocol.paths import parent_of, path_fault
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Quotas in ZooKeeper's own nodes: counted by the server, enforced where they are hard."""
 
-from odradek.zookeeper.codes import KeeperCode
-from odradek.zookeeper.jute_replies import Created, Data, Results
-from odradek.zookeeper.jute_requests import Create, Delete, GetData, Multi, SetData
+from odradek.zookeeper.protocol.codes import KeeperCode
+from odradek.zookeeper.protocol.jute_replies import Created, Data, Results
+from odradek.zookeeper.protocol.jute_requests import Create, Delete, GetData, Multi, SetData
 from tests.samples.zookeeper import Client, World
 
 LIMITS = b"count=-1,bytes=-1=;byteHardLimit=100;countHardLimit=3"

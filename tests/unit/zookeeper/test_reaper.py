@@ -1,11 +1,11 @@
 """Nodes that go by themselves: when, and when not."""
 
 from odradek.model.units import Millis, Timestamp
-from odradek.zookeeper.codes import CreateMode, KeeperCode
-from odradek.zookeeper.codes import EventType as Kind
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_replies import Results
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperCode
+from odradek.zookeeper.protocol.codes import EventType as Kind
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Results
+from odradek.zookeeper.protocol.jute_requests import (
     Create,
     CreateContainer,
     CreateTtl,
@@ -15,7 +15,7 @@ from odradek.zookeeper.jute_requests import (
     Ping,
     SetData,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.samples.zookeeper import Client, World
 
 SETTINGS = ServerSettings(container_interval=Millis(1_000))

@@ -1,8 +1,8 @@
 """Durable before told, and in order: what a client may rely on, whatever the disk does."""
 
-from odradek.zookeeper.codes import KeeperCode
-from odradek.zookeeper.jute_replies import Created, Data, Done
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import KeeperCode
+from odradek.zookeeper.protocol.jute_replies import Created, Data, Done
+from odradek.zookeeper.protocol.jute_requests import (
     Create,
     Delete,
     Exists,

@@ -1,9 +1,9 @@
 """Reads as clients see them."""
 
 from odradek.model.units import Bytes
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, KeeperCode, WatcherType
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.protocol.codes import AddWatchMode, CreateMode, KeeperCode, WatcherType
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_replies import (
     AclReply,
     Children,
     Children2,
@@ -15,7 +15,7 @@ from odradek.zookeeper.jute_replies import (
     Number,
     Results,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Create,
@@ -33,7 +33,7 @@ from odradek.zookeeper.jute_requests import (
     Sync,
     WhoAmI,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.samples.zookeeper import World
 
 PRIVATE = (Acl(31, Identity("auth", "")),)

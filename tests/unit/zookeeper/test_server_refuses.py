@@ -3,11 +3,10 @@
 import pytest
 
 from odradek.model.units import Bytes, Millis
-from odradek.zookeeper.codes import AddWatchMode, KeeperCode
-from odradek.zookeeper.connection import Phase
-from odradek.zookeeper.jute import INT, PACKET_BYTES_MAX, framed
-from odradek.zookeeper.jute_replies import Created, Done, ReplyHeader, reply_header
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import AddWatchMode, KeeperCode
+from odradek.zookeeper.protocol.jute import INT, PACKET_BYTES_MAX, framed
+from odradek.zookeeper.protocol.jute_replies import Created, Done, ReplyHeader, reply_header
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     Connect,
@@ -17,7 +16,8 @@ from odradek.zookeeper.jute_requests import (
     SetData,
     SetWatches,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.connection import Phase
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.samples.zookeeper import Client, World
 
 

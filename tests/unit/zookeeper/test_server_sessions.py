@@ -2,10 +2,10 @@
 
 import pytest
 
-from odradek.zookeeper.codes import CreateMode, KeeperCode
-from odradek.zookeeper.jute import OPEN_ACL
-from odradek.zookeeper.jute_replies import Connected, Created, Data, Done, StatReply
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperCode
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Connected, Created, Data, Done, StatReply
+from odradek.zookeeper.protocol.jute_requests import (
     CloseSession,
     Connect,
     Create,
@@ -14,7 +14,7 @@ from odradek.zookeeper.jute_requests import (
     Ping,
     SetData,
 )
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 from tests.samples.zookeeper import Client, World
 
 EPHEMERAL = CreateMode.EPHEMERAL

@@ -2,11 +2,11 @@
 
 import pytest
 
-from odradek.zookeeper.codes import AddWatchMode, CreateMode, KeeperCode, WatcherType
-from odradek.zookeeper.codes import EventType as Kind
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_replies import Data, Done, Event
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.codes import AddWatchMode, CreateMode, KeeperCode, WatcherType
+from odradek.zookeeper.protocol.codes import EventType as Kind
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_replies import Data, Done, Event
+from odradek.zookeeper.protocol.jute_requests import (
     AddWatch,
     Auth,
     CheckWatches,

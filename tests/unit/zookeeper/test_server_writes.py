@@ -2,9 +2,9 @@
 
 import pytest
 
-from odradek.zookeeper.codes import CreateMode, KeeperCode
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.jute_replies import (
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperCode
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.protocol.jute_replies import (
     Checked,
     Created,
     Created2,
@@ -15,7 +15,7 @@ from odradek.zookeeper.jute_replies import (
     Results,
     StatReply,
 )
-from odradek.zookeeper.jute_requests import (
+from odradek.zookeeper.protocol.jute_requests import (
     Check,
     Create,
     Create2,
@@ -29,9 +29,9 @@ from odradek.zookeeper.jute_requests import (
     SetAcl,
     SetData,
 )
-from odradek.zookeeper.server_settings import ServerSettings
-from odradek.zookeeper.tree import VERSION_MAX
-from odradek.zookeeper.writes import TreeLimits
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.server.writes import TreeLimits
+from odradek.zookeeper.tree.tree import VERSION_MAX
 from tests.samples.zookeeper import Client, World
 
 

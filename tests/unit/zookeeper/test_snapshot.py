@@ -3,11 +3,11 @@
 import pytest
 
 from odradek.ports import Entry
-from odradek.zookeeper import snapshot
-from odradek.zookeeper.codes import MalformedPacket
-from odradek.zookeeper.database import Database
-from odradek.zookeeper.jute import OPEN_ACL, Acl, Identity
-from odradek.zookeeper.transactions import (
+from odradek.zookeeper.protocol.codes import MalformedPacket
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, Identity
+from odradek.zookeeper.tree import snapshot
+from odradek.zookeeper.tree.database import Database
+from odradek.zookeeper.tree.transactions import (
     AclSet,
     DataSet,
     NodeCreated,
@@ -16,7 +16,7 @@ from odradek.zookeeper.transactions import (
     SessionOpened,
     Transaction,
 )
-from odradek.zookeeper.tree import CONTAINER, NodeChange, Tree, ttl_owner
+from odradek.zookeeper.tree.tree import CONTAINER, NodeChange, Tree, ttl_owner
 
 ACL = (Acl(31, Identity("digest", "anna:x=")), *OPEN_ACL)
 TRANSACTION = Transaction(

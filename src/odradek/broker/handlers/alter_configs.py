@@ -7,9 +7,9 @@ Superseded by IncrementalAlterConfigs, which can change one without the others.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
-from odradek.broker.topics import InvalidRequest
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 async def handle(
     services: "Services",
-    exchange: Exchange,  # noqa: ARG001 - the signature of every handler
+    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: AlterConfigsRequest,
 ) -> AlterConfigsResponse:
     """Each resource by itself."""
@@ -44,7 +44,7 @@ async def _alter(
 ) -> None:
     entity = entity_of(services, resource.resource_type, resource.resource_name)
     after = _wanted(resource)
-    await services.alterations.make(entity, lambda _: after, validate_only=validate_only)
+    await services.config_admin.make(entity, lambda _: after, validate_only=validate_only)
 
 
 def _wanted(resource: AlterConfigsResource) -> Mapping[str, str]:

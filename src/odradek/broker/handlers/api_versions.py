@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.wire.messages.api_versions import (
     ApiVersion,
@@ -31,14 +31,14 @@ class InvalidSoftwareName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(services: "Services", exchange: Exchange, request: ApiVersionsRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: ApiVersionsRequest) -> None:
     """The table of what is offered."""
-    if exchange.version >= NAMED_SINCE:
+    if pending.version >= NAMED_SINCE:
         name, version = request.client_software_name, request.client_software_version
         if not (_NAME.fullmatch(name) and _NAME.fullmatch(version)):
             raise InvalidSoftwareName(f"client software {name[:40]!r}, version {version[:40]!r}")
-        exchange.connection.software = (name, version)
-    exchange.answer(table(services.offered))
+        pending.connection.software = (name, version)
+    pending.answer(table(services.offered))
 
 
 def table(offered: Iterable[Api], code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:

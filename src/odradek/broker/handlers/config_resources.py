@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from odradek.broker.topics import InvalidRequest
+from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import topic_name_fault

@@ -7,8 +7,8 @@ topic. v2 flexible. v3 a throttle that is never asked for here.
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.topics import InvalidRequest
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: CreatePartitionsRequest
+    services: "Services", pending: PendingRequest, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
     """One topic after the other; each has its own outcome."""
-    del exchange
+    del pending
     named = Counter(topic.name for topic in request.topics)
     results: dict[str, CreatePartitionsTopicResult] = {}
     for topic in request.topics:
@@ -48,11 +48,11 @@ async def _expand(
     if topic.assignments is not None:
         assignments = [[BrokerId(it) for it in row.broker_ids] for row in topic.assignments]
     if request.validate_only:
-        await services.topics.plan_expansion(topic.name, topic.count, assignments)
+        await services.topic_admin.plan_expansion(topic.name, topic.count, assignments)
         return
-    await services.topics.expand(topic.name, topic.count, assignments)
+    await services.topic_admin.expand(topic.name, topic.count, assignments)
     patience = Millis(request.timeout_ms)
-    await services.topics.wait_for_partitions(topic.name, topic.count, patience)
+    await services.topic_admin.wait_for_partitions(topic.name, topic.count, patience)
 
 
 def refuse(

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.topics import InvalidRequest, NewTopic, Planned
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.topics.topic_admin import InvalidRequest, NewTopic, Planned
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -30,7 +30,7 @@ DETAILS_SINCE: Final = 5
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: CreateTopicsRequest
+    services: "Services", pending: PendingRequest, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Each topic has its own outcome."""
     named = Counter(topic.name for topic in request.topics)
@@ -40,18 +40,16 @@ async def handle(
         try:
             if named[topic.name] > 1:
                 raise InvalidRequest(f"topic {topic.name!r} is named more than once")
-            planned[topic.name] = services.topics.plan(_wanted(topic))
+            planned[topic.name] = services.topic_admin.plan(_wanted(topic))
         except BrokerError as error:
             outcomes[topic.name] = error
     if request.validate_only:
         outcomes |= dict.fromkeys(planned)
     else:
         patience = Millis(request.timeout_ms)
-        outcomes |= await services.topics.create(list(planned.values()), patience)
+        outcomes |= await services.topic_admin.create(list(planned.values()), patience)
     return CreateTopicsResponse(
-        topics=[
-            _result(name, planned.get(name), outcomes[name], exchange.version) for name in named
-        ]
+        topics=[_result(name, planned.get(name), outcomes[name], pending.version) for name in named]
     )
 
 

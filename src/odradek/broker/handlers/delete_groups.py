@@ -5,7 +5,7 @@ Groups without members are forgotten, with their positions. v2 flexible.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.coordinator.groups.requests import DeleteGroup
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.delete_groups import (
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: DeleteGroupsRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: DeleteGroupsRequest) -> None:
     """Each group where it lives; one that is named twice is deleted once."""
     parts = [(name, DeleteGroup(name)) for name in dict.fromkeys(request.groups_names)]
     services.groups.ask(
-        exchange, parts, lambda found: exchange.answer(DeleteGroupsResponse(results=found))
+        pending, parts, lambda found: pending.answer(DeleteGroupsResponse(results=found))
     )
 
 

@@ -6,15 +6,15 @@ v2 flexible. A log that is only compacted keeps its records, and internal topics
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.jobs import off_loop
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.jobs import off_loop
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import NO_OFFSET, Offset
 from odradek.model.units import Millis
-from odradek.storage.log import PartitionLog
-from odradek.storage.retention import DeleteJob
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -55,7 +55,7 @@ class TooLate(BrokerError):
 
 async def handle(
     services: "Services",
-    exchange: Exchange,  # noqa: ARG001 - the signature of every handler
+    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: DeleteRecordsRequest,
 ) -> DeleteRecordsResponse:
     """Each partition has its own outcome: where its log begins now."""

@@ -6,7 +6,7 @@ messages. v6 topics by their ids.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId
 from odradek.model.units import Millis
@@ -25,14 +25,14 @@ MESSAGE_SINCE: Final = 5
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: DeleteTopicsRequest
+    services: "Services", pending: PendingRequest, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse:
     """Each topic has its own outcome."""
-    states, results = _states(request, exchange.version), []
+    states, results = _states(request, pending.version), []
     names: dict[str, TopicId] = {}
     for state in states:
         topic_id = TopicId(bytes(state.topic_id))
-        name = state.name if state.name is not None else services.topics.name_of(topic_id)
+        name = state.name if state.name is not None else services.topic_admin.name_of(topic_id)
         if name is None:
             results.append(
                 DeletableTopicResult(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no such topic id")
@@ -40,8 +40,8 @@ async def handle(
             continue
         topic = services.cluster.image.topics.get(name)
         names[name] = topic.topic_id if topic and topic.topic_id else NO_TOPIC_ID
-    outcomes = await services.topics.delete(list(names), Millis(request.timeout_ms))
-    results += [_result(name, names[name], outcomes[name], exchange.version) for name in names]
+    outcomes = await services.topic_admin.delete(list(names), Millis(request.timeout_ms))
+    results += [_result(name, names[name], outcomes[name], pending.version) for name in names]
     return DeleteTopicsResponse(responses=results)
 
 

@@ -6,8 +6,8 @@ there are no controllers apart from brokers.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.metadata import ALL_ON_CLUSTER
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER
 from odradek.wire.messages.describe_cluster import (
@@ -28,14 +28,14 @@ class NoSuchEndpoints(BrokerError):
     code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
 
 
-def handle(services: "Services", exchange: Exchange, request: DescribeClusterRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: DescribeClusterRequest) -> None:
     """The brokers, and which of them is the controller."""
     if request.endpoint_type != BROKERS:
         raise NoSuchEndpoints("only brokers can be asked for")
     image, brokers = services.cluster.image, []
     for broker in image.brokers.values():
         is_me = broker.id == services.broker_id
-        at = services.front.endpoint(exchange.connection, broker, is_me=is_me)
+        at = services.socket_server.endpoint(pending.connection, broker, is_me=is_me)
         if at is not None:
             brokers.append(DescribeClusterBroker(broker.id, at.host, at.port, broker.rack))
     response = DescribeClusterResponse(
@@ -45,7 +45,7 @@ def handle(services: "Services", exchange: Exchange, request: DescribeClusterReq
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = ALL_ON_CLUSTER
-    exchange.answer(response)
+    pending.answer(response)
 
 
 def refuse(

@@ -8,9 +8,9 @@ Skipped: levels of loggers; they are not settings here.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.alterations import UnknownTopic
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.config_resources import entity_of
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.topics.config_admin import UnknownTopic
 from odradek.config.describe import (
     Described,
     Source,
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 SOURCES_SINCE: Final = 1  # before, it is only said whether a value is a default
 
 
-def handle(services: "Services", exchange: Exchange, request: DescribeConfigsRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: DescribeConfigsRequest) -> None:
     """Each resource with its settings, or with why not."""
-    version = exchange.version
+    version = pending.version
     results = [_result(services, one, (request, version)) for one in request.resources]
-    exchange.answer(DescribeConfigsResponse(results=results))
+    pending.answer(DescribeConfigsResponse(results=results))
 
 
 def _result(

@@ -6,7 +6,7 @@ v5 flexible. v6 GROUP_ID_NOT_FOUND with a sentence (KIP-1043).
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.coordinator.groups.requests import DescribeGroup
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_groups import (
@@ -24,7 +24,7 @@ MAY_DO_ALL: Final = 1 << READ | 1 << DELETE | 1 << DESCRIBE
 MESSAGE_SINCE: Final = 6
 
 
-def handle(services: "Services", exchange: Exchange, request: DescribeGroupsRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: DescribeGroupsRequest) -> None:
     """Each group where it lives."""
 
     def tell(found: list[DescribedGroup]) -> None:
@@ -32,9 +32,9 @@ def handle(services: "Services", exchange: Exchange, request: DescribeGroupsRequ
             for group in found:
                 if not group.error_code:
                     group.authorized_operations = MAY_DO_ALL
-        exchange.answer(DescribeGroupsResponse(groups=found))
+        pending.answer(DescribeGroupsResponse(groups=found))
 
-    services.groups.ask(exchange, [(name, DescribeGroup(name)) for name in request.groups], tell)
+    services.groups.ask(pending, [(name, DescribeGroup(name)) for name in request.groups], tell)
 
 
 def refuse(

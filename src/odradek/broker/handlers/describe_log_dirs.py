@@ -8,13 +8,13 @@ Skipped: the size of the whole disk is told as what is left and what our logs ta
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.jobs import off_loop
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.jobs import off_loop
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import StorageError
-from odradek.storage.log import PartitionLog
-from odradek.storage.log_dir import LogDir
+from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -30,10 +30,10 @@ ERROR_SINCE: Final = 3
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: DescribeLogDirsRequest
+    services: "Services", pending: PendingRequest, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
     """Each dir in the order of the setting."""
-    del exchange
+    del pending
     wanted = None
     if request.topics is not None:
         wanted = {

@@ -5,8 +5,8 @@ The producers that a partition remembers, with the transaction each has open, if
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.replica import Led
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.describe_producers import (
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: DescribeProducersRequest) -> None:
+def handle(
+    services: "Services", pending: PendingRequest, request: DescribeProducersRequest
+) -> None:
     """Each partition has its own outcome."""
     topics = []
     for topic in request.topics:
@@ -36,10 +38,10 @@ def handle(services: "Services", exchange: Exchange, request: DescribeProducersR
                 row.error_code, row.error_message = error.code, str(error)
             rows.append(row)
         topics.append(TopicResponse(topic.name, rows))
-    exchange.answer(DescribeProducersResponse(topics=topics))
+    pending.answer(DescribeProducersResponse(topics=topics))
 
 
-def _producers(led: Led) -> list[ProducerState]:
+def _producers(led: LeadingReplica) -> list[ProducerState]:
     return [
         ProducerState(
             producer_id,

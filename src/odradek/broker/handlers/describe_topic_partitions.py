@@ -7,8 +7,8 @@ is an empty list: Java's admin client cannot bear null.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.metadata import ALL_ON_TOPIC, partition_row
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from odradek.metadata.image import TopicImage
 from odradek.model.errors import ErrorCode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    services: "Services", exchange: Exchange, request: DescribeTopicPartitionsRequest
+    services: "Services", pending: PendingRequest, request: DescribeTopicPartitionsRequest
 ) -> None:
     """As many partitions as fit."""
     image, cursor = services.cluster.image, request.cursor
@@ -54,7 +54,7 @@ def handle(
             break
         left -= len(numbers)
     response.topics = rows
-    exchange.answer(response)
+    pending.answer(response)
 
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:

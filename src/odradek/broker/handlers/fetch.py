@@ -10,8 +10,8 @@ Skipped: another replica to read from is never named; topic ids (v13).
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.fetch_sessions import wanted_by
+from odradek.broker.fetching.fetch_sessions import wanted_by
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ERROR_SINCE: Final = 7
 
 
-def handle(services: "Services", exchange: Exchange, request: FetchRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: FetchRequest) -> None:
     """Answers now or later."""
-    services.fetches.begin(exchange, request)
+    services.fetches.begin(pending, request)
 
 
 def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -> FetchResponse:

@@ -8,7 +8,7 @@ Skipped: there is no coordinator of transactions yet; who asks for one is told t
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Client, Exchange
+from odradek.broker.network.pending_request import Api, Client, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.wire.messages.find_coordinator import (
@@ -38,7 +38,7 @@ class NoCoordinator(BrokerError):
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: FindCoordinatorRequest
+    services: "Services", pending: PendingRequest, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
     """The leader of the key's partition, as it is reached by the listener of this connection."""
     if request.key_type == TRANSACTION:
@@ -46,12 +46,12 @@ async def handle(
     if request.key_type != GROUP:
         raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
     try:
-        await services.topics.ensure(GROUP_METADATA_TOPIC)
+        await services.topic_admin.ensure(GROUP_METADATA_TOPIC)
     except BrokerError as error:
         raise NoCoordinator(f"{GROUP_METADATA_TOPIC} cannot be had: {error}") from error
-    client = exchange.connection
-    found = [_find(services, client, key) for key in _keys(request, exchange.version)]
-    return _response(found, exchange.version)
+    client = pending.connection
+    found = [_find(services, client, key) for key in _keys(request, pending.version)]
+    return _response(found, pending.version)
 
 
 def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
@@ -65,7 +65,7 @@ def _find(services: "Services", client: Client, group: str) -> Coordinator:
     broker = None if leader is None else image.brokers.get(leader)
     if broker is not None:
         is_me = broker.id == services.broker_id
-        endpoint = services.front.endpoint(client, broker, is_me=is_me)
+        endpoint = services.socket_server.endpoint(client, broker, is_me=is_me)
         if endpoint is not None:
             return Coordinator(group, broker.id, endpoint.host, endpoint.port, error_message=None)
     return _refused(group, NoCoordinator.code, f"nobody leads {partition} at the moment")

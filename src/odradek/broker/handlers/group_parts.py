@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.exchange import Exchange
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.coordinator.groups import answers
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def ask_one(services: "Services", exchange: Exchange, request: Any) -> None:
+def ask_one(services: "Services", pending: PendingRequest, request: Any) -> None:
     """The group that the request names answers it as a whole."""
     services.groups.ask(
-        exchange, ((request.group_id, request),), lambda found: exchange.answer(found[0])
+        pending, ((request.group_id, request),), lambda found: pending.answer(found[0])
     )
 
 

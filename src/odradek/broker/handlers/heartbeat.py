@@ -6,17 +6,17 @@ v3 static members. v4 flexible.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 
 if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: HeartbeatRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: HeartbeatRequest) -> None:
     """As the group says."""
-    ask_one(services, exchange, request)
+    ask_one(services, pending, request)
 
 
 API: Final = Api(key=12, versions=range(5), handle=handle, refuse=refuse_one)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
-from odradek.broker.topics import InvalidRequest
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.config.kinds import ConfigType
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS
 from odradek.metadata.znodes.settings import Entity, EntityType
@@ -40,7 +40,7 @@ class Operation(IntEnum):
 
 async def handle(
     services: "Services",
-    exchange: Exchange,  # noqa: ARG001 - the signature of every handler
+    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse:
     """Each resource by itself, all of its settings or none."""
@@ -67,7 +67,7 @@ async def _alter(
             _apply(services, entity, config, after)
         return after
 
-    await services.alterations.make(entity, change, validate_only=validate_only)
+    await services.config_admin.make(entity, change, validate_only=validate_only)
 
 
 def _check(configs: Any) -> None:

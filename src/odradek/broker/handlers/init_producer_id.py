@@ -7,7 +7,7 @@ Skipped: transactional ids are refused as long as there is no coordinator for th
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_PRODUCER
 from odradek.model.positions import NO_PRODUCER_EPOCH
@@ -30,10 +30,10 @@ class HalfAnIdentity(BrokerError):
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: InitProducerIdRequest
+    services: "Services", pending: PendingRequest, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     """The next id."""
-    del exchange
+    del pending
     if request.transactional_id is not None:
         raise NoTransactions("transactions are not served")
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):

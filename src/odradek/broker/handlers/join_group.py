@@ -9,17 +9,17 @@ Skipped: the reason is not kept.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.wire.messages.join_group import JoinGroupRequest
 
 if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: JoinGroupRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: JoinGroupRequest) -> None:
     """As the group says, and when it says so."""
-    ask_one(services, exchange, request)
+    ask_one(services, pending, request)
 
 
 API: Final = Api(key=11, versions=range(10), handle=handle, refuse=refuse_one)

@@ -5,8 +5,8 @@ of a recovery. Not offered to clients; the controller in this process calls it.
 Skipped: versions below 5, which name no topic ids.
 """
 
-from odradek.broker.cluster import Cluster
-from odradek.broker.replicas import Replicas, Word
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions.replica_manager import LeaderAndIsrState, ReplicaManager
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
@@ -22,15 +22,15 @@ from odradek.wire.messages.leader_and_isr import (
 
 
 async def leader_and_isr(
-    cluster: Cluster, replicas: Replicas, request: LeaderAndIsrRequest
+    cluster: MetadataCache, replicas: ReplicaManager, request: LeaderAndIsrRequest
 ) -> LeaderAndIsrResponse:
-    """Begins and ends reigns as the controller says."""
+    """Begins and ends leaderships as the controller says."""
     epoch = ControllerEpoch(request.controller_epoch)
     cluster.check(epoch, BrokerEpoch(request.broker_epoch))
     words = [
         _word(topic, state) for topic in request.topic_states for state in topic.partition_states
     ]
-    errors = await replicas.become(words)
+    errors = await replicas.apply_leader_and_isr(words)
     return LeaderAndIsrResponse(
         topics=[
             LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))
@@ -39,14 +39,14 @@ async def leader_and_isr(
     )
 
 
-def _word(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> Word:
+def _word(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> LeaderAndIsrState:
     leadership = Leadership(
         LeaderEpoch(state.leader_epoch),
         PartitionEpoch(state.partition_epoch),
         tuple(map(BrokerId, state.replicas)),
         tuple(map(BrokerId, state.isr)),
     )
-    return Word(
+    return LeaderAndIsrState(
         TopicPartition(topic.topic_name, state.partition_index),
         TopicId(bytes(topic.topic_id)),
         BrokerId(state.leader) if state.leader >= 0 else None,

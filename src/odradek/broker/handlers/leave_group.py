@@ -7,17 +7,17 @@ Skipped: the reason is not kept.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.wire.messages.leave_group import LeaveGroupRequest
 
 if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: LeaveGroupRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: LeaveGroupRequest) -> None:
     """As the group says."""
-    ask_one(services, exchange, request)
+    ask_one(services, pending, request)
 
 
 API: Final = Api(key=13, versions=range(6), handle=handle, refuse=refuse_one)

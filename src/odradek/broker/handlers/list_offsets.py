@@ -8,14 +8,14 @@ Version 0 is named for the sake of old clients, and not served.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.jobs import off_loop
-from odradek.broker.replica import Led
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.jobs import off_loop
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
 from odradek.model.units import Timestamp
-from odradek.storage.segment import TimestampedOffset
+from odradek.storage.segments.segment import TimestampedOffset
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -42,7 +42,7 @@ class NotServed(BrokerError):
 
 
 async def handle(
-    services: "Services", exchange: Exchange, request: ListOffsetsRequest
+    services: "Services", pending: PendingRequest, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
     """Each partition has its own outcome."""
     committed_only = request.isolation_level == READ_COMMITTED
@@ -55,7 +55,7 @@ async def handle(
                 partition = TopicPartition(topic.name, wanted.partition_index)
                 epoch = wanted.current_leader_epoch
                 led = services.replicas.led(partition, None if epoch < 0 else LeaderEpoch(epoch))
-                await _find(services, led, wanted, row, exchange.version, committed_only)
+                await _find(services, led, wanted, row, pending.version, committed_only)
             except BrokerError as error:
                 row.error_code = error.code
             rows.append(row)
@@ -65,7 +65,7 @@ async def handle(
 
 async def _find(  # noqa: PLR0917 - what one partition is asked
     services: "Services",
-    led: Led,
+    led: LeadingReplica,
     wanted: ListOffsetsPartition,
     row: ListOffsetsPartitionResponse,
     version: int,

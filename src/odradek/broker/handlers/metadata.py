@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange, Later
+from odradek.broker.network.pending_request import Api, Later, PendingRequest
 from odradek.config.rows import broker as rows
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
 from odradek.model.errors import BrokerError, ErrorCode
@@ -54,16 +54,16 @@ class WithoutName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(services: "Services", exchange: Exchange, request: MetadataRequest) -> Later | None:
+def handle(services: "Services", pending: PendingRequest, request: MetadataRequest) -> Later | None:
     """At once, unless a topic is to be made first."""
-    if exchange.version < IDS_SINCE:
+    if pending.version < IDS_SINCE:
         for topic in request.topics or ():
             if topic.name is None or topic.topic_id != NO_TOPIC_ID:
                 raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
     missing = _missing(services, request)
     if missing:
-        return partial(_made_and_answered, services, exchange, request, missing)
-    exchange.answer(_answer(services, exchange, request, {}))
+        return partial(_made_and_answered, services, pending, request, missing)
+    pending.answer(_answer(services, pending, request, {}))
     return None
 
 
@@ -82,22 +82,22 @@ def _missing(services: "Services", request: MetadataRequest) -> list[str]:
 
 
 async def _made_and_answered(
-    services: "Services", exchange: Exchange, request: MetadataRequest, missing: list[str]
+    services: "Services", pending: PendingRequest, request: MetadataRequest, missing: list[str]
 ) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
-    made = await asyncio.gather(*map(services.topics.ensure, missing), return_exceptions=True)
+    made = await asyncio.gather(*map(services.topic_admin.ensure, missing), return_exceptions=True)
     errors: dict[str, ErrorCode] = {}
     for name, outcome in zip(missing, made, strict=True):
         if isinstance(outcome, BrokerError):
             errors[name] = outcome.code
         elif isinstance(outcome, Exception):
             errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
-    return _answer(services, exchange, request, errors)
+    return _answer(services, pending, request, errors)
 
 
 def _answer(
     services: "Services",
-    exchange: Exchange,
+    pending: PendingRequest,
     request: MetadataRequest,
     errors: dict[str, ErrorCode],
 ) -> MetadataResponse:
@@ -105,14 +105,14 @@ def _answer(
     with_operations = request.include_topic_authorized_operations
     topics = [
         _topic(services, topic) if isinstance(topic, TopicImage) else topic
-        for topic in _asked_for(image, request, exchange.version, errors)
+        for topic in _asked_for(image, request, pending.version, errors)
     ]
     if with_operations:
         for topic in topics:
             if not topic.error_code:
                 topic.topic_authorized_operations = ALL_ON_TOPIC
     response = MetadataResponse(
-        brokers=_brokers(services, exchange, image),
+        brokers=_brokers(services, pending, image),
         cluster_id=services.cluster.cluster_id,
         controller_id=NO_BROKER if image.controller is None else image.controller,
         topics=topics,
@@ -178,13 +178,13 @@ def partition_row(
 
 
 def _brokers(
-    services: "Services", exchange: Exchange, image: ClusterImage
+    services: "Services", pending: PendingRequest, image: ClusterImage
 ) -> list[MetadataResponseBroker]:
     """By the listener that the client came by; those that have none of it are left out."""
     found = []
     for broker in image.brokers.values():
         is_me = broker.id == services.broker_id
-        at = services.front.endpoint(exchange.connection, broker, is_me=is_me)
+        at = services.socket_server.endpoint(pending.connection, broker, is_me=is_me)
         if at is not None:
             found.append(MetadataResponseBroker(broker.id, at.host, at.port, broker.rack))
     return found

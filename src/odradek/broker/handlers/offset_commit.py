@@ -9,8 +9,8 @@ Skipped: v0, which keeps offsets in ZooKeeper; v10, which names topics by their 
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -27,17 +27,17 @@ KINDS: Final = (
 )
 
 
-def handle(services: "Services", exchange: Exchange, request: OffsetCommitRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: OffsetCommitRequest) -> None:
     """Once what could be committed is."""
     unknown = take_out_unknown(services.cluster.image, request)
 
     def tell(found: list[OffsetCommitResponse]) -> None:
         response = found[0] if found else OffsetCommitResponse()
         response.topics = put_together(response.topics, unknown, KINDS)
-        exchange.answer(response)
+        pending.answer(response)
 
     parts = ((request.group_id, request),) if request.topics else ()
-    services.groups.ask(exchange, parts, tell)
+    services.groups.ask(pending, parts, tell)
 
 
 API: Final = Api(key=8, versions=range(1, 10), handle=handle, refuse=refuse_one, offered_from=0)

@@ -5,8 +5,8 @@ Positions of a group are forgotten, unless a member of it reads the topic.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KINDS: Final = (OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
 
-def handle(services: "Services", exchange: Exchange, request: OffsetDeleteRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: OffsetDeleteRequest) -> None:
     """Once what could be forgotten is."""
     unknown = take_out_unknown(services.cluster.image, request)
 
@@ -28,9 +28,9 @@ def handle(services: "Services", exchange: Exchange, request: OffsetDeleteReques
         response = found[0]
         if not response.error_code:
             response.topics = put_together(response.topics, unknown, KINDS)
-        exchange.answer(response)
+        pending.answer(response)
 
-    services.groups.ask(exchange, ((request.group_id, request),), tell)
+    services.groups.ask(pending, ((request.group_id, request),), tell)
 
 
 API: Final = Api(key=47, versions=range(1), handle=handle, refuse=refuse_one)

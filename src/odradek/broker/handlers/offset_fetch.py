@@ -10,7 +10,7 @@ Skipped: v0, which reads offsets from ZooKeeper; v10, which names topics by thei
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -30,22 +30,22 @@ MANY_GROUPS_SINCE: Final = 8
 GROUP_ERROR_SINCE: Final = 2  # before, each partition has it
 
 
-def handle(services: "Services", exchange: Exchange, request: OffsetFetchRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: OffsetFetchRequest) -> None:
     """Each group where it lives."""
-    version = exchange.version
+    version = pending.version
 
     def tell(found: list[OffsetFetchResponseGroup]) -> None:
         if version >= MANY_GROUPS_SINCE:
-            exchange.answer(OffsetFetchResponse(groups=found))
+            pending.answer(OffsetFetchResponse(groups=found))
         else:
-            exchange.answer(_of_one(request, version, found[0]))
+            pending.answer(_of_one(request, version, found[0]))
 
     stable = request.require_stable
     asked: Iterable[Any] = request.groups if version >= MANY_GROUPS_SINCE else (request,)
     parts = [
         (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in asked
     ]
-    services.groups.ask(exchange, parts, tell)
+    services.groups.ask(pending, parts, tell)
 
 
 def _partitions(topics: Sequence[Any] | None) -> list[TopicPartition] | None:

@@ -7,7 +7,7 @@ epoch the client knows. v4 flexible.
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from odradek.broker.services import Services
 
 
-def handle(services: "Services", exchange: Exchange, request: OffsetForLeaderEpochRequest) -> None:
+def handle(
+    services: "Services", pending: PendingRequest, request: OffsetForLeaderEpochRequest
+) -> None:
     """Each partition has its own outcome."""
     topics = []
     for topic in request.topics:
@@ -32,7 +34,7 @@ def handle(services: "Services", exchange: Exchange, request: OffsetForLeaderEpo
             partition = TopicPartition(topic.topic, wanted.partition)
             rows.append(_row(services, partition, wanted))
         topics.append(OffsetForLeaderTopicResult(topic.topic, rows))
-    exchange.answer(OffsetForLeaderEpochResponse(topics=topics))
+    pending.answer(OffsetForLeaderEpochResponse(topics=topics))
 
 
 def _row(

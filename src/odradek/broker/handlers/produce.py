@@ -12,8 +12,8 @@ Skipped: record_errors; a batch is taken or refused as a whole.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
-from odradek.broker.replica import Led
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
@@ -51,16 +51,16 @@ class TransactionsNotServed(BrokerError):
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def handle(services: "Services", exchange: Exchange, request: ProduceRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: ProduceRequest) -> None:
     """Appends each batch, and answers when the slowest is done."""
     if request.acks not in ACKS:
         raise InvalidRequiredAcks(f"acks={request.acks}; -1, 0 and 1 are served")
-    _Production(services, exchange, request).begin()
+    _Production(services, pending, request).begin()
 
 
-def quick(services: "Services", exchange: Exchange, frame: bytearray, at: int) -> bool:
+def quick(services: "Services", pending: PendingRequest, frame: bytearray, at: int) -> bool:
     """One batch for one partition that has no other replica: the least that can be done."""
-    found = read_one_batch(frame, at, exchange.version)
+    found = read_one_batch(frame, at, pending.version)
     if found is None:
         return False
     acks, _, name, number, records = found
@@ -69,15 +69,15 @@ def quick(services: "Services", exchange: Exchange, frame: bytearray, at: int) -
         return False
     try:
         now = services.doors.clock.wall()
-        batch, header, stamp = led.admission.admit(records, exchange.version, now)
+        batch, header, stamp = led.admission.admit(records, pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             return False
-        one = _One(exchange, (name, number))
+        one = _One(pending, (name, number))
         base_offset = led.append(batch, header, one, 0).base_offset
         one.where = (base_offset, stamp, led.log.log_start_offset)
     except BrokerError as error:
         services.replicas.traffics.refused.failed_produces += 1
-        _refuse_one(exchange, (name, number), error)
+        _refuse_one(pending, (name, number), error)
         return True
     traffic = led.traffic
     traffic.produces += 1
@@ -93,27 +93,27 @@ class _One:
 
     where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
 
-    def __init__(self, exchange: Exchange, about: tuple[bytes, int]) -> None:
-        self._exchange = exchange
+    def __init__(self, pending: PendingRequest, about: tuple[bytes, int]) -> None:
+        self._exchange = pending
         self._about = about  # the topic's name and the partition's number
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """It is in the file, or will never be."""
         del place
-        exchange = self._exchange
+        pending = self._exchange
         if error is not None:
-            _refuse_one(exchange, self._about, error)
+            _refuse_one(pending, self._about, error)
             return
-        version, number = exchange.version, exchange.correlation_id
-        exchange.send([one_batch_answer(version, number, self._about, self.where)])
+        version, number = pending.version, pending.correlation_id
+        pending.send([one_batch_answer(version, number, self._about, self.where)])
 
 
-def _refuse_one(exchange: Exchange, about: tuple[bytes, int], error: BrokerError) -> None:
+def _refuse_one(pending: PendingRequest, about: tuple[bytes, int], error: BrokerError) -> None:
     name, number = about
     row = PartitionProduceResponse(number)
-    _mark(row, error.code, str(error), exchange.version)
+    _mark(row, error.code, str(error), pending.version)
     topic = TopicProduceResponse(name.decode(), partition_responses=[row])
-    exchange.answer(ProduceResponse([topic]))
+    pending.answer(ProduceResponse([topic]))
 
 
 class _Production:
@@ -130,11 +130,15 @@ class _Production:
         "_waiting",
     )
 
-    def __init__(self, services: "Services", exchange: Exchange, request: ProduceRequest) -> None:
+    def __init__(
+        self, services: "Services", pending: PendingRequest, request: ProduceRequest
+    ) -> None:
         self._services = services
-        self._exchange = exchange
+        self._exchange = pending
         self._request = request
-        self._parts: list[tuple[Led, Offset, PartitionProduceResponse]] = []  # that were appended
+        self._parts: list[
+            tuple[LeadingReplica, Offset, PartitionProduceResponse]
+        ] = []  # that were appended
         self._response = ProduceResponse()
         self._left = 0  # of these, without an outcome
         self._timer: Timer | None = None

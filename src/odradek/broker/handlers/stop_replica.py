@@ -5,8 +5,8 @@ which ends every leadership. Not offered to clients; the controller in this proc
 Skipped: versions below 3.
 """
 
-from odradek.broker.cluster import Cluster
-from odradek.broker.replicas import Replicas
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
@@ -18,7 +18,7 @@ from odradek.wire.messages.stop_replica import (
 
 
 async def stop_replica(
-    cluster: Cluster, replicas: Replicas, request: StopReplicaRequest
+    cluster: MetadataCache, replicas: ReplicaManager, request: StopReplicaRequest
 ) -> StopReplicaResponse:
     """Gives them up, and says of each whether that was done."""
     epoch = ControllerEpoch(request.controller_epoch)

@@ -6,8 +6,8 @@ v3 static members. v4 flexible. v5 says which protocol it means (KIP-559), and m
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.exchange import Api, Exchange
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.coordinator.groups.errors import InconsistentGroupProtocol
 from odradek.wire.messages.sync_group import SyncGroupRequest
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 PROTOCOL_SINCE: Final = 5
 
 
-def handle(services: "Services", exchange: Exchange, request: SyncGroupRequest) -> None:
+def handle(services: "Services", pending: PendingRequest, request: SyncGroupRequest) -> None:
     """As the group says, once the leader has spoken."""
-    if exchange.version >= PROTOCOL_SINCE and None in {
+    if pending.version >= PROTOCOL_SINCE and None in {
         request.protocol_type,
         request.protocol_name,
     }:
         raise InconsistentGroupProtocol("it must be said which protocol is meant")
-    ask_one(services, exchange, request)
+    ask_one(services, pending, request)
 
 
 API: Final = Api(key=14, versions=range(6), handle=handle, refuse=refuse_one)

@@ -6,7 +6,7 @@ Not offered to clients; the controller in this process calls it.
 Skipped: versions below 5.
 """
 
-from odradek.broker.cluster import Cluster
+from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.config.listeners import SecurityProtocol
 from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
@@ -22,7 +22,9 @@ from odradek.wire.messages.update_metadata import (
 )
 
 
-def update_metadata(cluster: Cluster, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+def update_metadata(
+    cluster: MetadataCache, request: UpdateMetadataRequest
+) -> UpdateMetadataResponse:
     """Takes it over, at once and whole."""
     epoch = ControllerEpoch(request.controller_epoch)
     cluster.check(epoch, BrokerEpoch(request.broker_epoch))
@@ -31,7 +33,7 @@ def update_metadata(cluster: Cluster, request: UpdateMetadataRequest) -> UpdateM
     changes.controller(BrokerId(request.controller_id))
     for topic in request.topic_states:
         _change(changes, cluster.image, topic)
-    cluster.become(changes.image())
+    cluster.update(changes.image())
     return UpdateMetadataResponse()
 
 

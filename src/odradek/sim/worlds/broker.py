@@ -60,7 +60,7 @@ from odradek.sim.worlds.broker_promises import (
     MembersShareNothing,
     OldGenerationsCommitNothing,
 )
-from odradek.storage import producers, writing
+from odradek.storage.logs import producers, writing
 
 CLIENTS: Final = "clients"
 RESTART_MICROS: Final = SECOND

@@ -12,7 +12,7 @@ from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.storage.log import PartitionLog
+from odradek.storage.logs.log import PartitionLog
 
 TOLD: Final = frozenset(
     {"client.acked", "client.end", "client.committed", "topic.made", "broker.started"}
@@ -110,9 +110,9 @@ class OneHomeEach(Inside):
 
     def look(self, broker: Broker) -> None:
         """Of every dir."""
-        homes: dict[TopicPartition, str] = {}
+        log_dirs: dict[TopicPartition, str] = {}
         for name, partition, _ in logs_of(broker):
-            other = homes.setdefault(partition, name)
+            other = log_dirs.setdefault(partition, name)
             assert other == name, f"{partition} is in {other} and in {name}"
         dirs, life = broker.services_of_this_life.replicas.dirs, self._machine.machine.lives
         online = {log_dir.name for log_dir in dirs.online}

@@ -19,7 +19,8 @@ from odradek.sim.worlds.log_promises import (
     ProducersAreRemembered,
     RotIsSeen,
 )
-from odradek.storage import loading, scan, writing
+from odradek.storage.logs import loading, writing
+from odradek.storage.segments import scan
 
 BROKER: Final = "broker"
 RESTART_MICROS: Final = 1_000_000

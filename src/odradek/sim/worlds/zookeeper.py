@@ -42,7 +42,7 @@ from odradek.sim.worlds.zookeeper_promises import (
     WritesReplaceWhatTheyName,
 )
 from odradek.sim.worlds.zookeeper_visitors import Visitor
-from odradek.zookeeper.server_settings import ServerSettings
+from odradek.zookeeper.server.settings import ServerSettings
 
 SERVER: Final = "zookeeper"
 CLIENTS: Final = tuple(f"client-{number}" for number in range(3))

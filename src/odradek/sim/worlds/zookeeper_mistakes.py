@@ -21,11 +21,11 @@ from odradek.ports import (
 )
 from odradek.sim.machine import Machine
 from odradek.sim.simulation import Knob
-from odradek.zookeeper import writes
-from odradek.zookeeper.codes import NOTIFICATION_XID
-from odradek.zookeeper.database import Database
-from odradek.zookeeper.transactions import Change, SessionClosed
-from odradek.zookeeper.tree import Touched
+from odradek.zookeeper.protocol.codes import NOTIFICATION_XID
+from odradek.zookeeper.server import writes
+from odradek.zookeeper.tree.database import Database
+from odradek.zookeeper.tree.transactions import Change, SessionClosed
+from odradek.zookeeper.tree.tree import Touched
 
 XID: Final = slice(4, 8)  # behind the length
 

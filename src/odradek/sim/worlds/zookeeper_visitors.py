@@ -19,8 +19,8 @@ from odradek.model.units import Millis
 from odradek.ports import Address
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.zookeeper.client_address import Ensemble
-from odradek.zookeeper.client_errors import (
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import (
     NeverSent,
     NoNode,
     OperationError,
@@ -28,12 +28,12 @@ from odradek.zookeeper.client_errors import (
     SessionClosed,
     SessionExpired,
 )
-from odradek.zookeeper.client_session import Session, SessionSettings, WatchEvent
-from odradek.zookeeper.client_states import Status
-from odradek.zookeeper.codes import ANY_VERSION, CreateMode, KeeperError
-from odradek.zookeeper.jute import Stat
-from odradek.zookeeper.jute_replies import Data, Results, StatReply
-from odradek.zookeeper.jute_requests import Check, GetData, MultiRead, SetData, WriteOp
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, KeeperError
+from odradek.zookeeper.protocol.jute import Stat
+from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
+from odradek.zookeeper.protocol.jute_requests import Check, GetData, MultiRead, SetData, WriteOp
 
 SHARED: Final = tuple(f"/shared/{number}" for number in range(6))
 PAIR: Final = ("/pair/a", "/pair/b")

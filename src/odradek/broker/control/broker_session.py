@@ -1,0 +1,345 @@
+"""This broker's session with ZooKeeper: its registration, its news, and its turns as controller.
+
+One task listens. What it hears makes it look again at the part of the tree that has changed; it
+does not trust an event to say what it is now. When the connection is lost nothing is known any
+more, so once it is back everything is looked at anew; when the session has expired, whatever rested
+on it ends first, and then a new session begins, with a new registration.
+
+A registration that a former life of this broker has left is replaced at once: its endpoints are
+ours, and we hold them, so nobody else can live there. Any other under our number belongs to a
+broker that lives; we wait for it as long as a session may last, and then give up.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import structlog
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.doors import Doors
+from odradek.broker.settings import Settings
+from odradek.config.rows import zookeeper as rows
+from odradek.ensemble.chroot import make_chroot
+from odradek.ensemble.client import News, ZooKeeperClient
+from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.nouns import Broker
+from odradek.metadata.znodes.broker import BrokerZnode
+from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ClusterIdZnode
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsChangeZnode, SettingsZnode
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import TopicId, topic_id_text
+from odradek.model.positions import BrokerEpoch
+from odradek.model.units import SECOND, Millis
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import (
+    ConnectionLost,
+    MultiFailed,
+    NodeExists,
+    NoNode,
+    OperationError,
+    SessionClosed,
+    SessionExpired,
+)
+from odradek.zookeeper.client.pipeline import REPLY_BYTES_MAX, PipelineLimits
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import Create, GetData, Request
+
+ALL_PATHS: Final = "*"
+"""Everything is to be looked at: the connection was lost, or a session is new."""
+REGISTRATION_LOOK: Final = Millis(SECOND // 2)
+
+log = structlog.get_logger()
+
+
+class CannotCoordinate(BrokerError):
+    """ZooKeeper cannot be reached, or another broker lives under our number."""
+
+    code = ErrorCode.BROKER_NOT_AVAILABLE
+
+
+Task = Callable[[frozenset[str]], Awaitable[None]]
+T = TypeVar("T")
+
+
+class BrokerSession:
+    """The session, from the broker's first connection to its last."""
+
+    def __init__(
+        self, connect: str, doors: Doors, settings: Settings, cluster: MetadataCache
+    ) -> None:
+        config = settings.broker
+        self._patience = config[rows.ZOOKEEPER_SESSION_TIMEOUT_MS]
+        self._connect_patience = config[rows.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or self._patience
+        self._connect = connect
+        self._ensemble = Ensemble.parse(connect)
+        self._session_settings = SessionSettings(
+            timeout=self._patience,
+            limits=PipelineLimits(
+                in_flight_max=config[rows.ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS],
+                request_bytes_max=config[rows.JUTE_MAXBUFFER],
+                reply_bytes_max=max(config[rows.JUTE_MAXBUFFER], REPLY_BYTES_MAX),
+            ),
+        )
+        session = Session(self._ensemble, doors.random, self._session_settings)
+        self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
+        self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
+        self.on_session_over: list[Callable[[], None]] = []
+        self.has_looked = asyncio.Event()  # at everything, once
+        self._doors = doors
+        self._settings = settings
+        self._cluster = cluster
+        self._broker: Broker | None = None  # as it is registered
+        self._changed: set[str] = set()
+        self._has_news = asyncio.Event()
+        self._is_over = False  # a session expired, and that was not dealt with yet
+        self._changes_seen = -1  # the number of the last change of settings that was read
+
+    # Start and stop
+
+    async def connect(self, tasks: asyncio.TaskGroup) -> None:
+        """A session, the paths that every cluster has, its id, and the settings that were made."""
+        tasks.create_task(self.client.run())
+        self.client.begin()
+        await self.insist(self._prepare)
+
+    async def insist(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Takes a step of the start, and again if the connection or the session ends meanwhile."""
+        try:
+            async with asyncio.timeout(self._connect_patience / 1_000):
+                while True:
+                    await self.client.connected()
+                    try:
+                        return await step()
+                    except ConnectionLost as error:
+                        log.warning("zookeeper.interrupted", error=str(error))
+                    except SessionExpired:
+                        await self._begin_session()
+        except TimeoutError:
+            where = f"{self._connect} within {self._connect_patience} ms"
+            raise CannotCoordinate(f"ZooKeeper was not reached at {where}") from None
+        except KeeperError as error:
+            raise CannotCoordinate(f"ZooKeeper: {error}") from error
+
+    async def register(self, broker: Broker) -> None:
+        """From now on this broker is there for all to see."""
+        self._broker = broker
+        while True:
+            try:
+                await self._register(broker)
+            except SessionExpired:  # the start took long, or the machine stood still
+                await self._begin_session()
+            else:
+                return
+
+    async def listen(self) -> None:
+        """Looks at whatever changes, until it is cancelled."""
+        self._look_at(ALL_PATHS)
+        while True:
+            await self._has_news.wait()
+            self._has_news.clear()
+            changed, self._changed = frozenset(self._changed), set()
+            try:
+                if self._is_over:
+                    await self._begin_anew()
+                    changed = frozenset({ALL_PATHS})
+                for look in self.on_change:
+                    await look(changed)
+                self.has_looked.set()
+            except SessionClosed:
+                return
+            except (ConnectionLost, SessionExpired) as error:
+                log.warning("zookeeper.interrupted", error=str(error))
+                await self._wait_for_connection()
+                self._look_at(ALL_PATHS)
+
+    async def close(self) -> None:
+        """Ends the session, and the registration with it."""
+        async with asyncio.timeout(self._patience / 1_000):
+            await self.client.close()
+
+    # News
+
+    def _on_news(self, news: News) -> None:
+        if isinstance(news, WatchEvent):
+            self._look_at(news.path)
+        elif news.status is Status.EXPIRED:
+            self._is_over = True
+            self._cluster.broker_epoch = BrokerEpoch(-1)
+            for over in self.on_session_over:
+                over()
+            self._has_news.set()
+        elif news.status is Status.CONNECTED:
+            self._look_at(ALL_PATHS)
+
+    def _look_at(self, path: str) -> None:
+        self._changed.add(path)
+        self._has_news.set()
+
+    async def _begin_anew(self) -> None:
+        """What rested on the old session has ended already."""
+        await self._begin_session()
+        if self._broker is not None:
+            await self._register(self._broker)
+
+    async def _begin_session(self) -> None:
+        """Once it was heard that the one before is over."""
+        while not self._is_over:  # noqa: ASYNC110 - the news is on its way
+            await asyncio.sleep(0)
+        self._is_over = False
+        log.warning("zookeeper.session_expired")
+        self.client.begin()
+        await self.client.connected()
+
+    async def _wait_for_connection(self) -> None:
+        """Or for the news that the session is over: what rested on it ends first."""
+        while not self._is_over:
+            try:
+                await self.client.connected()
+            except SessionExpired:
+                await asyncio.sleep(0)  # the news is on its way
+            else:
+                return
+
+    # The tree at a start
+
+    async def _prepare(self) -> None:
+        try:
+            await self._make_paths()
+        except NoNode:  # not even what they are below
+            doors, settings = self._doors, self._session_settings
+            await make_chroot(
+                self._ensemble, doors.random, doors.network, doors.clock, settings=settings
+            )
+            await self._make_paths()
+        self._cluster.cluster_id = await self._cluster_id()
+
+    async def _make_paths(self) -> None:
+        paths: dict[str, None] = {}
+        for path in (*PERSISTENT_PATHS, ClusterIdZnode.PATH.rpartition("/")[0]):
+            parts = path.split("/")
+            paths |= dict.fromkeys("/".join(parts[:end]) for end in range(2, len(parts) + 1))
+        creates: list[Request] = [Create(path, None, OPEN_ACL) for path in paths]
+        for answer in await self.client.batch(creates):
+            if isinstance(answer, KeeperError) and not isinstance(answer, NodeExists):
+                raise answer
+
+    async def _cluster_id(self) -> str:
+        """The first broker draws it."""
+        drawn = topic_id_text(TopicId(self._doors.random.bytes(16)))
+        try:
+            await self.client.create(ClusterIdZnode.PATH, ClusterIdZnode.encode(drawn))
+        except NodeExists:
+            found = await self.client.get(ClusterIdZnode.PATH)
+            return ClusterIdZnode.decode(found.data)
+        return drawn
+
+    # The registration
+
+    async def _register(self, broker: Broker) -> None:
+        path = BrokerZnode.path(broker.id)
+        data = BrokerZnode.encode(broker, self._doors.clock.wall())
+        give_up = Millis(self._doors.clock.monotonic() + self._patience + 2 * SECOND)
+        while True:
+            try:
+                created = await self.client.create(path, data, mode=CreateMode.EPHEMERAL)
+            except (NodeExists, ConnectionLost):
+                await self.client.connected()
+            else:
+                self._begin_life(created.stat.czxid)
+                return
+            if self._doors.clock.monotonic() >= give_up:
+                raise CannotCoordinate(
+                    f"another broker is registered as {broker.id}, and lives elsewhere"
+                )
+            try:
+                found = await self.client.get(path)
+            except (NoNode, ConnectionLost):
+                continue
+            if found.stat.ephemeral_owner == self.client.session_id:
+                self._begin_life(found.stat.czxid)
+                return
+            if not await self._takes_away_former_life(broker, found):
+                await self._doors.clock.sleep_until(
+                    Millis(self._doors.clock.monotonic() + REGISTRATION_LOOK)
+                )
+
+    async def _takes_away_former_life(self, broker: Broker, found: Data) -> bool:
+        """A broker at our own address can only be what we were before."""
+        try:
+            before = BrokerZnode.decode(broker.id, found.data)
+        except MalformedZnode:
+            return False
+        if before.endpoints != broker.endpoints:
+            return False
+        log.info("broker.replaces_its_former_life", broker=broker.id)
+        try:
+            await self.client.delete(BrokerZnode.path(broker.id), found.stat.version)
+        except OperationError as error:
+            log.info("broker.not_replaced", error=str(error))
+            return False
+        return True
+
+    def _begin_life(self, czxid: int) -> None:
+        self._cluster.broker_epoch = BrokerEpoch(czxid)
+        log.info("broker.registered", broker=self._cluster.me, broker_epoch=czxid)
+
+    # Settings
+
+    async def read_settings(self, topics: list[str]) -> None:
+        """Those of topics that are not known yet: before their logs are made."""
+        wanted = [Entity(EntityType.TOPICS, name) for name in topics]
+        await self._read([it for it in wanted if not self._settings.knows(it)])
+
+    async def read_all_settings(self) -> None:
+        """Everything that was set at run time: at a start, or after the connection was lost."""
+        entities = []
+        for kind in (EntityType.BROKERS, EntityType.TOPICS):
+            children = await self.client.children(SettingsZnode.parent(kind))
+            entities += [Entity(kind, name) for name in sorted(children.names)]
+        await self._read(entities)
+
+    async def look_at_changes(self, changed: frozenset[str]) -> None:
+        """Changes are announced below one node, numbered; each is read once."""
+        if not {ALL_PATHS, SettingsChangeZnode.PARENT} & changed:
+            return
+        children = await self.client.children(SettingsChangeZnode.PARENT, watch=True)
+        numbers = {_number(name): name for name in children.names}
+        news = [name for number, name in sorted(numbers.items()) if number > self._changes_seen]
+        if ALL_PATHS in changed:
+            await self.read_all_settings()
+        elif news:
+            paths = [f"{SettingsChangeZnode.PARENT}/{name}" for name in news]
+            answers = await self.client.batch([GetData(path) for path in paths])
+            entities: dict[Entity, None] = {}
+            for answer in answers:
+                if isinstance(answer, Data):
+                    try:
+                        entities[SettingsChangeZnode.decode(answer.data)] = None
+                    except MalformedZnode as fault:
+                        log.warning("settings.change_ignored", reason=str(fault))
+            await self._read(list(entities))
+        self._changes_seen = max((self._changes_seen, *numbers))
+
+    async def _read(self, entities: list[Entity]) -> None:
+        paths = [SettingsZnode.path(entity) for entity in entities]
+        answers = await self.client.batch([GetData(path) for path in paths])
+        for entity, answer in zip(entities, answers, strict=True):
+            if isinstance(answer, Data):
+                try:
+                    self._settings.on_entity(entity, SettingsZnode.decode(entity, answer.data))
+                except MalformedZnode as fault:
+                    log.warning("settings.ignored", entity=str(entity), reason=str(fault))
+            elif isinstance(answer, NoNode):
+                self._settings.on_entity(entity, {})
+            elif isinstance(answer, KeeperError | MultiFailed):
+                raise answer
+
+
+def _number(name: str) -> int:
+    digits = name.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() else -1

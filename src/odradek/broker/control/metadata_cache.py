@@ -1,0 +1,114 @@
+"""The cluster as this broker was told it is, and who wants to hear of changes.
+
+What is here comes from the controller alone. A message of an earlier controller, or for an earlier
+life of this broker, has no effect.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from odradek.metadata.image import ClusterImage
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_BROKER, BrokerId
+from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
+
+Watcher = Callable[[ClusterImage, ClusterImage], None]
+
+
+class StaleControllerEpoch(BrokerError):
+    """Another controller has taken over since this one decided."""
+
+    code = ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+class StaleBrokerEpoch(BrokerError):
+    """It was meant for an earlier life of this broker."""
+
+    code = ErrorCode.STALE_BROKER_EPOCH
+
+
+class MetadataCache:
+    """The image, and the epochs that guard it."""
+
+    def __init__(self) -> None:
+        self.me = NO_BROKER  # until it has its number
+        self.image = ClusterImage()
+        self.cluster_id = ""
+        self.controller_epoch = ControllerEpoch(0)
+        self.broker_epoch = NO_BROKER_EPOCH  # of this life, once it is registered
+        self.watchers: list[Watcher] = []
+        self._waiting: list[_Waiting] = []
+
+    def check(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> None:
+        """Refuses a controller of the past; remembers one that is newer."""
+        if controller_epoch < self.controller_epoch:
+            raise StaleControllerEpoch(
+                f"controller epoch {controller_epoch}; {self.controller_epoch} was here before"
+            )
+        if NO_BROKER_EPOCH < broker_epoch < self.broker_epoch:
+            raise StaleBrokerEpoch(f"broker epoch {broker_epoch}; now it is {self.broker_epoch}")
+        self.controller_epoch = controller_epoch
+
+    def update(self, image: ClusterImage) -> None:
+        """This is how the cluster is from now on."""
+        old, self.image = self.image, image
+        if old is image:
+            return
+        for watcher in self.watchers:
+            watcher(old, image)
+        self._waiting = [waiting for waiting in self._waiting if not waiting.look(image)]
+
+    async def has_broker(self, broker: BrokerId) -> None:
+        """Returns once the controller has named this broker."""
+        await self._wait({"": None}, lambda image, _: broker in image.brokers)
+
+    async def has_topics(self, names: Iterable[str]) -> None:
+        """Returns once each of these is there, and all its partitions have leaders."""
+        await self._wait(dict.fromkeys(names), _is_led)
+
+    async def has_not_topics(self, names: Iterable[str]) -> None:
+        """Returns once none of these is there."""
+        await self._wait(dict.fromkeys(names), lambda image, name: name not in image.topics)
+
+    async def has_partitions(self, name: str, count: int) -> None:
+        """Returns once a topic has so many, all with leaders."""
+
+        def is_there(image: ClusterImage, name: str) -> bool:
+            return _is_led(image, name) and len(image.topics[name].partitions) >= count
+
+        await self._wait({name: None}, is_there)
+
+    async def _wait(
+        self, names: dict[str, None], is_so: Callable[[ClusterImage, str], bool]
+    ) -> None:
+        waiting = _Waiting(names, is_so)
+        if waiting.look(self.image):
+            return
+        self._waiting.append(waiting)
+        try:
+            await waiting.future
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+
+def _is_led(image: ClusterImage, name: str) -> bool:
+    topic = image.topics.get(name)
+    return topic is not None and all(it.leader is not None for it in topic.partitions.values())
+
+
+class _Waiting:
+    """Somebody who waits for topics; those that are as he wants are not looked at again."""
+
+    def __init__(self, names: dict[str, None], is_so: Callable[[ClusterImage, str], bool]) -> None:
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._names = names
+        self._is_so = is_so
+
+    def look(self, image: ClusterImage) -> bool:
+        """Whether all are as he wants."""
+        for name in [name for name in self._names if self._is_so(image, name)]:
+            del self._names[name]
+        if not self._names and not self.future.done():
+            self.future.set_result(None)
+        return not self._names

@@ -1,0 +1,1 @@
+"""Coordinators over the internal topics that keep their records."""

@@ -1,0 +1,343 @@
+"""The shell of a coordinator: its partitions of an internal topic, and who waits for an answer.
+
+It does what the core decided, in the order in which it was decided: records go to the log of their
+partition, answers to the requests that wait for them. What it hears of in the middle of that (a
+write that is refused at once, say) waits until it is done. In return it tells the core of
+elections, of what was written and how far that is committed, and of time.
+
+A partition is loaded from its log when it is won: one after the other, and a little in each turn
+of the loop, for all else goes on meanwhile.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import structlog
+
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.jobs import begin
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.timers import Timer, Timers
+from odradek.coordinator.batches import Decoder, Encoder, load_batches, to_batches
+from odradek.coordinator.coordinator import Coordinator, Place
+from odradek.coordinator.decision import (
+    Append,
+    Call,
+    Caller,
+    Decision,
+    Effects,
+    Moment,
+    Ticket,
+)
+from odradek.coordinator.shard import Machine, Shard
+from odradek.model.errors import BatchTooLarge, BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import KIB, Bytes, Millis
+from odradek.ports import Clock
+from odradek.records.compression import Codec
+
+PARTS_MAX: Final = 128
+"""Of a request about many groups, how many are begun in one turn of the loop."""
+LOADED_BYTES: Final = Bytes(32 * KIB)
+"""Of a log that is loaded, how much in one turn: about three milliseconds."""
+
+M = TypeVar("M", bound=Machine)
+log = structlog.get_logger()
+
+
+class RecordTopic(NamedTuple):
+    """How the records of a coordinator are kept in its topic."""
+
+    topic: str
+    encode: Encoder
+    decode: Decoder
+    codec: Callable[[], Codec]
+    batch_bytes_max: Callable[[], Bytes]  # of the topic as it is now
+
+
+class Surroundings(NamedTuple):
+    """What a shell needs of its broker."""
+
+    clock: Clock
+    timers: Timers
+    tasks: asyncio.TaskGroup
+    replicas: ReplicaManager
+
+
+class PendingCall:
+    """A request, in one part or cut into many, and what has been answered of it."""
+
+    __slots__ = ("answers", "caller", "missing", "parts", "pending", "tell", "tickets")
+
+    def __init__(
+        self,
+        pending: PendingRequest,
+        parts: Sequence[tuple[str, Any]],
+        tell: Callable[[list[Any]], None],
+    ) -> None:
+        self.pending = pending
+        self.caller = Caller(pending.client_id, f"/{pending.connection.peer[0]}")
+        self.parts = parts
+        self.tell = tell
+        self.answers: list[Any] = [None] * len(parts)
+        self.missing = len(parts)
+        self.tickets: list[Ticket] = []  # of the parts that were begun
+
+
+class Writing:
+    """The batches of one append: written all of them, or none that counts."""
+
+    __slots__ = ("base_offset", "error", "missing", "number")
+
+    def __init__(self, number: int, batches: int) -> None:
+        self.number = number
+        self.missing = batches
+        self.base_offset: Offset | None = None  # of the first one that was written
+        self.error: BrokerError | None = None  # the first there was
+
+
+class LoadedPartition(NamedTuple):
+    """One leadership of one partition."""
+
+    place: Place
+    led: LeadingReplica
+    shard: Shard
+    writings: deque[Writing]  # not reported yet, in the order of the log
+
+
+class CoordinatorShell(Generic[M]):
+    """A coordinator in the midst of a broker."""
+
+    def __init__(self, core: Coordinator[M], keeping: RecordTopic, around: Surroundings) -> None:
+        self._core = core
+        self._keeping = keeping
+        self._around = around
+        self._loaded: dict[int, LoadedPartition] = {}
+        self._waiting: dict[Ticket, tuple[PendingCall, int]] = {}  # with the number of the part
+        self._tickets = count(1)
+        self._effects: deque[tuple[Place | None, Effects]] = deque()
+        self._is_busy = False  # effects are being carried out
+        self._turns = asyncio.Lock()  # one partition is loaded at a time
+        self._timer: Timer | None = None
+        self._rings_at = Millis(0)
+        around.replicas.on_elected.append(self._on_elected)
+        around.replicas.on_resigned.append(self._on_resigned)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        pending: PendingRequest,
+        parts: Sequence[tuple[str, Any]],
+        tell: Callable[[list[Any]], None],
+    ) -> None:
+        """Puts each part to the partition of its subject; tells once all are answered.
+
+        The answers come in the order of the parts. Nobody is told if the client goes away, though
+        what it asked for may still come about.
+        """
+        if not parts:
+            tell([])
+            return
+        errand = PendingCall(pending, parts, tell)
+        pending.wait(partial(self._forget, errand))
+        self._begin(errand, 0)
+
+    def _begin(self, errand: PendingCall, first: int) -> None:
+        now, version, end = self._now(), errand.pending.version, first + PARTS_MAX
+        for number, (subject, request) in enumerate(errand.parts[first:end], first):
+            ticket = Ticket(next(self._tickets))
+            self._waiting[ticket] = errand, number
+            errand.tickets.append(ticket)
+            call = Call(ticket, request, version, errand.caller)
+            self._carry_out(*self._core.on_call(subject, call, now))
+        if end < len(errand.parts) and not errand.pending.connection.is_over:
+            asyncio.get_running_loop().call_soon(self._begin, errand, end)
+
+    def _forget(self, errand: PendingCall) -> None:
+        for ticket in errand.tickets:
+            self._waiting.pop(ticket, None)
+
+    def everywhere(self, decide: Callable[[M, Moment], Iterable[Decision]]) -> None:
+        """Something that concerns every partition has happened."""
+        for place, effects in tuple(self._core.carry_out(decide, self._now())):
+            self._carry_out(place, effects)
+
+    # -- leadership ----------------------------------------------------------------------------
+
+    def _on_elected(self, led: LeadingReplica) -> None:
+        if led.partition.topic != self._keeping.topic:
+            return
+        place = Place(led.partition.partition, led.leader_epoch)
+        shard, effects = self._core.elected(place)
+        loaded = self._loaded[place.partition] = LoadedPartition(place, led, shard, deque())
+        self._carry_out(None, effects)
+        led.watchers.append(partial(self._on_high_watermark, place))
+        begin(self._around.tasks, self._load(loaded))
+
+    def _on_resigned(self, partition: TopicPartition) -> None:
+        if partition.topic == self._keeping.topic:
+            self._resign(partition.partition)
+
+    def _resign(self, partition: int) -> None:
+        self._loaded.pop(partition, None)
+        self._carry_out(None, self._core.resigned(partition))
+
+    def close(self) -> None:
+        """The broker stops: everybody who waits must look for another coordinator."""
+        for partition in tuple(self._loaded):
+            self._resign(partition)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _load(self, loaded: LoadedPartition) -> None:
+        partition = str(loaded.led.partition)
+        try:
+            async with self._turns:
+                if not await self._read(loaded):
+                    return
+        except BrokerError as error:
+            # Who believed half a log would hand out old offsets: it goes on being "loading".
+            log.error("coordinator.not_loaded", partition=partition, error=str(error))
+            return
+        end = loaded.led.log.log_end_offset
+        loaded.shard.loaded(end)
+        log.info("coordinator.loaded", partition=partition, end_offset=end)
+        self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
+
+    async def _read(self, loaded: LoadedPartition) -> bool:
+        """Replays the log; whether it stayed loaded meanwhile."""
+        async for piece in self._around.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
+            if self._loaded.get(loaded.place.partition) is not loaded:
+                return False
+            for complaint in load_batches(loaded.shard, piece, self._keeping.decode):
+                log.warning(
+                    "coordinator.record_passed_over",
+                    partition=str(loaded.led.partition),
+                    reason=complaint,
+                )
+            await asyncio.sleep(0)
+        return self._loaded.get(loaded.place.partition) is loaded
+
+    def _on_high_watermark(self, place: Place, high_watermark: Offset) -> None:
+        self._carry_out(place, self._core.committed(place, high_watermark, self._now()))
+
+    # -- effects -------------------------------------------------------------------------------
+
+    def _carry_out(self, place: Place | None, effects: Effects) -> None:
+        """From top to bottom; what comes in meanwhile has its turn behind."""
+        self._effects.append((place, effects))
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._effects:
+                where, found = self._effects.popleft()
+                loaded = None if where is None else self._loaded.get(where.partition)
+                if loaded is not None and loaded.place == where:
+                    for append in found.append:
+                        self._append(loaded, append)
+                    self._watch(loaded.shard.next_deadline())
+                for answer in found.answer:
+                    self._answer(answer.ticket, answer.response)
+        finally:
+            self._is_busy = False
+
+    def _append(self, loaded: LoadedPartition, append: Append) -> None:
+        keeping, bytes_max = self._keeping, self._keeping.batch_bytes_max()
+        batches = list(
+            to_batches(
+                append.records,
+                keeping.encode,
+                self._around.clock.wall(),
+                codec=keeping.codec(),
+                bytes_max=bytes_max,
+            )
+        )
+        writing = Writing(append.number, len(batches))
+        loaded.writings.append(writing)
+        told = partial(self._on_written, loaded, writing)
+        error = _fault(loaded.led, batches, bytes_max)
+        for batch in batches:
+            if error is None:
+                try:
+                    loaded.led.append_own(batch, told)
+                    continue
+                except BrokerError as found:
+                    error = found
+            told(error)
+
+    def _on_written(
+        self, loaded: LoadedPartition, writing: Writing, outcome: Offset | BrokerError
+    ) -> None:
+        writing.missing -= 1
+        if isinstance(outcome, BrokerError):
+            writing.error = writing.error or outcome
+        elif writing.base_offset is None:
+            writing.base_offset = outcome
+        while loaded.writings and not loaded.writings[0].missing:
+            self._report(loaded, loaded.writings.popleft())
+        # It may be committed already: then that was told before the core could know the offset.
+        self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
+
+    def _report(self, loaded: LoadedPartition, writing: Writing) -> None:
+        """An append has come to its end; the core hears of them in the order of the log."""
+        place = loaded.place
+        if writing.error is None:
+            assert writing.base_offset is not None, writing.number
+            self._core.appended(place, writing.number, writing.base_offset)
+        elif writing.base_offset is None:
+            failure = writing.error.code, self._now()
+            self._carry_out(place, self._core.append_failed(place, writing.number, failure))
+        elif self._loaded.get(place.partition) is loaded:
+            # What the log says is no longer what is believed here.
+            log.error("coordinator.half_written", place=place, reason=str(writing.error))
+            self._resign(place.partition)
+
+    def _answer(self, ticket: Ticket, response: Any) -> None:
+        errand, number = self._waiting.pop(ticket, (None, 0))
+        if errand is None:
+            return  # the client has gone
+        errand.answers[number] = response
+        errand.missing -= 1
+        if not errand.missing:
+            errand.tell(errand.answers)
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def _now(self) -> Moment:
+        return Moment(self._around.clock.monotonic(), self._around.clock.wall())
+
+    def _watch(self, deadline: Millis | None) -> None:
+        """One timer for all partitions: it rings too early now and then, never too late."""
+        if deadline is None or (self._timer is not None and self._rings_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = deadline
+        self._timer = self._around.timers.at(deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        for place, effects in tuple(self._core.tick(self._now())):
+            self._carry_out(place, effects)
+        self._watch(self._core.next_deadline())
+
+
+def _fault(
+    led: LeadingReplica, batches: Sequence[bytearray], bytes_max: Bytes
+) -> BrokerError | None:
+    """What is wrong with any of them: it concerns all, for they belong together."""
+    try:
+        led.leader.check_enough_replicas()
+    except BrokerError as error:
+        return error
+    size = max(map(len, batches))
+    return BatchTooLarge(f"{size} bytes; at most {bytes_max}") if size > bytes_max else None

@@ -1,0 +1,1 @@
+"""Fetches that are under way, and fetch sessions."""

@@ -1,0 +1,204 @@
+"""What `/metrics` says, in Prometheus' text format.
+
+The names are those that the exporters for Kafka give its metrics, so that boards and alerts which
+people have show our brokers, too. Everything is read when somebody asks; nothing is kept for it but
+the counters that the hot path raises.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from odradek.broker.figures.idleness import Idleness
+from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
+from odradek.broker.partitions.traffic import Traffic
+from odradek.broker.services import Services
+from odradek.wire.apis import APIS
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+SAMPLES_PER_TURN: Final = 500  # about a millisecond
+
+
+class Sample(NamedTuple):
+    """One line."""
+
+    name: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        labels = ",".join(f'{name}="{value.translate(ESCAPES)}"' for name, value in self.labels)
+        braced = f"{{{labels}}}" if labels else ""
+        value = int(self.value) if self.value == int(self.value) else self.value
+        return f"{self.name}{braced} {value}"
+
+
+class Kept(NamedTuple):
+    """What the page is made of, beside the services."""
+
+    services: Services
+    times: RequestTimes
+    idleness: Idleness
+    is_controller: bool
+
+
+async def page(kept: Kept) -> str:
+    """All of it, family by family. Others have their turns while it is made."""
+    families: dict[str, list[str]] = {}
+    for number, sample in enumerate(_all(kept), 1):
+        family = sample.name.removesuffix("_count").removesuffix("_sum")
+        lines = families.get(family)
+        if lines is None:
+            lines = families[family] = [f"# TYPE {family} {_kind(family)}"]
+        lines.append(str(sample))
+        if not number % SAMPLES_PER_TURN:
+            await asyncio.sleep(0)
+    return "".join(f"{line}\n" for lines in families.values() for line in lines)
+
+
+def _kind(family: str) -> str:
+    if family.endswith("_total"):
+        return "counter"
+    return "summary" if "requestmetrics" in family else "gauge"
+
+
+def _all(kept: Kept) -> Iterator[Sample]:
+    services = kept.services
+    yield from _replicas(services)
+    yield from _controller(kept)
+    yield from _traffic(services)
+    yield from _connections(services)
+    yield from _idleness(kept)
+    yield from _times(kept.times)
+    yield from _partitions(services)
+    yield from _cluster(services)
+    yield from _groups(services)
+
+
+def _replicas(services: Services) -> Iterator[Sample]:
+    replicas, prefix = services.replicas, "kafka_server_replicamanager_"
+    led = replicas.all_led()
+    short = [it for it in led if len(it.leader.isr.committed) < it.leader.replica_count]
+    under = [it for it in led if len(it.leader.isr.committed) < it.leader.min_isr]
+    at_min = [it for it in led if len(it.leader.isr.committed) == it.leader.min_isr]
+    offline = [log_dir for log_dir in replicas.dirs.dirs if log_dir.is_offline]
+    yield Sample(f"{prefix}leadercount", len(led))
+    yield Sample(f"{prefix}partitioncount", sum(len(it.logs) for it in replicas.dirs.online))
+    yield Sample(f"{prefix}underreplicatedpartitions", len(short))
+    yield Sample(f"{prefix}underminisrpartitioncount", len(under))
+    yield Sample(f"{prefix}atminisrpartitioncount", len(at_min))
+    yield Sample("kafka_log_logmanager_offlinelogdirectorycount", len(offline))
+    for log_dir in replicas.dirs.dirs:
+        labels = (("logdirectory", log_dir.name),)
+        yield Sample("kafka_log_logmanager_logdirectoryoffline", log_dir.is_offline, labels)
+
+
+def _controller(kept: Kept) -> Iterator[Sample]:
+    prefix = "kafka_controller_kafkacontroller_"
+    topics = kept.services.cluster.image.topics
+    live = kept.services.cluster.image.brokers
+    partitions = [it for topic in topics.values() for it in topic.partitions.values()]
+    offline = sum(it.leader not in live for it in partitions)
+    yield Sample(f"{prefix}activecontrollercount", kept.is_controller)
+    yield Sample(f"{prefix}offlinepartitionscount", offline if kept.is_controller else 0)
+    yield Sample(f"{prefix}globaltopiccount", len(topics))
+    yield Sample(f"{prefix}globalpartitioncount", len(partitions))
+    for broker in live.values():
+        labels = tuple((f"listener_{at.listener.lower()}", at.host) for at in broker.endpoints)
+        yield Sample("kafka_broker_info", 1, (("id", str(broker.id)), *labels))
+
+
+def _traffic(services: Services) -> Iterator[Sample]:
+    traffics = services.replicas.traffics
+    for topic, traffic in sorted(traffics.by_topic.items()):
+        yield from _of_topic(traffic, (("topic", topic),))
+    yield from _of_topic(traffics.refused, (("topic", ""),))
+
+
+def _of_topic(traffic: Traffic, labels: tuple[tuple[str, str], ...]) -> Iterable[Sample]:
+    prefix = "kafka_server_brokertopicmetrics_"
+    for name, value in (
+        ("messagesin", traffic.messages_in),
+        ("bytesin", traffic.bytes_in),
+        ("bytesout", traffic.bytes_out),
+        ("totalproducerequests", traffic.produces),
+        ("failedproducerequests", traffic.failed_produces),
+        ("totalfetchrequests", traffic.fetches),
+        ("failedfetchrequests", traffic.failed_fetches),
+    ):
+        yield Sample(f"{prefix}{name}_total", value, labels)
+
+
+def _connections(services: Services) -> Iterator[Sample]:
+    socket_server = services.socket_server
+    prefix = "kafka_server_socketservermetrics_"
+    yield Sample(f"{prefix}connection_count", len(socket_server.connections))
+    yield Sample(f"{prefix}connection_creation_total", socket_server.accepted)
+    yield Sample("kafka_server_delayedoperationpurgatory_fetch_waiting", services.fetches.waiting)
+    cache = "kafka_server_fetchsessioncache_"
+    yield Sample(f"{cache}numincrementalfetchsessions", len(services.fetches.sessions))
+
+
+def _idleness(kept: Kept) -> Iterator[Sample]:
+    """One loop does what Kafka has network threads and request handlers for."""
+    idle = round(kept.idleness.look(), 4)
+    yield Sample("kafka_network_socketserver_networkprocessoravgidle_percent", idle)
+    yield Sample("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", idle)
+
+
+def _times(times: RequestTimes) -> Iterator[Sample]:
+    for part in Part:
+        name = f"kafka_network_requestmetrics_{part}"
+        for key, parts in sorted(times.by_key.items()):
+            found, labels = parts[part], (("request", APIS[key].name),)
+            for share in QUANTILES:
+                quantile = (*labels, ("quantile", str(share)))
+                yield Sample(name, round(found.quantile(share), 3), quantile)
+            yield Sample(f"{name}_sum", found.total / 1_000, labels)
+            yield Sample(f"{name}_count", found.count, labels)
+
+
+def _partitions(services: Services) -> Iterator[Sample]:
+    for led in services.replicas.all_led():
+        topic, number = led.partition
+        labels = (("topic", topic), ("partition", str(number)))
+        yield Sample("kafka_log_log_size", led.log.size, labels)
+        yield Sample("kafka_topic_partition_oldest_offset", led.log.log_start_offset, labels)
+        yield Sample("kafka_topic_partition_current_offset", led.log.high_watermark, labels)
+        isr, min_isr = len(led.leader.isr.committed), led.leader.min_isr
+        yield Sample("kafka_cluster_partition_underminisr", isr < min_isr, labels)
+        yield Sample("kafka_cluster_partition_atminisr", isr == min_isr, labels)
+        yield Sample("kafka_cluster_partition_replicascount", led.leader.replica_count, labels)
+
+
+def _cluster(services: Services) -> Iterator[Sample]:
+    """As the controller has told it: of all partitions, whoever leads them."""
+    for topic in services.cluster.image.topics.values():
+        yield Sample("kafka_topic_partitions", len(topic.partitions), (("topic", topic.name),))
+        for number, partition in topic.partitions.items():
+            labels = (("topic", topic.name), ("partition", str(number)))
+            replicas = partition.assignment.replicas
+            in_sync = len(partition.state.isr) if partition.state else 0
+            prefix = "kafka_topic_partition_"
+            preferred = partition.leader is not None and partition.leader == replicas[0]
+            yield Sample(f"{prefix}in_sync_replica", in_sync, labels)
+            yield Sample(f"{prefix}leader_is_preferred", preferred, labels)
+            yield Sample(f"{prefix}under_replicated_partition", in_sync < len(replicas), labels)
+
+
+def _groups(services: Services) -> Iterator[Sample]:
+    """How far those are that are coordinated here, and how far behind, where we lead."""
+    for group, partition, committed in services.groups.committed():
+        labels = (
+            ("consumergroup", group),
+            ("topic", partition.topic),
+            ("partition", str(partition.partition)),
+        )
+        yield Sample("kafka_consumergroup_current_offset", committed, labels)
+        led = services.replicas.find_led(partition.topic.encode(), partition.partition)
+        if led is not None:
+            lag = max(led.log.high_watermark - committed, 0)
+            yield Sample("kafka_consumergroup_lag", lag, labels)

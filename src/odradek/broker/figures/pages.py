@@ -1,0 +1,145 @@
+"""The admin listener: `/metrics`, `/health/live` and `/health/ready`, over plain HTTP.
+
+As much of HTTP/1.1 as probes and scrapers need: one GET, one answer, and the connection is closed.
+Live means that the process does its work, also while it still reads its logs; ready, that traffic
+is accepted. Whoever sends anything else, or too much of it, is refused or hung up on.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Final, NamedTuple
+
+import structlog
+
+from odradek.broker.partitions.jobs import begin
+from odradek.broker.timers import Timer, Timers
+from odradek.model.units import KIB, SECOND, Bytes, Millis
+from odradek.ports import Address, Clock, Listener, Network, Stream
+
+REQUEST_BYTES_MAX: Final = Bytes(8 * KIB)
+PATIENCE: Final = Millis(10 * SECOND)
+CONNECTIONS_MAX: Final = 64
+
+log = structlog.get_logger()
+
+
+class Page(NamedTuple):
+    """An answer."""
+
+    status: str
+    content: str
+    kind: str = "text/plain; charset=utf-8"
+
+
+Pages = Mapping[str, Callable[[], Coroutine[None, None, Page]]]
+
+NOT_FOUND: Final = Page("404 Not Found", "there are /metrics, /health/live and /health/ready\n")
+FAILED: Final = Page("500 Internal Server Error", "a mistake of ours; the log has it\n")
+NOT_ALLOWED: Final = Page("405 Method Not Allowed", "only GET and HEAD\n")
+BAD: Final = Page("400 Bad Request", "this is not HTTP\n")
+
+
+class PageServer:
+    """Serves pages to a bounded number of visitors."""
+
+    def __init__(self, network: Network, clock: Clock, timers: Timers) -> None:
+        self.clock = clock
+        self.timers = timers
+        self.pages: Pages = {}
+        self.visits = 0
+        self.tasks: asyncio.TaskGroup
+        self._network = network
+        self._listener: Listener | None = None
+
+    async def listen(self, address: Address, tasks: asyncio.TaskGroup) -> None:
+        """From now on; a page that takes its time is made by a task of its own."""
+        self.tasks = tasks
+        self._listener = await self._network.listen(address, self._accept)
+
+    @property
+    def address(self) -> Address | None:
+        """Where, if it does."""
+        return None if self._listener is None else self._listener.address
+
+    def close(self) -> None:
+        """No more visitors."""
+        if self._listener is not None:
+            self._listener.close()
+
+    def _accept(self, stream: Stream) -> "_Visit":
+        visit = _Visit(self, stream)
+        if self.visits > CONNECTIONS_MAX:
+            stream.abort()
+        return visit
+
+
+class _Visit:
+    """One connection."""
+
+    def __init__(self, server: PageServer, stream: Stream) -> None:
+        server.visits += 1
+        self._server = server
+        self._stream = stream
+        self._room = bytearray(REQUEST_BYTES_MAX)
+        self._filled = 0
+        deadline = Millis(server.clock.monotonic() + PATIENCE)
+        self._timer: Timer = server.timers.at(deadline, stream.abort)
+
+    def buffer(self) -> memoryview:
+        """The rest of the room for a request."""
+        return memoryview(self._room)[self._filled :]
+
+    def received(self, count: int) -> None:
+        """Answers as soon as the head of the request is whole."""
+        self._filled += count
+        head, found, _ = bytes(self._room[: self._filled]).partition(b"\r\n\r\n")
+        if found:
+            self._answer(head)
+        elif self._filled == len(self._room):
+            self._send(BAD)
+
+    def _answer(self, head: bytes) -> None:
+        words = head.split(b"\r\n", 1)[0].split(b" ")
+        if len(words) != 3 or not words[2].startswith(b"HTTP/"):
+            self._send(BAD)
+            return
+        method, path = words[0], words[1].partition(b"?")[0].decode("latin-1")
+        if method not in {b"GET", b"HEAD"}:
+            self._send(NOT_ALLOWED)
+            return
+        make = self._server.pages.get(path)
+        if make is None:
+            self._send(NOT_FOUND, with_content=method == b"GET")
+        else:
+            self._stream.pause()
+            if not begin(self._server.tasks, self._make(make, with_content=method == b"GET")):
+                self._stream.abort()
+
+    async def _make(
+        self, page: Callable[[], Coroutine[None, None, Page]], *, with_content: bool
+    ) -> None:
+        try:
+            made = await page()
+        except Exception as error:
+            # Whoever looks at a broker must not be the end of it.
+            log.error("page.failed", exc_info=error)
+            made = FAILED
+        self._send(made, with_content=with_content)
+
+    def _send(self, page: Page, *, with_content: bool = True) -> None:
+        content = page.content.encode()
+        head = (
+            f"HTTP/1.1 {page.status}\r\nContent-Type: {page.kind}\r\n"
+            f"Content-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        )
+        self._stream.send([head.encode() + (content if with_content else b"")])
+        self._stream.close()
+
+    def drained(self) -> None:
+        """Nobody waits for this."""
+
+    def closed(self, error: OSError | None) -> None:
+        """The visitor is gone."""
+        del error
+        self._server.visits -= 1
+        self._timer.cancel()

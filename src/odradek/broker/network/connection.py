@@ -1,0 +1,301 @@
+"""One client's connection: frames in, answers out, each in its order, and no more than is bounded.
+
+A connection that is ahead of us is not read: when it has too many requests open, when it does not
+take its answers, or when the requests of all connections together fill the memory they may have.
+What the kernel's buffers hold then slows the client down; nothing is dropped.
+
+Invariant: `row` holds the requests that were begun and whose answers have not been handed to the
+stream, in the order in which they came.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import structlog
+
+from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.model.units import MIB, Bytes
+from odradek.ports import Address, Clock, Stream
+from odradek.wire.framing import Framer, Scratch
+
+EXCHANGES_MAX: Final = 64
+"""Requests of one connection that are open at a time; clients have five, or one for each partition
+leader they ask."""
+UNSENT_BYTES_MAX: Final = Bytes(MIB)
+"""What may wait for a client to read it, before its next request is read."""
+
+log = structlog.get_logger()
+
+
+class Memory:
+    """The bytes of requests that are open, of all connections together."""
+
+    def __init__(self, bytes_max: Bytes | None) -> None:
+        self._bytes_max = bytes_max
+        self._taken = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether anybody needs to count."""
+        return self._bytes_max is not None
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further request may be begun."""
+        return self._bytes_max is not None and self._taken >= self._bytes_max
+
+    def take(self, count: int) -> None:
+        """A request of this size is there, or on its way."""
+        self._taken += count
+
+    def give_back(self, count: int) -> None:
+        """It was answered, or will not come."""
+        self._taken -= count
+        while self._waiting and not self.is_spent:
+            self._waiting.popleft()()
+
+    def wait(self, ready: Callable[[], None]) -> None:
+        """Calls once there is memory again; the one who waits longest first."""
+        self._waiting.append(ready)
+
+
+class ConnectionHost(Protocol):
+    """What all the connections of a broker have in common."""
+
+    scratch: Scratch
+    clock: Clock
+    memory: Memory
+    frame_bytes_max: int
+
+    @property
+    def on_frame(self) -> Callable[["Connection", bytearray], None]:
+        """Begins a request: it is put in the row, unless the connection is hung up for it."""
+        ...
+
+    @property
+    def on_answer(self) -> Callable[[PendingRequest], None]:
+        """An answer has left: for the figures."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """It is over."""
+        ...
+
+
+class Connection:
+    """A client's end of things; the `Receiver` of its stream."""
+
+    __slots__ = (
+        "_announced",
+        "_closing",
+        "_counts",
+        "_framer",
+        "_house",
+        "_is_reading",
+        "_leaving",
+        "_paused",
+        "arrived_at",
+        "is_over",
+        "listener",
+        "row",
+        "software",
+        "stream",
+        "taken_at",
+    )
+
+    def __init__(self, house: ConnectionHost, stream: Stream, listener: str) -> None:
+        self.stream = stream
+        self.listener = listener
+        self.software = ("", "")
+        self.row: deque[PendingRequest] = deque()
+        self.is_over = False
+        self.arrived_at = house.clock.micros()  # when something was last read
+        self.taken_at = self.arrived_at  # when the client last took all that waited for it
+        self._house = house
+        self._counts = house.memory.is_bounded
+        self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
+        self._announced = 0  # bytes of a request on its way that were taken from the memory
+        self._leaving: list[PendingRequest] = []  # whose answers wait for the client to read them
+        self._is_reading = False  # answers wait until all frames of one read were begun
+        self._paused = False
+        self._closing = False  # nothing is read any more, what is open is answered
+
+    @property
+    def peer(self) -> Address:
+        """Who it is."""
+        return self.stream.peer
+
+    @property
+    def local(self) -> Address:
+        """The address by which it reached us."""
+        return self.stream.local
+
+    # -- in ------------------------------------------------------------------------------------
+
+    def buffer(self) -> memoryview:
+        """The shared scratch buffer, or the place of the rest of a large frame."""
+        return self._framer.buffer()
+
+    def received(self, count: int) -> None:
+        """Begins every request that is whole now."""
+        house, framer = self._house, self._framer
+        self.arrived_at = house.clock.micros()
+        frames = framer.received(count)
+        if frames:
+            self._is_reading = True
+            for frame in frames:
+                if self._counts:
+                    self._count(frame)
+                house.on_frame(self, frame)
+                if self.is_over:
+                    return
+            self._is_reading = False
+            if self.row and self.row[0].chunks is not None:
+                self._send_ready()
+        if framer.fault is not None:
+            log.info("connection.refused", peer=self.peer, reason=str(framer.fault))
+            self.close()
+        elif self._counts and framer.announced and not self._announced:
+            self._announce(framer.announced)
+        if len(self.row) >= EXCHANGES_MAX:
+            self._pause()
+
+    def begin(  # noqa: PLR0917 - called for every request, and keywords cost
+        self, api: Api, version: int, correlation_id: int, client_id: str, frame: bytearray
+    ) -> PendingRequest:
+        """A request, as the last in the row."""
+        now = self._house.clock.micros()
+        pending = PendingRequest(
+            self, api, version, correlation_id, client_id, frame, self.arrived_at, now
+        )
+        self.row.append(pending)
+        return pending
+
+    def _count(self, frame: bytearray) -> None:
+        """A request takes its memory; what was taken for it when it was announced is given back."""
+        if self._announced:
+            self._house.memory.give_back(self._announced)
+            self._announced = 0
+        self._house.memory.take(len(frame))
+
+    def _announce(self, size: int) -> None:
+        """A large request is on its way: its memory is taken before it is there."""
+        self._announced = size
+        if self._house.memory.is_spent:
+            self._pause()
+            self._house.memory.wait(self._look_at_bounds)
+        self._house.memory.take(size)
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def waits(self, pending: PendingRequest) -> None:
+        """From now on."""
+        pending.waits_from = self._house.clock.micros()
+
+    def answered(self, pending: PendingRequest) -> None:
+        """It leaves at once if it is the first in the row, or takes its place in it."""
+        pending.ready_at = self._house.clock.micros()
+        if not self._is_reading and self.row and self.row[0] is pending:
+            self._send_ready()
+            if self._paused:
+                self._look_at_bounds()
+
+    def _send_ready(self) -> None:
+        """Hands over every answer whose turn has come; the first one has."""
+        row = self.row
+        left = [row.popleft()]
+        out = left[0].chunks
+        assert out is not None, "it was looked at"
+        while row and row[0].chunks is not None:
+            pending = row.popleft()
+            assert pending.chunks is not None, "it was looked at"
+            out = [*out, *pending.chunks]
+            left.append(pending)
+        if self._counts:
+            self._house.memory.give_back(sum(len(pending.frame) for pending in left))
+        now = self._house.clock.micros()
+        for pending in left:
+            pending.sent_at = now
+        if out:
+            self.stream.send(out)
+        unsent = self.stream.unsent()
+        if unsent:
+            self._leaving += left
+            if unsent > UNSENT_BYTES_MAX:
+                self._pause()
+        else:
+            for pending in left:
+                self._house.on_answer(pending)
+        if self._closing and not row:
+            self.stream.close()
+
+    def drained(self) -> None:
+        """The client has taken all; it is read again."""
+        self.taken_at = self._house.clock.micros()
+        left, self._leaving = self._leaving, []
+        for pending in left:
+            self._house.on_answer(pending)
+        self._look_at_bounds()
+
+    # -- bounds --------------------------------------------------------------------------------
+
+    def _look_at_bounds(self) -> None:
+        """Pauses and resumes as the bounds say."""
+        if self.is_over or self._closing:
+            return
+        full = (
+            len(self.row) >= EXCHANGES_MAX
+            or self.stream.unsent() > UNSENT_BYTES_MAX
+            or (self._announced and self._paused and self._house.memory.is_spent)
+        )
+        if full:
+            self._pause()
+        elif self._paused:
+            self._paused = False
+            self.stream.resume()
+
+    def _pause(self) -> None:
+        if not self._paused:
+            self._paused = True
+            self.stream.pause()
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Reads no more; what is open is still answered."""
+        if self._closing or self.is_over:
+            return
+        self._closing = True
+        self._pause()
+        if not self.row:
+            self.stream.close()
+
+    def hang_up(self, reason: str) -> None:
+        """Closes at once."""
+        if not self.is_over:
+            log.info("connection.closed", peer=self.peer, reason=reason)
+            self._end()
+            self.stream.abort()
+
+    def closed(self, error: OSError | None) -> None:
+        """The client is gone; how does not matter."""
+        del error
+        if not self.is_over:
+            self._end()
+
+    def _end(self) -> None:
+        """Whoever works for this client may stop, and its memory is free."""
+        self.is_over = True
+        taken = self._announced
+        if self._counts:
+            taken += sum(len(pending.frame) for pending in self.row)
+        row, self.row = self.row, deque()
+        self._announced = 0
+        for pending in row:
+            gone, pending.on_gone = pending.on_gone, None
+            if gone is not None:
+                gone()
+        self._house.memory.give_back(taken)
+        self._house.forget(self)

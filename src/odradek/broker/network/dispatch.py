@@ -1,0 +1,175 @@
+"""From a frame to its handler, and from what went wrong there to an answer.
+
+What a client did wrong has a code, and the handler's own module knows the response that carries
+it. A request that cannot be read leaves nothing to answer: its connection is closed. Anything else
+that is raised is our mistake; it is logged with its trace and answered as an unknown error.
+
+A client that asks for what is not offered is disconnected, as Kafka does, but told the versions
+first if that is what it asked for.
+"""
+
+import struct
+from collections.abc import Mapping
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from odradek.broker.handlers import api_versions
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.pending_request import Api, Later, PendingRequest, Quick
+from odradek.broker.partitions.jobs import begin
+from odradek.broker.services import Services
+from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
+from odradek.wire.apis import API_VERSIONS, APIS
+from odradek.wire.codec import Decoder, decoder
+from odradek.wire.headers import (
+    UnsupportedRequest,
+    read_request_header,
+    request_header_version,
+)
+from odradek.wire.schema import Request
+
+log = structlog.get_logger()
+
+
+_START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
+_CLIENT_ID_AT: Final = 10
+
+
+class _Row(NamedTuple):
+    """What is looked up for each request: one of an API and a version that is offered."""
+
+    api: Api
+    decode: Decoder[Request]
+    header_version: int
+    quick: Quick | None
+    is_served: bool
+    is_coroutine: bool
+
+
+class Dispatch:
+    """The table of APIs, ready for requests."""
+
+    def __init__(self, services: Services, offered: Mapping[int, Api]) -> None:
+        self._services = services
+        self._offered = offered
+        self._rows: dict[tuple[int, int], _Row] = {}  # by key and version, as they are met
+
+    def on_frame(self, connection: Connection, frame: bytearray) -> None:
+        """Begins one request."""
+        try:
+            key, version, correlation_id, size = _START(frame)
+            row = self._rows.get((key, version)) or self._find(key, version, correlation_id)
+            at = _CLIENT_ID_AT
+            if row.header_version == 1 and size >= 0:
+                at += size
+                client_id = frame[_CLIENT_ID_AT:at].decode("utf-8", "replace")
+            else:
+                header, at = read_request_header(frame)
+                client_id = header.client_id or ""
+        except struct.error:
+            connection.hang_up(f"a request of {len(frame)} bytes")
+            return
+        except UnsupportedRequest as error:
+            self._on_unsupported(connection, frame, error)
+            return
+        except (MalformedRequest, UnsupportedVersion) as error:
+            connection.hang_up(f"a request that cannot be read: {error}")
+            return
+        api = row.api
+        pending = connection.begin(api, version, correlation_id, client_id, frame)
+        if row.quick is not None:
+            try:
+                if row.quick(self._services, pending, frame, at):
+                    return
+            except Exception as error:
+                log.error("request.failed", api=APIS[key].name, exc_info=error)
+                connection.hang_up("a mistake of ours")
+                return
+        self._begin(row, pending, frame, at)
+
+    def _find(self, key: int, version: int, correlation_id: int) -> _Row:
+        api = self._offered.get(key)
+        if api is None or version not in api.offered:
+            raise UnsupportedRequest(key, version, correlation_id)
+        row = self._rows[key, version] = _Row(
+            api,
+            decoder(APIS[key].request, version),
+            request_header_version(APIS[key], version),
+            api.quick if version in api.versions else None,
+            version in api.versions,
+            iscoroutinefunction(api.handle),
+        )
+        return row
+
+    def _begin(self, row: _Row, pending: PendingRequest, frame: bytearray, at: int) -> None:
+        """Decodes the request, and hands it to its handler."""
+        try:
+            request = row.decode(frame, at)[0]
+        except (MalformedRequest, UnsupportedVersion) as error:
+            pending.connection.hang_up(f"a request that cannot be read: {error}")
+            return
+        if not row.is_served:
+            too_old = UnsupportedVersion(_too_old(row.api, pending.version))
+            self._refuse(pending, request, too_old)
+            return
+        handle: Any = row.api.handle
+        later: Later | None
+        if row.is_coroutine:
+            later = partial(handle, self._services, pending, request)
+        else:
+            try:
+                later = handle(self._services, pending, request)
+            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+                self._refuse(pending, request, error)
+                return
+        if later is None:
+            return
+        if not begin(self._services.tasks, self._answer(pending, request, later)):
+            pending.connection.hang_up("the broker stops")
+
+    async def _answer(self, pending: PendingRequest, request: Request, later: Later) -> None:
+        """No request may end its task with an error: that would be the end of the broker."""
+        try:
+            pending.answer(await later())
+        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+            self._refuse(pending, request, error)
+
+    def _refuse(self, pending: PendingRequest, request: Request, error: Exception) -> None:
+        """The whole request, for one reason. What was answered before stays so."""
+        if isinstance(error, MalformedRequest):
+            pending.connection.hang_up(f"a request that makes no sense: {error}")
+            return
+        code, text = ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.sentence
+        if isinstance(error, BrokerError):
+            code, text = error.code, str(error)
+        else:
+            log.error("request.failed", api=APIS[pending.api.key].name, exc_info=error)
+        if pending.chunks is not None:
+            return
+        try:
+            refusal = pending.api.refuse(request, pending.version, code, text)
+            if refusal is None:
+                pending.connection.hang_up(f"a request without an answer has failed: {text}")
+            else:
+                pending.answer(refusal)
+        except Exception as fault:
+            log.error("request.failed", api=APIS[pending.api.key].name, exc_info=fault)
+            pending.connection.hang_up("a mistake of ours")
+
+    def _on_unsupported(
+        self, connection: Connection, frame: bytearray, error: UnsupportedRequest
+    ) -> None:
+        if error.key != API_VERSIONS or API_VERSIONS not in self._offered:
+            connection.hang_up(f"a request that is not offered: {error}")
+            return
+        api = self._offered[API_VERSIONS]
+        pending = connection.begin(api, 0, error.correlation_id, "", frame)
+        pending.answer(api_versions.table(self._offered.values(), ErrorCode.UNSUPPORTED_VERSION))
+
+
+def _too_old(api: Api, version: int) -> str:
+    served = api.versions
+    return f"{APIS[api.key].name} v{version}: {served.start} to {served.stop - 1} are served"

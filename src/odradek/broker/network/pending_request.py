@@ -1,0 +1,153 @@
+"""One request and the place of its answer.
+
+Requests of a connection start in the order in which they came, and are answered in that order; but
+each may take its time, and the next one starts meanwhile. So an pending waits in its connection's
+row until those before it were answered, with its own answer perhaps ready.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from odradek.model.errors import ErrorCode
+from odradek.model.units import Micros
+from odradek.ports import Address, Chunk
+from odradek.wire.headers import response_frame
+from odradek.wire.schema import Response
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
+
+NOTHING: Final[list[Chunk]] = []
+"""What is sent to a producer that wants no answer."""
+
+
+class Client(Protocol):
+    """The connection, as far as a handler may look at it."""
+
+    listener: str  # the name of the one it came by
+    software: tuple[str, str]  # name and version, as the client says; empty before
+
+    @property
+    def peer(self) -> Address:
+        """Who it is."""
+        ...
+
+    @property
+    def local(self) -> Address:
+        """The address by which it reached us."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody is there any more."""
+        ...
+
+    def waits(self, pending: "PendingRequest") -> None:
+        """All that can be done now is done; the rest is up to others, or to time."""
+        ...
+
+    def answered(self, pending: "PendingRequest") -> None:
+        """An answer is ready; it leaves when its turn comes."""
+        ...
+
+    def hang_up(self, reason: str) -> None:
+        """Closes at once, with what was not answered yet."""
+        ...
+
+
+class PendingRequest:
+    """One request of one connection. `answer` is called once, now or later."""
+
+    __slots__ = (
+        "api",
+        "arrived_at",
+        "begun_at",
+        "chunks",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "frame",
+        "on_gone",
+        "ready_at",
+        "sent_at",
+        "version",
+        "waits_from",
+    )
+
+    def __init__(  # noqa: PLR0913, PLR0917 - made for every request, and keywords cost
+        self,
+        connection: Client,
+        api: "Api",
+        version: int,
+        correlation_id: int,
+        client_id: str,
+        frame: bytearray,
+        arrived_at: Micros,
+        begun_at: Micros,
+    ) -> None:
+        self.connection = connection
+        self.api = api
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.frame = frame  # batches in the request are views into it
+        self.arrived_at = arrived_at
+        self.begun_at = begun_at
+        self.waits_from: Micros | None = None  # if it did
+        self.ready_at = begun_at  # once the answer is there
+        self.sent_at = begun_at  # once its turn to leave has come
+        self.chunks: list[Chunk] | None = None  # the answer, once it is there
+        self.on_gone: Callable[[], None] | None = None  # who waits is told that nobody else does
+
+    def wait(self, on_gone: Callable[[], None]) -> None:
+        """It is answered later, by somebody who wants to know if nobody waits any more."""
+        self.on_gone = on_gone
+        self.connection.waits(self)
+
+    def answer(self, response: Response) -> None:
+        """This is the answer."""
+        self.send(response_frame(response, self.version, self.correlation_id))
+
+    def answer_nothing(self) -> None:
+        """The request is done with, and its client does not want to hear of it."""
+        self.send(NOTHING)
+
+    def send(self, chunks: list[Chunk]) -> None:
+        """The answer as a whole frame."""
+        assert self.chunks is None, "a request is answered once"
+        self.chunks = chunks
+        self.on_gone = None
+        self.connection.answered(self)
+
+
+Later = Callable[[], Awaitable[Response]]
+"""What is to be called and awaited for an answer, in a task of its own."""
+
+Handler = Callable[["Services", PendingRequest, Any], Awaitable[Response] | Later | None]
+"""A coroutine function returns the answer; another answers through the pending, or later."""
+
+Refusal = Callable[[Any, int, ErrorCode, str], Response | None]
+"""The response to a request at a version that says nothing but the code, with its sentence; None
+where the client reads no answer, and learns of it by the end of its connection."""
+
+
+Quick = Callable[["Services", PendingRequest, bytearray, int], bool]
+"""Answers a request whose body begins at this position of its frame, or declines: then the request
+is decoded and handled as any other."""
+
+
+class Api(NamedTuple):
+    """What a broker serves of one API, and how: each module of `handlers` has one."""
+
+    key: int
+    versions: range  # that are served
+    handle: Handler
+    refuse: Refusal
+    quick: Quick | None = None  # for the shape that comes by the thousand
+    offered_from: int | None = None  # where older versions are named, for the sake of old clients
+
+    @property
+    def offered(self) -> range:
+        """The versions that are named to clients."""
+        start = self.versions.start if self.offered_from is None else self.offered_from
+        return range(start, self.versions.stop)

@@ -1,0 +1,195 @@
+"""The broker's listeners, and all connections that came by them.
+
+Listeners are bound before the broker registers, because their ports are what it registers; but
+nothing is read until it is open for business. Beyond the bounds of the broker connections wait
+before its gate; beyond that of an address one is closed at once, and one that was idle for too long
+at the next round.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from odradek.broker.doors import Doors
+from odradek.broker.network.connection import Connection, Memory
+from odradek.broker.network.connection_limits import ConnectionLimits
+from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.timers import Timers
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import advertised, advertises_automatically, security_protocol
+from odradek.config.listeners import Listener as ListenerSetting
+from odradek.config.rows import network as rows
+from odradek.config.setting import BrokerSetting
+from odradek.metadata.nouns import Broker, Endpoint
+from odradek.model.errors import InvalidSetting
+from odradek.model.units import SECOND, Millis
+from odradek.ports import Address, Clock, Listener, Stream
+from odradek.wire.framing import Scratch
+
+ROUND: Final = Millis(5 * SECOND)
+"""How often idle connections are looked for; a microsecond for each connection."""
+
+log = structlog.get_logger()
+
+
+class Limits(NamedTuple):
+    """How many connections there may be from one address, and how long they may say nothing."""
+
+    per_address_max: int
+    per_address: Mapping[str, int]
+    idle_max: Millis | None
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> "Limits":
+        """As the settings say now."""
+        return cls(
+            config[rows.MAX_CONNECTIONS_PER_IP],
+            config[rows.MAX_CONNECTIONS_PER_IP_OVERRIDES],
+            config[rows.CONNECTIONS_MAX_IDLE_MS],
+        )
+
+
+@contextmanager
+def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
+    """Where a port cannot be had, for whoever has to choose another."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
+
+
+class SocketServer:
+    """What all connections have in common."""
+
+    def __init__(self, config: BrokerConfig, doors: Doors, timers: Timers) -> None:
+        self.scratch = Scratch()
+        self.clock: Clock = doors.clock
+        self.memory = Memory(config[rows.QUEUED_MAX_REQUEST_BYTES])
+        self.frame_bytes_max: int = config[rows.SOCKET_REQUEST_MAX_BYTES]
+        self.limits = Limits.of(config)
+        self.connections: dict[Connection, None] = {}
+        self.accepted = 0
+        self.is_open = False
+        self.on_frame = _too_early
+        self.on_answer = _nobody
+        self._config = config
+        self._doors = doors
+        self._timers = timers
+        self._listeners: dict[str, Listener] = {}
+        self._gate = ConnectionLimits(doors.clock, timers)
+        self._by_address: Counter[str] = Counter()
+        self._automatic = advertises_automatically(config)
+
+    # Listening
+
+    async def bind(self) -> tuple[Endpoint, ...]:
+        """Takes the ports; where the broker is found by them."""
+        for listener in self._config[rows.LISTENERS]:
+            name = listener.name
+            with naming(rows.LISTENERS, str(listener)):
+                self._listeners[name] = await self._doors.network.listen(
+                    (listener.host, listener.port), partial(self._accept, name)
+                )
+        self._gate.watch_over(self._listeners, self._config)
+        return tuple(self._endpoint(listener) for listener in advertised(self._config))
+
+    def _endpoint(self, listener: ListenerSetting) -> Endpoint:
+        bound = self._listeners.get(listener.name)
+        port = listener.port or (bound.address[1] if bound else 0)
+        host = listener.host or self._doors.hostname
+        return Endpoint(listener.name, host, port, security_protocol(self._config, listener))
+
+    @property
+    def addresses(self) -> dict[str, Address]:
+        """Where it listens, by listener."""
+        return {name: listener.address for name, listener in self._listeners.items()}
+
+    def configure(self, config: BrokerConfig) -> None:
+        """These limits hold from now on; who is connected stays."""
+        self.limits = Limits.of(config)
+        self._gate.watch_over(self._listeners, config)
+
+    def open(self) -> None:
+        """Everybody is read from now on."""
+        self.is_open = True
+        for connection in self.connections:
+            connection.stream.resume()
+        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
+
+    def close_listeners(self) -> None:
+        """No more connections; requests that are open go on."""
+        for listener in self._listeners.values():
+            listener.close()
+
+    @property
+    def open_requests(self) -> int:
+        """Of all connections together."""
+        return sum(len(connection.row) for connection in self.connections)
+
+    def close(self) -> None:
+        """Everybody is sent away, with what was answered."""
+        for connection in list(self.connections):
+            connection.close()
+
+    # Where a broker is found
+
+    def endpoint(self, client: Client, broker: Broker, *, is_me: bool) -> Endpoint | None:
+        """By the listener that the client came by; ourselves, perhaps, where it has found us."""
+        found = broker.endpoint(client.listener)
+        if found is None or not is_me:
+            return found
+        bound = next(it for it in self._config[rows.LISTENERS] if it.name == client.listener)
+        unnamed = not bound.host and self._config[rows.ADVERTISED_LISTENERS] is None
+        if self._automatic or unnamed:
+            host, port = client.local
+            return found._replace(host=host, port=port)
+        return found
+
+    # Connections
+
+    def _accept(self, listener: str, stream: Stream) -> Connection:
+        self.accepted += 1
+        connection = Connection(self, stream, listener)
+        address, limits = stream.peer[0], self.limits
+        self.connections[connection] = None
+        self._gate.entered(listener)
+        self._by_address[address] += 1
+        here_max = limits.per_address.get(address, limits.per_address_max)
+        if self._by_address[address] > here_max:
+            connection.hang_up("max.connections.per.ip is reached")
+        elif not self.is_open:
+            stream.pause()
+        return connection
+
+    def forget(self, connection: Connection) -> None:
+        """It is over."""
+        del self.connections[connection]
+        self._gate.left(connection.listener)
+        address = connection.peer[0]
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+
+    def _look_for_idle(self) -> None:
+        """Who waits for an answer is not idle, unless it does not take those it was given."""
+        now, idle_max = self.clock.micros(), self.limits.idle_max
+        if idle_max is not None:
+            for connection in list(self.connections):
+                is_busy = connection.row and not connection.stream.unsent()
+                active_at = max(connection.arrived_at, connection.taken_at)
+                if now - active_at > 1_000 * idle_max and not is_busy:
+                    connection.hang_up("connections.max.idle.ms has passed")
+        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
+
+
+def _too_early(connection: Connection, frame: bytearray) -> None:
+    """Nothing is read before it is open."""
+    raise AssertionError(connection, len(frame))
+
+
+def _nobody(pending: PendingRequest) -> None:
+    """No figures are kept."""

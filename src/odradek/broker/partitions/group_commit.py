@@ -1,0 +1,185 @@
+"""What one turn of the loop appended to the logs of one log dir, written together at its end.
+
+A little is written in place, if the dir's worker has nothing else to do: the hop to a thread and
+back costs more than the write. Anything more, and anything that may block, goes to the worker as
+one job. While that job is under way the appends of further turns are gathered, and make the next
+one: so the slower the disk, the larger the groups, and of topics that are synced before they are
+acknowledged a whole group shares one sync. Who would rather have fewer syncs than quick answers
+lets a group linger before its sync.
+
+Nothing is written in place while a job is under way, so the writes of a log keep their order.
+"""
+
+import asyncio
+from typing import Final, NamedTuple
+
+from odradek.broker.partitions.jobs import drained
+from odradek.broker.partitions.leading_replica import Expecting, LeadingReplica
+from odradek.broker.settings import SettingsSource
+from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
+from odradek.model.errors import BrokerError
+from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
+from odradek.ports import Clock, Worker
+from odradek.storage.errors import StorageError
+from odradek.storage.logs.flushing import sync_group
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.writing import WriteJob
+
+IN_PLACE_BYTES_MAX: Final = Bytes(64 * KIB)
+SLOW_MICROS: Final = Micros(1_000)
+"""A write in place that took longer met a busy disk."""
+SHY_MILLIS: Final = SECOND
+"""How long the worker then has all the writes."""
+
+
+class _Part(NamedTuple):
+    """One log's share of a turn. Without a job, only those who wait for an earlier one."""
+
+    led: LeadingReplica
+    job: WriteJob | None
+    expecting: list[Expecting]
+
+
+class GroupCommit:
+    """The appends to one log dir."""
+
+    def __init__(self, worker: Worker, clock: Clock, settings: SettingsSource) -> None:
+        self._worker = worker
+        self._clock = clock
+        self._settings = settings
+        self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
+        self._turn: list[LeadingReplica] = []
+        self._gathered: list[_Part] = []  # while a job is under way
+        self._is_busy = False  # one of our jobs is, or a group lingers
+        self._lingering: asyncio.TimerHandle | None = None
+        self._shy_until = Millis(0)
+
+    def schedule(self, led: LeadingReplica) -> None:
+        """At the end of this turn there is something to write for this log."""
+        if led.is_scheduled:
+            return
+        led.is_scheduled = True
+        self.touched[led.log] = None
+        self._turn.append(led)
+        if len(self._turn) == 1:
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, []
+        parts = [_Part(led, led.log.take_job(), led.take_expecting()) for led in turn]
+        if self._is_busy:
+            self._gathered += parts
+        elif self._may_write_here(parts):
+            self._write_here(parts)
+        elif linger := self._linger(parts):
+            self._gathered, self._is_busy = parts, True
+            loop = asyncio.get_running_loop()
+            self._lingering = loop.call_later(linger / SECOND, self.written)
+        else:
+            self._write_there(parts)
+
+    def _linger(self, parts: list[_Part]) -> Millis:
+        """How long this group waits for others to share its sync."""
+        if any(part.job is not None and part.job.wants_sync for part in parts):
+            return self._settings.broker[LOG_FLUSH_BEFORE_ACK_LINGER_MS]
+        return Millis(0)
+
+    async def settled(self) -> None:
+        """Returns once all that was decided so far is written; nothing lingers for it."""
+        await asyncio.sleep(0)  # the turn in which it was decided comes to its end
+        if self._lingering is not None:
+            self.written()
+        await drained(self._worker)  # the job that is under way
+        await drained(self._worker)  # and what was gathered meanwhile
+
+    def _may_write_here(self, parts: list[_Part]) -> bool:
+        left: int = IN_PLACE_BYTES_MAX
+        for part in parts:
+            if part.job is not None:
+                left -= part.job.size
+                if left < 0 or part.job.may_block:
+                    return False
+        return self._worker.idle and self._shy_until <= self._clock.monotonic()
+
+    def _write_here(self, parts: list[_Part]) -> None:
+        began = self._clock.micros()
+        errors = [_run(part.job) for part in parts]
+        if self._clock.micros() - began > SLOW_MICROS:
+            self._shy_until = Millis(self._clock.monotonic() + SHY_MILLIS)
+        _finish(parts, errors)
+
+    def _write_there(self, parts: list[_Part]) -> None:
+        self._is_busy = True
+        self._worker.submit(_Group(self, parts))
+
+    def written(self) -> None:
+        """Our job, or a linger, has ended; what was gathered meanwhile makes the next one."""
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+        self._is_busy = False
+        if self._gathered:
+            parts, self._gathered = self._gathered, []
+            self._write_there(parts)
+
+
+class _Group:
+    """The parts of one turn or of several, as a job of the worker."""
+
+    __slots__ = ("_appends", "_errors", "_parts")
+
+    def __init__(self, appends: GroupCommit, parts: list[_Part]) -> None:
+        self._appends = appends
+        self._parts = parts
+        self._errors: list[BrokerError | None] = []
+
+    def run(self) -> None:
+        """On the worker: writes all, then syncs what is to be synced."""
+        self._errors = [_run(part.job) for part in self._parts]
+        syncing = [
+            part.job
+            for part, error in zip(self._parts, self._errors, strict=True)
+            if part.job is not None and error is None and part.job.wants_sync
+        ]
+        if syncing:
+            self._sync(syncing)
+
+    def _sync(self, jobs: list[WriteJob]) -> None:
+        try:
+            sync_group(jobs)
+        except StorageError as error:
+            self._errors = [
+                error if part.job in jobs else found
+                for part, found in zip(self._parts, self._errors, strict=True)
+            ]
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop: all is published, in its order."""
+        assert error is None, error
+        try:
+            _finish(self._parts, self._errors)
+        finally:
+            self._appends.written()
+
+
+def _run(job: WriteJob | None) -> BrokerError | None:
+    """Writes one job; what went wrong."""
+    if job is not None:
+        try:
+            job.run()
+        except BrokerError as error:
+            return error
+    return None
+
+
+def _finish(parts: list[_Part], errors: list[BrokerError | None]) -> None:
+    """Readers see what was written, and writers hear of it."""
+    for (led, job, expecting), error in zip(parts, errors, strict=True):
+        if job is None:
+            led.unwritten(expecting, StorageError("a write before this one failed"))
+        elif error is None:
+            job.publish()
+            led.written(expecting)
+        else:
+            job.fail()
+            led.unwritten(expecting, error)

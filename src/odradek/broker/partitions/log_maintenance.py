@@ -1,0 +1,253 @@
+"""What a broker does for its logs in the background: flushing, retention, compaction, checkpoints.
+
+Each kind of work has its own round in each dir. What it finds to do is done by the dir's worker,
+between appends and never in their way. The round that comes every second looks only at logs that
+were written to lately; those that look at every log come rarely.
+
+Work on a log is planned and noted on the loop, and carried out by its dir's worker. While a log is
+compacted its start does not move; a log that is deleted meanwhile is let go after the next step.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final, NamedTuple
+
+import structlog
+
+from odradek.broker.partitions.jobs import drained, off_loop
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.settings import SettingsSource
+from odradek.config.rows import cleaner as cleaner_rows
+from odradek.config.rows import log as log_rows
+from odradek.config.rows import replication as replication_rows
+from odradek.config.setting import BrokerSetting
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import SECOND, Millis
+from odradek.ports import Clock, Worker
+from odradek.storage.compacting.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.errors import CorruptFile, StorageError
+from odradek.storage.logs.closing import RestJob
+from odradek.storage.logs.flushing import FlushJob, flush_is_due
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob, deletable_up_to
+
+FLUSH_ROUND: Final = Millis(SECOND)
+RATE_MAX: Final = 1e15
+REST_ROUNDS: Final = 10
+"""A log that nobody writes to for so many rounds of flushing is put to rest."""
+FAILURES_ROUND: Final = Millis(SECOND)
+
+log = structlog.get_logger()
+
+
+class _Round(NamedTuple):
+    """One kind of work, and how long it rests."""
+
+    work: Callable[[LogDir], Awaitable[None]]
+    pause: BrokerSetting[Millis] | Millis
+
+
+class LogMaintenance:
+    """All rounds of a broker."""
+
+    def __init__(self, replicas: ReplicaManager, settings: SettingsSource, clock: Clock) -> None:
+        self._replicas = replicas
+        self._settings = settings
+        self._clock = clock
+        self._corrupt: dict[TopicPartition, PartitionLog] = {}  # they are left alone
+        self._active: dict[str, dict[PartitionLog, int]] = {  # rounds since it was written to
+            log_dir.name: {} for log_dir in replicas.dirs.dirs
+        }
+
+    def start(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """One task for each dir and kind of work, so that a slow disk holds up no other."""
+        rounds = (
+            _Round(self._flush, FLUSH_ROUND),
+            _Round(self._retain, log_rows.LOG_RETENTION_CHECK_INTERVAL_MS),
+            _Round(self._note_recovery_points, log_rows.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
+            _Round(self._note_starts, log_rows.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
+            _Round(
+                self._note_high_watermarks,
+                replication_rows.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS,
+            ),
+            _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
+            _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
+        )
+        started = [
+            tasks.create_task(self._go_round(log_dir, each))
+            for log_dir in self._replicas.dirs.online
+            for each in rounds
+        ]
+        return [*started, tasks.create_task(self._look_for_failures())]
+
+    async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
+        while not log_dir.is_offline:
+            pause = each.pause
+            if isinstance(pause, BrokerSetting):
+                pause = self._settings.broker[pause]
+            await self._clock.sleep_until(Millis(self._clock.monotonic() + max(pause, 1)))
+            try:
+                await each.work(log_dir)
+            except StorageError as error:
+                log.warning("upkeep.failed", log_dir=log_dir.name, error=str(error))
+
+    async def _look_for_failures(self) -> None:
+        while True:
+            now = self._clock.monotonic()
+            await self._clock.sleep_until(Millis(now + FAILURES_ROUND))
+            self._replicas.look_at_failures()
+
+    # The rounds
+
+    async def _flush(self, log_dir: LogDir) -> None:
+        """Of the logs that were written to lately: what topics want flushed, and what was rolled.
+
+        One that was left alone for a while is put to rest.
+        """
+        appends, active = self._replicas.logs.appends[log_dir.name], self._active[log_dir.name]
+        touched, appends.touched = appends.touched, {}
+        for found in touched:
+            active[found] = 0
+        for found, rounds in list(active.items()):
+            if log_dir.logs.get(found.partition) is not found:
+                del active[found]
+            elif flush_is_due(found, self._clock.wall()):
+                await self._do(log_dir, FlushJob(found, self._clock.wall()))
+            elif rounds < REST_ROUNDS or not found.is_idle:
+                active[found] = rounds + 1
+            elif found.config.flush_ms is None or found.recovery_point == found.log_end_offset:
+                del active[found]
+                await self._do(log_dir, RestJob(found))
+
+    async def _do(self, log_dir: LogDir, job: FlushJob | RestJob) -> None:
+        """A log that was written to meanwhile is not put to rest."""
+        await off_loop(self._worker(log_dir), job.run)
+        if isinstance(job, FlushJob) or job.log.is_idle:
+            job.publish()
+
+    async def _retain(self, log_dir: LogDir) -> None:
+        """Drops what is too old or too much, and forgets producers that are gone."""
+        worker = self._worker(log_dir)
+        async for found in self._logs(log_dir):
+            now = self._clock.wall()
+            found.producers.expire(now, found.config.producer_expiration_ms)
+            if found.being_cleaned or not found.config.delete:
+                continue
+            with self._noting(found):
+                start = await off_loop(worker, partial(deletable_up_to, found, now))
+                if start > found.log_start_offset:
+                    await self._move_start(log_dir, found, start)
+
+    async def _move_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
+        """If even the newest segment is too old, another one begins, so that it can go."""
+        if start >= found.log_end_offset and found.active_segment.size:
+            await self._replicas.roll(found.partition)
+        if found.being_cleaned or log_dir.logs.get(found.partition) is not found:
+            return
+        job = DeleteJob(found, min(start, found.high_watermark))
+        await off_loop(self._worker(log_dir), job.run)
+        log.info(
+            "log.start_moved",
+            partition=str(found.partition),
+            log_start_offset=found.log_start_offset,
+            segments=len(job.segments),
+        )
+
+    async def _note_recovery_points(self, log_dir: LogDir) -> None:
+        """Of all logs in one file, if one of them has moved; so do the next two."""
+        points = log_dir.recovery_points()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_recovery_points, points))
+
+    async def _note_starts(self, log_dir: LogDir) -> None:
+        starts = log_dir.log_starts()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_log_starts, starts))
+
+    async def _note_high_watermarks(self, log_dir: LogDir) -> None:
+        marks = log_dir.high_watermarks()
+        await off_loop(self._worker(log_dir), partial(log_dir.note_high_watermarks, marks))
+
+    async def _delete(self, log_dir: LogDir) -> None:
+        """The files of logs that were deleted, one directory at a time."""
+        worker = self._worker(log_dir)
+        while await off_loop(worker, log_dir.delete_next):
+            pass
+
+    async def _compact(self, log_dir: LogDir) -> None:
+        """The log that gains the most, if any is due."""
+        if not self._settings.broker[cleaner_rows.LOG_CLEANER_ENABLE]:
+            return
+        worker = self._worker(log_dir)
+        best: tuple[float, PartitionLog] | None = None
+        async for found in self._logs(log_dir):
+            if found.config.compact and not found.being_cleaned and not self._is_corrupt(found):
+                with self._noting(found):
+                    gain = await off_loop(worker, self._look(log_dir, found))
+                    if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):
+                        best = (gain.dirty_ratio, found)
+        if best is not None and log_dir.logs.get(best[1].partition) is best[1]:
+            with self._noting(best[1]):
+                await self._compact_one(log_dir, best[1])
+
+    def _look(self, log_dir: LogDir, found: PartitionLog) -> Callable[[], Cleanable]:
+        first_dirty = log_dir.cleaner_offsets.get(found.partition, found.log_start_offset)
+        return partial(cleanable, found, first_dirty, self._clock.wall())
+
+    async def _compact_one(self, log_dir: LogDir, found: PartitionLog) -> None:
+        """In steps, between which appends are written. However it ends, what was done counts."""
+        worker = self._worker(log_dir)
+        gain = await off_loop(worker, self._look(log_dir, found))
+        is_there = log_dir.logs.get(found.partition) is found
+        if found.being_cleaned or not is_there or not is_due(found, gain):
+            return
+        compaction = Compaction(log_dir.checkpoint(), found, gain, self._clock.wall())
+        throttle = Throttle(
+            _rate(self._settings.broker[cleaner_rows.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])
+        )
+        steps = compaction.steps()
+        try:
+            while (count := await off_loop(worker, partial(next, steps, None))) is not None:
+                now = self._clock.monotonic()
+                await self._clock.sleep_until(Millis(now + throttle.rest_after(count, now)))
+                if log_dir.logs.get(found.partition) is not found:
+                    compaction.cancel()
+        finally:
+            compaction.cancel()
+            await drained(worker)
+            compaction.publish()
+        if log_dir.logs.get(found.partition) is found:
+            await off_loop(worker, partial(log_dir.note_cleaned, found.partition, compaction.end))
+        log.info("log.compacted", partition=str(found.partition), upto=compaction.end)
+
+    # How it is done
+
+    @contextmanager
+    def _noting(self, found: PartitionLog) -> Iterator[None]:
+        """What has rotted in one log is said once, and ends no round over all of them."""
+        try:
+            yield
+        except CorruptFile as error:
+            if not self._is_corrupt(found):
+                log.error("log.corrupt", partition=str(found.partition), error=str(error))
+                self._corrupt[found.partition] = found
+
+    def _is_corrupt(self, found: PartitionLog) -> bool:
+        return self._corrupt.get(found.partition) is found
+
+    def _worker(self, log_dir: LogDir) -> Worker:
+        return self._replicas.logs.workers[log_dir.name]
+
+    async def _logs(self, log_dir: LogDir) -> AsyncIterator[PartitionLog]:
+        """Every log, each as long as it is there still when its turn comes."""
+        await asyncio.sleep(0)
+        for found in list(log_dir.logs.values()):
+            if log_dir.logs.get(found.partition) is found:
+                yield found
+
+
+def _rate(bytes_per_second: float) -> int | None:
+    """Without a bound where the setting is as good as none."""
+    return None if bytes_per_second > RATE_MAX else max(1, int(bytes_per_second))

@@ -1,0 +1,1 @@
+"""Topics and settings changed at a client's request."""

@@ -1,0 +1,106 @@
+"""Changes of settings that somebody asks for: of topics, of this broker, of all brokers.
+
+They are checked against what holds here, written to the tree under the version that was read, and
+announced there, as Kafka does; this broker acts on them at once, the others when they hear of it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import structlog
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.settings import Settings
+from odradek.config.dynamic import check
+from odradek.ensemble.client import ZooKeeperClient
+from odradek.metadata.znodes.settings import (
+    DEFAULT_ENTITY,
+    Entity,
+    EntityType,
+    SettingsChangeZnode,
+    SettingsZnode,
+)
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.zookeeper.client.errors import BadVersion, NodeExists, NoNode
+from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
+
+TRIES_MAX: Final = 10
+"""How often somebody else may have been faster."""
+
+Change = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""From what is set for an entity itself to what shall be; a BrokerError refuses it."""
+log = structlog.get_logger()
+
+
+class UnknownTopic(BrokerError):
+    """There is no topic of this name to have settings."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class NotWritten(BrokerError):
+    """ZooKeeper did not take the change; what is set may be the old or the new."""
+
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class ConfigAdmin:
+    """Makes changes, one after the other."""
+
+    def __init__(self, client: ZooKeeperClient, settings: Settings, cluster: MetadataCache) -> None:
+        self._client = client
+        self._settings = settings
+        self._cluster = cluster
+        self._one_at_a_time = asyncio.Lock()
+
+    async def make(self, entity: Entity, change: Change, *, validate_only: bool) -> None:
+        """Checks and makes one; raises why not."""
+        async with self._one_at_a_time:
+            try:
+                for _ in range(TRIES_MAX):
+                    if await self._try(entity, change, validate_only=validate_only):
+                        return
+            except KeeperError as error:
+                raise NotWritten(f"{entity}: {error}") from error
+        raise NotWritten(f"{entity}: others change it all the time")
+
+    async def _try(self, entity: Entity, change: Change, *, validate_only: bool) -> bool:
+        path = SettingsZnode.path(entity)
+        try:
+            found = await self._client.get(path)
+        except NoNode:
+            version, before = None, dict[str, str]()
+        else:
+            version, before = found.stat.version, SettingsZnode.decode(entity, found.data)
+        after = dict(change(before))
+        self._check(entity, after)
+        if validate_only or after == before:
+            return True
+        data = SettingsZnode.encode(after)
+        try:
+            if version is None:
+                await self._client.create(path, data)
+            else:
+                await self._client.set(path, data, version)
+        except (BadVersion, NodeExists, NoNode):
+            return False
+        await self._client.create(
+            SettingsChangeZnode.CREATE_PATH,
+            SettingsChangeZnode.encode(entity),
+            mode=CreateMode.PERSISTENT_SEQUENTIAL,
+        )
+        log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
+        self._settings.on_entity(entity, after)
+        return True
+
+    def _check(self, entity: Entity, after: Mapping[str, str]) -> None:
+        config = self._settings.broker
+        if entity.type is EntityType.TOPICS:
+            if entity.name not in self._cluster.image.topics:
+                raise UnknownTopic(f"topic {entity.name!r} does not exist")
+            config.topic_defaults.checked(after)
+        elif entity.name == DEFAULT_ENTITY:
+            check(config, cluster=after)
+        else:
+            check(config, broker=after)

@@ -1,0 +1,325 @@
+"""Compacting a log: of each key the newest record stays, at its offset.
+
+The dirty part is read first, to learn where the newest record of each key lies; then all segments
+up to there are written anew, several small ones into one. Each new segment takes the place of its
+originals by steps that a crash may interrupt anywhere: written as `.cleaned` and synced; renamed
+to `.swap`, from when on it counts; the originals deleted; renamed to its final name.
+
+The active segment is never touched, nor what is not decided and committed, nor what is too young.
+The work comes in small steps, between which the disk's thread does what is more urgent, and the
+shell sleeps as the throttle says. While it is under way the log must be neither truncated, nor
+deleted from, nor closed: whoever wants that cancels it first.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.model.errors import CorruptBatch
+from odradek.model.positions import Offset
+from odradek.model.units import MIB, SECOND, Bytes, Millis, Timestamp
+from odradek.records.batch import BatchHeader, read_header
+from odradek.records.control import end_marker_in
+from odradek.records.record import read_records
+from odradek.storage.compacting.cleaning_rules import Rules, TransactionFilter
+from odradek.storage.compacting.key_map import KeyMap
+from odradek.storage.compacting.outline import outlines
+from odradek.storage.dirs.files import delete_if_there
+from odradek.storage.dirs.log_dir import CheckpointJob
+from odradek.storage.dirs.names import CLEANED, LOG, SEGMENT_SUFFIXES, SNAPSHOT, SWAP
+from odradek.storage.errors import CorruptFile
+from odradek.storage.logs.flushing import sync_if_there
+from odradek.storage.logs.loading import save_indexes
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.segments.offset_index import RELATIVE_OFFSET_MAX
+from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.segment import Segment
+
+STEP_BYTES: Final = MIB
+MAP_BYTES_MAX: Final = Bytes(128 * MIB)  # log.cleaner.dedupe.buffer.size
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanable:
+    """How much of a log could be compacted now."""
+
+    first_dirty: Offset
+    end: Offset  # exclusive: what lies beyond must stay as it is
+    clean_bytes: int
+    dirty_bytes: int
+    overdue: bool  # a record has waited longer than it may
+
+    @property
+    def dirty_ratio(self) -> float:
+        """The share of what was not compacted before."""
+        total = self.clean_bytes + self.dirty_bytes
+        return self.dirty_bytes / total if total else 0.0
+
+
+def cleanable(log: PartitionLog, first_dirty: Offset, now: Timestamp) -> Cleanable:
+    """What could be gained, and whether it must be done. Reads time indexes: disk's thread."""
+    config = log.config
+    first_dirty = max(first_dirty, log.log_start_offset, log.segments[0].base_offset)
+    end = min(log.last_stable_offset, log.active_segment.base_offset, log.recovery_point)
+    clean = dirty = 0
+    overdue = False
+    with log.failures.touching(log.folder.disk.name):
+        for segment, following in zip(log.segments, log.segments[1:], strict=False):
+            too_young = segment.newest.timestamp > now - config.compaction_lag_ms_min
+            if following.base_offset > end or (too_young and config.compaction_lag_ms_min):
+                end = min(end, segment.base_offset)
+                break
+            if following.base_offset <= first_dirty:
+                clean += segment.size
+                continue
+            dirty += segment.size
+            oldest = _first_timestamp(segment)
+            overdue |= 0 <= oldest < now - config.compaction_lag_ms_max
+    return Cleanable(first_dirty, max(end, first_dirty), clean, dirty, overdue)
+
+
+def is_due(log: PartitionLog, found: Cleanable) -> bool:
+    """Whether compaction is worth its cost, or owed."""
+    if not log.config.compact or found.end <= found.first_dirty or not found.dirty_bytes:
+        return False
+    return found.overdue or found.dirty_ratio >= log.config.dirty_ratio_min
+
+
+def _first_timestamp(segment: Segment) -> int:
+    if segment.first_timestamp is None and segment.size:
+        header = read_header(segment.file.read(61, 0))
+        segment.first_timestamp = Timestamp(header.max_timestamp)
+    return -1 if segment.first_timestamp is None else segment.first_timestamp
+
+
+class Throttle:
+    """How long to rest after so many bytes, to stay below a rate (`io.max.bytes.per.second`)."""
+
+    def __init__(self, bytes_per_second: int | None) -> None:
+        self._rate = bytes_per_second
+        self._free_at = Millis(0)
+
+    def rest_after(self, count: int, now: Millis) -> Millis:
+        """The pause that is due now."""
+        if self._rate is None:
+            return Millis(0)
+        self._free_at = Millis(max(self._free_at, now) + count * SECOND // self._rate)
+        return Millis(max(0, self._free_at - now))
+
+
+class Compaction:
+    """One compaction of one log. `steps` on the disk's thread; the rest on the loop."""
+
+    def __init__(
+        self, checkpoint: CheckpointJob, log: PartitionLog, found: Cleanable, now: Timestamp
+    ) -> None:
+        """`checkpoint` is of now: it says that what is to be compacted was flushed."""
+        assert not log.being_cleaned, log.partition
+        assert found.end <= log.recovery_point, log.partition
+        log.being_cleaned = True
+        self.log = log
+        self._checkpoint = checkpoint
+        self.first_dirty = found.first_dirty
+        self.end = found.end  # where the next one begins, once this one is done
+        self.now = now
+        self.records_read = self.records_kept = 0
+        self.bytes_read = self.bytes_written = 0
+        self._cancelled = False
+        self._keys = KeyMap(MAP_BYTES_MAX)
+        self._producers = dict(log.producers.entries)
+        self._replaced: list[tuple[list[Segment], Segment]] = []
+
+    def was_cancelled(self) -> bool:
+        """Whether somebody wants the log for himself."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Stops at the next step; what was swapped stays so."""
+        self._cancelled = True
+
+    def steps(self) -> Iterator[Bytes]:
+        """All the work, in steps; each yields the bytes that it read and wrote.
+
+        A gap that compaction leaves between two segments must not be taken for a loss by a
+        recovery, so the recovery point is durable before any is made.
+        """
+        self._checkpoint.run()
+        with self.log.failures.touching(self.log.folder.disk.name):
+            yield from self._learn()
+            if self.was_cancelled():
+                return
+            rules = Rules(
+                self._keys,
+                self.end,
+                self._producers,
+                now=self.now,
+                delete_retention_ms=self.log.config.delete_retention_ms,
+            )
+            segments = [s for s in self.log.segments[:-1] if s.base_offset < self.end]
+            transactions = self._transactions(Offset(0))
+            for group in self._groups(segments):
+                yield from self._rewrite(group, rules, transactions)
+                if self.was_cancelled():
+                    return
+
+    def publish(self) -> None:
+        """Readers see the new segments from now on. To be called however the steps ended."""
+        log = self.log
+        for originals, cleaned in self._replaced:
+            at = log.segments.index(originals[0])
+            assert log.segments[at : at + len(originals)] == originals, log.partition
+            log.segments[at : at + len(originals)] = [cleaned]
+        self._replaced = []
+        log.being_cleaned = False
+
+    # What is newest
+
+    def _learn(self) -> Iterator[Bytes]:
+        """Fills the map from the dirty part; where it is full, the dirty part ends."""
+        transactions = self._transactions(self.first_dirty)
+        for segment in self.log.segments[:-1]:
+            if segment.base_offset >= self.end or self.was_cancelled():
+                return
+            found = segment.find(max(self.first_dirty, segment.base_offset))
+            if found is None:
+                continue
+            read = 0
+            path = segment.path(LOG)
+            for position, header, batch in walk_batches(segment.file, path, found[0], segment.size):
+                with _reading(path, position):
+                    if header.is_control:
+                        transactions.ends_nothing(header, end_marker_in(batch, header))
+                    elif not transactions.is_aborted(header) and not self._note(batch, header):
+                        self.end = Offset(header.base_offset)
+                        return
+                read += header.size
+                if read >= STEP_BYTES:
+                    yield Bytes(read)
+                    read = 0
+            yield Bytes(read)
+
+    def _transactions(self, start: Offset) -> TransactionFilter:
+        """The aborted transactions of which something lies at this offset or beyond."""
+        return TransactionFilter(
+            entry
+            for segment in self.log.segments
+            for entry in segment.aborted.entries
+            if entry.last_offset >= start
+        )
+
+    def _note(self, batch: memoryview, header: BatchHeader) -> bool:
+        """Adds the keys of a batch, all or none; the first one fits always, or none would."""
+        keys = self._keys
+        if len(keys) and not keys.has_room(header.record_count):
+            return False
+        for record in outlines(batch, header)[1]:
+            if record.key is not None:
+                keys.put(record.key, record.offset)
+        return True
+
+    # What is written anew
+
+    def _groups(self, segments: list[Segment]) -> Iterator[list[Segment]]:
+        """Neighbours that together are no larger than one segment may be."""
+        group: list[Segment] = []
+        size = 0
+        for segment, end in zip(segments, _ends(self.log, segments), strict=True):
+            fits = (
+                size + segment.size <= self.log.config.segment_bytes
+                and group
+                and end - group[0].base_offset <= RELATIVE_OFFSET_MAX
+            )
+            if group and not fits:
+                yield group
+                group, size = [], 0
+            group.append(segment)
+            size += segment.size
+        if group:
+            yield group
+
+    def _rewrite(
+        self, group: list[Segment], rules: Rules, transactions: TransactionFilter
+    ) -> Iterator[Bytes]:
+        """Writes one new segment for a group, and puts it in their place."""
+        cleaned = Segment(self.log.folder, group[0].base_offset, state=CLEANED)
+        cleaned.index_interval = self.log.config.index_interval_bytes
+        cleaned.create()
+        for segment in group:
+            read, end = 0, int(segment.base_offset)
+            chunks: list[bytes | bytearray] = []
+            path = segment.path(LOG)
+            for position, header, batch in walk_batches(segment.file, path, 0, segment.size):
+                end = segment.follows(position, header, end)
+                with _reading(path, position):
+                    kept = self._decide(batch, header, rules, transactions)
+                read += header.size
+                if kept is not None:
+                    chunks.append(kept)
+                if read >= STEP_BYTES:
+                    yield self._append(cleaned, chunks, read)
+                    chunks, read = [], 0
+                    if self.was_cancelled():
+                        cleaned.delete()
+                        return
+            yield self._append(cleaned, chunks, read)
+        cleaned.aborted.entries.extend(transactions.kept)
+        transactions.kept = []
+        cleaned.complete_times()
+        save_indexes(cleaned)
+        self._swap(group, cleaned)
+
+    def _decide(
+        self, batch: memoryview, header: BatchHeader, rules: Rules, transactions: TransactionFilter
+    ) -> bytes | bytearray | None:
+        """The bytes that stay of a batch. The view is good until the next one only."""
+        if header.is_control:
+            records = list(read_records(batch, header))
+            ends_nothing = transactions.ends_nothing(header, end_marker_in(batch, header))
+            kept = rules.marker(batch, header, records, ends_nothing=ends_nothing)
+        else:
+            kept = rules.data(batch, header, aborted=transactions.is_aborted(header))
+        self.records_read += kept.read
+        self.records_kept += kept.kept
+        return bytes(kept.batch) if isinstance(kept.batch, memoryview) else kept.batch
+
+    def _append(self, cleaned: Segment, chunks: list[bytes | bytearray], read: int) -> Bytes:
+        """Writes what was kept; how many bytes that and the reading were."""
+        written = cleaned.file.write(chunks, cleaned.size) if chunks else 0
+        cleaned.note(list(map(read_header, chunks)), cleaned.size)
+        self.bytes_read += read
+        self.bytes_written += written
+        return Bytes(read + written)
+
+    def _swap(self, group: list[Segment], cleaned: Segment) -> None:
+        """From here on the new segment counts; readers keep the open files of the old ones."""
+        disk, folder = self.log.folder.disk, self.log.folder
+        cleaned.file.sync()
+        for suffix in SEGMENT_SUFFIXES[1:]:
+            sync_if_there(disk, cleaned.path(suffix))
+        disk.sync_directory(folder.name)
+        cleaned.rename(SWAP)
+        disk.sync_directory(folder.name)
+        for segment in group:
+            segment.pin()
+            segment.delete()
+            if segment is not group[0]:
+                delete_if_there(disk, segment.path(SNAPSHOT))
+        disk.sync_directory(folder.name)
+        cleaned.rename("")
+        disk.sync_directory(folder.name)
+        cleaned.rest()
+        self._replaced.append((group, cleaned))
+
+
+@contextmanager
+def _reading(path: str, position: int) -> Iterator[None]:
+    """A checksum that holds over records that cannot be read is a file that is corrupt."""
+    try:
+        yield
+    except CorruptBatch as error:
+        raise CorruptFile(path, position, str(error)) from None
+
+
+def _ends(log: PartitionLog, segments: list[Segment]) -> list[Offset]:
+    return [following.base_offset for following in log.segments[1 : len(segments) + 1]]

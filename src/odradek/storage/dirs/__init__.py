@@ -1,0 +1,1 @@
+"""Log dirs: files, names, checkpoints, failures, and which log lies where."""

@@ -1,0 +1,282 @@
+"""All log dirs of a broker (JBOD: KIP-112, KIP-113): which log lives where, and what is left.
+
+A partition has one current log on this broker, and at most one future log in another directory,
+which is being filled and then takes its place. A directory that fails takes its logs along and
+nothing else; it stays offline until the broker starts again. While one is offline, a missing log
+may be on it: then no empty one is made in its place, unless the caller knows that it is new.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.units import Timestamp
+from odradek.ports import Random
+from odradek.storage.dirs.checkpoints import MetaProperties
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.files import write_small
+from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.names import MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+
+
+class WrongIdentity(StorageError):
+    """The directories belong to another broker or cluster, or to several: nothing is started."""
+
+
+class WentOffline(NamedTuple):
+    """A directory that failed, and what was in it."""
+
+    log_dir: str
+    error: OSError
+    current: tuple[TopicPartition, ...]
+    future_only: tuple[TopicPartition, ...]  # their current logs live elsewhere, and go on
+
+
+class LogDirs:
+    """The directories, in the order of the setting."""
+
+    def __init__(self, dirs: Sequence[LogDir], failures: Failures, random: Random) -> None:
+        self.dirs = tuple(dirs)
+        self.failures = failures
+        self._random = random
+        self.preferred: dict[TopicPartition, str] = {}  # where a log is to be made, once it is
+
+    # Which there are
+
+    @property
+    def online(self) -> list[LogDir]:
+        """The directories that still serve."""
+        return [log_dir for log_dir in self.dirs if not log_dir.is_offline]
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether the broker has no disk left, and must stop."""
+        return not self.online
+
+    @property
+    def some_failed(self) -> bool:
+        """Whether a log that is missing may be on a disk that is offline."""
+        return len(self.online) < len(self.dirs)
+
+    def named(self, name: str) -> LogDir:
+        """The directory of this name; LogDirNotFound, or LogDirOffline."""
+        for log_dir in self.dirs:
+            if log_dir.name == name:
+                self.failures.check(name)
+                return log_dir
+        raise LogDirNotFound(f"{name} is no log dir of this broker")
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        """The current log, if it is in a directory that serves."""
+        home = self.home_of(partition)
+        return home.logs[partition] if home else None
+
+    def future(self, partition: TopicPartition) -> PartitionLog | None:
+        """The log that is being filled to take its place."""
+        for log_dir in self.online:
+            if partition in log_dir.futures:
+                return log_dir.futures[partition]
+        return None
+
+    def home_of(self, partition: TopicPartition) -> LogDir | None:
+        """The directory of the current log."""
+        for log_dir in self.online:
+            if partition in log_dir.logs:
+                return log_dir
+        return None
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        """Every current log that can be served."""
+        for log_dir in self.online:
+            yield from log_dir.logs.values()
+
+    # Starting
+
+    def identify(self, broker_id: BrokerId, cluster_id: str) -> None:
+        """Refuses directories of another broker or cluster, and signs those that are new.
+
+        Called once all that can be were taken.
+        """
+        for log_dir in self.online:
+            meta = log_dir.meta
+            for name, found, ours in (
+                ("broker", meta.broker_id, broker_id),
+                ("cluster", meta.cluster_id, cluster_id),
+            ):
+                if found is not None and found != ours:
+                    raise WrongIdentity(f"{log_dir.name} belongs to {name} {found}, not {ours}")
+        for log_dir in self.online:
+            signed = MetaProperties(broker_id, cluster_id, log_dir.meta.others)
+            try:
+                log_dir.sign(signed)
+            except LogDirOffline:
+                continue  # it is reported, and the others start
+
+    def settle(self) -> None:
+        """Called once all were opened: no partition may have two current logs.
+
+        A move that a crash interrupted left two: the one that moved here last is whole, the other
+        goes. So does one that was never written, of the same topic: a disk failed as it was made,
+        and it was made elsewhere. Any other two are a disk that came back: only a person can tell.
+        """
+        for partition in sorted({p for log_dir in self.online for p in log_dir.logs}):
+            holders = [log_dir for log_dir in self.online if partition in log_dir.logs]
+            moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
+            if len(holders) > 1:
+                true = moved or _written(holders, partition)
+                if len(true) != 1:
+                    where = ", ".join(log_dir.name for log_dir in holders)
+                    raise StorageError(f"{partition} has more than one log: in {where}")
+                for log_dir in holders:
+                    if log_dir is not true[0]:
+                        self.discard(log_dir, log_dir.logs.pop(partition))
+            if moved and not self.some_failed:
+                moved[0].settle_move(partition)
+
+    # Logs come and go
+
+    def get_or_create(self, partition: TopicPartition, how: InDir, now: Timestamp) -> PartitionLog:
+        """The log, made where it is missing: in the directory wished for, or the emptiest."""
+        log = self.get(partition)
+        if log is not None:
+            return log
+        if not how.is_new and self.some_failed:
+            raise LogDirOffline(f"{partition} may be in a log dir that is offline")
+        for log_dir in self._candidates(partition):
+            try:
+                log = log_dir.create(partition, str(partition), how, now)
+            except StorageError:
+                continue
+            log_dir.logs[partition] = log
+            self.preferred.pop(partition, None)
+            return log
+        raise StorageError(f"no log dir has room for {partition}")
+
+    def _candidates(self, partition: TopicPartition) -> list[LogDir]:
+        wished = self.preferred.get(partition)
+        fewest = sorted(self.online, key=len)  # equal ones stay in the order of the setting
+        return sorted(fewest, key=lambda log_dir: log_dir.name != wished)
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Takes a partition's logs out of the way; their files go with `LogDir.delete_next`."""
+        for log_dir, log in self.forget(partition):
+            self.discard(log_dir, log)
+
+    def forget(self, partition: TopicPartition) -> list[tuple[LogDir, PartitionLog]]:
+        """Its logs, and where they are; nobody finds them from now on. On the loop."""
+        forgotten = []
+        for log_dir in self.online:
+            for logs in (log_dir.logs, log_dir.futures):
+                log = logs.pop(partition, None)
+                if log is not None:
+                    log.failures = Failures()  # that its files go says nothing of the disk
+                    forgotten.append((log_dir, log))
+            log_dir.cleaner_offsets.pop(partition, None)
+        self.preferred.pop(partition, None)
+        return forgotten
+
+    def set_stray(self, partition: TopicPartition) -> None:
+        """Sets a log aside of which the cluster knows nothing: a person may still want it."""
+        home = self.home_of(partition)
+        if home is not None:
+            log = home.logs.pop(partition)
+            home.rename_log(log, renamed(partition, self._unique(), Kind.STRAY))
+
+    def discard(self, log_dir: LogDir, log: PartitionLog) -> None:
+        """Gives a forgotten log's directory another name, under which it waits for its end."""
+        name = renamed(log.partition, self._unique(), Kind.DELETE)
+        log_dir.rename_log(log, name)
+        log_dir.to_delete.append(name)
+
+    def _unique(self) -> str:
+        return self._random.bytes(16).hex()
+
+    # Moves between directories
+
+    def start_move(
+        self, partition: TopicPartition, target: str, how: InDir, now: Timestamp
+    ) -> PartitionLog | None:
+        """Begins a future log in another directory; None where there is nothing to move yet.
+
+        A running move elsewhere is given up. Without a log the wish is kept for its creation.
+        """
+        target_dir = self.named(target)
+        home = self.home_of(partition)
+        if home is None:
+            self.preferred[partition] = target
+            return None
+        if partition in target_dir.futures:
+            return target_dir.futures[partition]
+        if target_dir is home:
+            self.cancel_move(partition)
+            return None
+        if self.some_failed:
+            raise LogDirOffline(f"a future log of {partition} may be in a dir that is offline")
+        assert fits_future(partition), partition
+        self.cancel_move(partition)
+        name = renamed(partition, self._unique(), Kind.FUTURE)
+        future = target_dir.create(partition, name, how, now)
+        target_dir.futures[partition] = future
+        return future
+
+    def cancel_move(self, partition: TopicPartition) -> None:
+        """Gives up a move; the current log goes on."""
+        for log_dir in self.online:
+            future = log_dir.futures.pop(partition, None)
+            if future is not None:
+                self.discard(log_dir, future)
+
+    def finish_move(self, partition: TopicPartition, now: Timestamp) -> PartitionLog:
+        """Puts the future log in the place of the current one; both end at the same offset.
+
+        Its bytes are durable and a note lies in it before it gets the name, so whatever a crash
+        leaves, the next start knows which of two is the new one.
+        """
+        home = self.home_of(partition)
+        target = next(log_dir for log_dir in self.online if partition in log_dir.futures)
+        assert home is not None, partition
+        current, future = home.logs[partition], target.futures[partition]
+        assert current.log_end_offset == future.log_end_offset, partition
+        assert current.is_idle, partition
+        assert future.is_idle, partition
+        flush = FlushJob(future, now)
+        flush.run()
+        flush.publish()
+        target.forget_checkpoints([partition])
+        with self.failures.touching(target.name):
+            write_small(target.disk, future.folder.path(MOVED_HERE), home.name.encode())
+        target.rename_log(future, str(partition))
+        del target.futures[partition]
+        target.logs[partition] = future
+        target.moved_here.add(partition)
+        future.on_high_watermark(current.high_watermark)
+        if partition in home.cleaner_offsets:
+            target.note_cleaned(partition, home.cleaner_offsets[partition])
+        del home.logs[partition]
+        self.discard(home, current)
+        target.settle_move(partition)
+        return future
+
+    # Failures
+
+    def handle_failures(self) -> list[WentOffline]:
+        """Takes the directories out of service that have failed since the last call."""
+        handled = []
+        by_name = {log_dir.name: log_dir for log_dir in self.dirs}
+        for name, error in self.failures.take():
+            log_dir = by_name[name]
+            current = tuple(sorted(log_dir.logs))
+            future_only = tuple(sorted(set(log_dir.futures) - set(log_dir.logs)))
+            log_dir.abandon()
+            handled.append(WentOffline(name, error, current, future_only))
+        return handled
+
+
+def _written(holders: list[LogDir], partition: TopicPartition) -> list[LogDir]:
+    """Those with a log that has ever had a record, or the first; all, if they are of two topics."""
+    if len({log_dir.logs[partition].topic_id for log_dir in holders}) > 1:
+        return holders
+    return [log_dir for log_dir in holders if log_dir.logs[partition].log_end_offset] or holders[:1]

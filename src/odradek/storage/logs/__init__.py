@@ -1,0 +1,1 @@
+"""One partition's log: opened, appended to, read, truncated, flushed, closed."""

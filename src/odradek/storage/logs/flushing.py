@@ -1,0 +1,93 @@
+"""When written bytes become durable, and which.
+
+Three ways, as a topic chooses: never before the operating system pleases, because the other
+replicas have them too (the default); after so many messages or so much time (`flush.messages`,
+`flush.ms`); or before they are acknowledged at all (`log.flush.before.ack`), where whatever was
+appended while the last sync ran shares the next one: the disk sets the pace. A rolled segment is
+always synced soon, so that recovery after a crash begins at the active one.
+
+A flush is a job as a write is: planned on the loop, run on the disk's thread, noted on the loop.
+"""
+
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.ports import Disk
+from odradek.storage.dirs.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.writing import WriteJob
+from odradek.storage.segments.segment import Save, Segment
+
+
+def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
+    """Whether the topic's settings, or a rolled segment, ask for a flush."""
+    unflushed = log.log_end_offset - log.recovery_point
+    if unflushed <= 0:
+        return False
+    config = log.config
+    return (
+        log.recovery_point < log.active_segment.base_offset
+        or (config.flush_messages is not None and unflushed >= config.flush_messages)
+        or (config.flush_ms is not None and now - log.flushed_at >= config.flush_ms)
+    )
+
+
+class FlushJob:
+    """Makes one log durable up to where it ended when this was planned."""
+
+    __slots__ = ("log", "now", "saves", "segments", "upto")
+
+    def __init__(self, log: PartitionLog, now: Timestamp) -> None:
+        self.log = log
+        self.now = now
+        self.upto: Offset = log.log_end_offset
+        first = log.segment_of(log.recovery_point)
+        self.segments: list[Segment] = log.segments[log.segments.index(first) :]
+        self.saves: list[Save] = [save for s in self.segments for save in s.saves()]
+
+    def run(self) -> None:
+        """Writes the indexes, then syncs all. On the disk's thread."""
+        log = self.log
+        disk = log.folder.disk
+        with log.failures.touching(disk.name):
+            for save in self.saves:
+                save.write(disk)
+        with log.failures.syncing(disk.name):
+            for segment in self.segments:
+                segment.file.sync()
+                sync_if_there(disk, segment.path(INDEX))
+                sync_if_there(disk, segment.path(TIME_INDEX))
+                sync_if_there(disk, segment.path(TXN_INDEX))
+                sync_if_there(disk, segment.path(SNAPSHOT))
+            disk.sync_directory(log.folder.name)
+
+    def publish(self) -> None:
+        """What was unflushed is flushed. On the loop."""
+        for save in self.saves:
+            save.note()
+        self.log.recovery_point = max(self.log.recovery_point, self.upto)
+        self.log.flushed_at = self.now
+
+
+def sync_group(jobs: list[WriteJob]) -> None:
+    """Syncs what these jobs wrote, each log once: its last job's files hold the earlier ones too.
+
+    A segment that an earlier job of the group began or left is synced with that job.
+    """
+    synced: set[int] = set()
+    for job in reversed(jobs):
+        segments = {id(piece.segment) for piece in job.pieces}
+        if segments - synced or any(piece.is_new for piece in job.pieces):
+            job.sync()
+            synced |= segments
+
+
+def sync_if_there(disk: Disk, path: str) -> None:
+    """Makes a file durable that need not be there, by its name."""
+    try:
+        file = disk.open(path)
+    except FileNotFoundError:
+        return
+    try:
+        file.sync()
+    finally:
+        file.close()

@@ -1,0 +1,277 @@
+"""What a log knows of the producers that count their batches (KIP-98, KIP-360).
+
+Idempotence: the last five batches of each producer id are remembered under its newest epoch. A
+batch among them is a duplicate and is answered with the offset that it has; one that does not
+follow the last is refused, because something is missing before it. Five, because a client keeps
+at most five batches in flight.
+
+Transactions: a producer's first transactional batch opens one, a marker ends it. All below the
+first record of the oldest open transaction is decided. A transaction whose marker is written but
+not yet committed holds readers back as an open one does: its outcome may still be truncated.
+
+An entry never changes; a batch makes a new one. What is decided for a batch that is not written
+yet is kept apart (`planned`), so a write that fails leaves nothing behind.
+
+Invariant: `open_transactions` holds exactly the transactions of `entries` that have begun.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from odradek.model.ids import ProducerId
+from odradek.model.limits import PRODUCER_BATCHES_KEPT
+from odradek.model.positions import Offset
+from odradek.records.batch import BatchHeader
+from odradek.records.control import EndMarker
+from odradek.storage.errors import (
+    InvalidProducerEpoch,
+    InvalidTransactionState,
+    OutOfOrderSequence,
+    TransactionCoordinatorFenced,
+)
+from odradek.storage.segments.transaction_index import AbortedTransaction
+
+SEQUENCE_MAX: Final = (1 << 31) - 1
+NO_SEQUENCE: Final = -1
+NO_COORDINATOR: Final = -1
+
+
+class ProducerBatch(NamedTuple):
+    """One batch as it is remembered: both ends inclusive."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int  # from its first record to its last
+    timestamp: int
+
+    @property
+    def base_sequence(self) -> int:
+        """The number of its first record; numbers go on with 0 behind the greatest."""
+        return (self.last_sequence - self.offset_delta) & SEQUENCE_MAX
+
+    @property
+    def base_offset(self) -> int:
+        """The offset of its first record."""
+        return self.last_offset - self.offset_delta
+
+
+class ProducerEntry(NamedTuple):
+    """What is known of one producer id."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    batches: tuple[ProducerBatch, ...] = ()  # of this epoch, oldest first
+    timestamp: int = -1  # of its last batch or marker
+    coordinator_epoch: int = NO_COORDINATOR
+    transaction_start: int = -1  # the first offset of its open transaction; -1: there is none
+
+    @property
+    def last_sequence(self) -> int:
+        """The number of its last record; -1 where none is remembered."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+
+class EndedTransaction(NamedTuple):
+    """A transaction, from its first record to its marker."""
+
+    producer_id: ProducerId
+    first_offset: Offset
+    last_offset: Offset
+    committed: bool
+
+
+class Update(NamedTuple):
+    """What a batch will change once it is written."""
+
+    entry: ProducerEntry
+    ended: EndedTransaction | None = None
+
+
+def duplicate_of(entry: ProducerEntry | None, header: BatchHeader) -> ProducerBatch | None:
+    """The remembered batch that this one repeats."""
+    if entry is None or entry.producer_epoch != header.producer_epoch:
+        return None
+    for batch in entry.batches:
+        if (
+            batch.base_sequence == header.base_sequence
+            and batch.last_sequence == header.last_sequence
+        ):
+            return batch
+    return None
+
+
+def check_batch(entry: ProducerEntry | None, header: BatchHeader) -> None:
+    """Whether a client's batch may follow what is known of its producer.
+
+    A producer of which nothing is known may begin anywhere: what it wrote may have been deleted.
+    A new epoch begins with 0.
+    """
+    if entry is None:
+        return
+    if header.producer_epoch < entry.producer_epoch:
+        raise InvalidProducerEpoch(
+            f"producer {header.producer_id} has epoch {header.producer_epoch}, "
+            f"the newest is {entry.producer_epoch}"
+        )
+    last = entry.last_sequence if header.producer_epoch == entry.producer_epoch else NO_SEQUENCE
+    expected = 0 if last in {NO_SEQUENCE, SEQUENCE_MAX} else last + 1
+    if header.base_sequence != expected:
+        raise OutOfOrderSequence(
+            f"producer {header.producer_id} sent sequence {header.base_sequence} "
+            f"where {expected} was to come"
+        )
+    if entry.transaction_start >= 0 and not header.is_transactional:
+        raise InvalidTransactionState(
+            f"producer {header.producer_id} has a transaction open, this batch is not part of it"
+        )
+
+
+def check_marker(entry: ProducerEntry | None, header: BatchHeader, marker: EndMarker) -> None:
+    """Whether this end of a transaction comes from the newest producer and coordinator."""
+    if entry is None:
+        return
+    if header.producer_epoch < entry.producer_epoch:
+        raise InvalidProducerEpoch(
+            f"the marker for producer {header.producer_id} has epoch {header.producer_epoch}, "
+            f"the newest is {entry.producer_epoch}"
+        )
+    if marker.coordinator_epoch < entry.coordinator_epoch:
+        raise TransactionCoordinatorFenced(
+            f"the marker for producer {header.producer_id} has coordinator epoch "
+            f"{marker.coordinator_epoch}, the newest is {entry.coordinator_epoch}"
+        )
+
+
+def after_batch(entry: ProducerEntry | None, header: BatchHeader, now: int) -> ProducerEntry:
+    """What is known of the producer once this batch is written."""
+    batch = ProducerBatch(
+        header.last_sequence,
+        header.last_offset,
+        header.last_offset_delta,
+        header.max_timestamp,
+    )
+    start = header.base_offset if header.is_transactional else -1
+    timestamp = max(now, header.max_timestamp)
+    producer_id = ProducerId(header.producer_id)
+    if entry is None:
+        return ProducerEntry(
+            producer_id, header.producer_epoch, (batch,), timestamp, transaction_start=start
+        )
+    kept = entry.batches if entry.producer_epoch == header.producer_epoch else ()
+    return entry._replace(
+        producer_epoch=header.producer_epoch,
+        batches=(*kept[1 - PRODUCER_BATCHES_KEPT :], batch),
+        timestamp=timestamp,
+        transaction_start=entry.transaction_start if entry.transaction_start >= 0 else start,
+    )
+
+
+def after_marker(
+    entry: ProducerEntry | None, header: BatchHeader, marker: EndMarker, now: int
+) -> Update:
+    """What is known once this marker is written, and the transaction that it ended, if any."""
+    producer_id = ProducerId(header.producer_id)
+    before = entry or ProducerEntry(producer_id, header.producer_epoch)
+    after = before._replace(
+        producer_epoch=header.producer_epoch,
+        batches=before.batches if before.producer_epoch == header.producer_epoch else (),
+        timestamp=max(now, header.max_timestamp),
+        coordinator_epoch=marker.coordinator_epoch,
+        transaction_start=-1,
+    )
+    if before.transaction_start < 0:
+        return Update(after)
+    first, last = Offset(before.transaction_start), Offset(header.last_offset)
+    return Update(after, EndedTransaction(producer_id, first, last, marker.committed))
+
+
+@dataclass(slots=True)
+class ProducerState:
+    """The producers of one log, as far as its published end."""
+
+    entries: dict[ProducerId, ProducerEntry] = field(default_factory=dict)
+    planned: dict[ProducerId, ProducerEntry] = field(default_factory=dict)
+    open_transactions: dict[int, ProducerId] = field(
+        default_factory=dict
+    )  # by first offset, rising
+    unreplicated: dict[int, int] = field(default_factory=dict)  # ended ones: first to last offset
+
+    @classmethod
+    def of(cls, entries: dict[ProducerId, ProducerEntry]) -> "ProducerState":
+        """The state that a snapshot holds."""
+        begun = sorted((e.transaction_start, e.producer_id) for e in entries.values())
+        return cls(entries, {}, {start: pid for start, pid in begun if start >= 0})
+
+    def get(self, producer_id: int) -> ProducerEntry | None:
+        """What is known, with what is about to be written."""
+        key = ProducerId(producer_id)
+        return self.planned.get(key) or self.entries.get(key)
+
+    def plan(self, header: BatchHeader, marker: EndMarker | None, now: int) -> Update:
+        """Counts a batch that is not written yet; `publish` or `abandon` follows."""
+        entry = self.get(header.producer_id)
+        if marker is None:
+            update = Update(after_batch(entry, header, now))
+        else:
+            update = after_marker(entry, header, marker, now)
+        self.planned[update.entry.producer_id] = update.entry
+        return update
+
+    def publish(self, update: Update) -> AbortedTransaction | None:
+        """The batch is written; the entry for the transaction index if it was an abort."""
+        entry = update.entry
+        self.entries[entry.producer_id] = entry
+        if self.planned.get(entry.producer_id) is entry:
+            del self.planned[entry.producer_id]
+        if entry.transaction_start >= 0:
+            self.open_transactions.setdefault(entry.transaction_start, entry.producer_id)
+        return self._ended(update.ended) if update.ended else None
+
+    def _ended(self, ended: EndedTransaction) -> AbortedTransaction | None:
+        self.open_transactions.pop(ended.first_offset, None)
+        self.unreplicated[ended.first_offset] = ended.last_offset
+        if ended.committed:
+            return None
+        oldest = next(iter(self.open_transactions), ended.last_offset + 1)
+        return AbortedTransaction(
+            ended.producer_id, ended.first_offset, ended.last_offset, Offset(oldest)
+        )
+
+    def replay(
+        self, header: BatchHeader, marker: EndMarker | None, now: int
+    ) -> AbortedTransaction | None:
+        """Counts a batch that lies in the log already."""
+        return self.publish(self.plan(header, marker, now))
+
+    def abandon(self) -> None:
+        """What was planned has not been written, and will not be."""
+        self.planned.clear()
+
+    def on_high_watermark(self, high_watermark: int) -> None:
+        """Transactions whose marker is committed no longer hold readers back."""
+        if self.unreplicated:
+            self.unreplicated = {
+                first: last for first, last in self.unreplicated.items() if last >= high_watermark
+            }
+
+    @property
+    def first_unstable_offset(self) -> Offset | None:
+        """Where the oldest transaction begins that is not decided for good."""
+        oldest = next(iter(self.open_transactions), None)
+        if self.unreplicated:
+            ended = min(self.unreplicated)
+            oldest = ended if oldest is None else min(oldest, ended)
+        return None if oldest is None else Offset(oldest)
+
+    def expire(self, now: int, after: int) -> int:
+        """Forgets who has been silent for so long with no transaction open; how many they were."""
+        silent = [
+            entry.producer_id
+            for entry in self.entries.values()
+            if entry.transaction_start < 0
+            and now - entry.timestamp >= after
+            and entry.producer_id not in self.planned
+        ]
+        for producer_id in silent:
+            del self.entries[producer_id]
+        return len(silent)

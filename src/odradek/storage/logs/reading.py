@@ -1,0 +1,184 @@
+"""A log as its readers see it: what was published, found by offset and by time.
+
+The state that readers need is here; what is decided and on its way stands in `log`, which tells
+this one when it is in the file. Reading changes nothing but what it remembers of where it was.
+
+Invariants: log_start_offset <= high_watermark <= log_end_offset; segments rise by base offset, the
+last is the active one.
+"""
+
+from bisect import bisect_right
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.ports import FileRange
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.errors import LyingIndex, OffsetOutOfRange, StorageError
+from odradek.storage.logs.producers import ProducerState
+from odradek.storage.segments.mending import mend
+from odradek.storage.segments.segment import Folder, Segment, TimestampedOffset
+from odradek.storage.segments.transaction_index import AbortedTransaction
+
+BASE: Final = attrgetter("base_offset")
+
+
+class Slice(NamedTuple):
+    """Whole batches, as they lie in one segment."""
+
+    chunk: FileRange | None  # None: nothing there, or not even one batch fits
+    segment_base: Offset
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+
+class ReadableLog:
+    """The published part of one partition's log on one disk."""
+
+    __slots__ = (
+        "_end_position",
+        "being_cleaned",
+        "failures",
+        "folder",
+        "high_watermark",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "recovery_point",
+        "segments",
+    )
+
+    def __init__(self, partition: TopicPartition, folder: Folder, failures: Failures) -> None:
+        """An empty log without a segment."""
+        self.partition = partition
+        self.folder = folder
+        self.failures = failures
+        self.segments: list[Segment] = []
+        self.producers = ProducerState()
+        self.log_start_offset = Offset(0)
+        self.log_end_offset = Offset(0)
+        self.high_watermark = Offset(0)
+        self.recovery_point = Offset(0)
+        self.being_cleaned = False  # its old segments are being replaced, and must stay
+        self._end_position = (-1, -1)  # an offset whose position was looked up last, and that
+
+    @property
+    def active_segment(self) -> Segment:
+        """The one that is appended to."""
+        return self.segments[-1]
+
+    @property
+    def last_stable_offset(self) -> Offset:
+        """All below is decided and committed: how far a reader of committed records may go."""
+        unstable = self.producers.first_unstable_offset
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        return max(unstable, self.log_start_offset)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all its batches."""
+        return sum(segment.size for segment in self.segments)
+
+    def failed(self, error: OSError) -> StorageError:
+        """Reports an I/O error of this log's directory; the exception to raise."""
+        return self.failures.met(self.folder.disk.name, error)
+
+    def segment_of(self, offset: int) -> Segment:
+        """The segment whose range holds an offset; the first one for those before it."""
+        return self.segments[max(bisect_right(self.segments, offset, key=BASE) - 1, 0)]
+
+    def read(
+        self, offset: Offset, end_offset: Offset, bytes_max: int, *, at_least_one: bool = False
+    ) -> Slice:
+        """Whole batches of one segment from the one that holds `offset` on.
+
+        None of them begins at or beyond `end_offset`: the high watermark, the last stable offset
+        or the end of the log, as the reader may see. They are at most `bytes_max`, but with
+        `at_least_one` the first one comes whatever its size, so that a reader can go on.
+        """
+        self.failures.check(self.folder.disk.name)
+        self._check_readable(offset)
+        if offset >= end_offset:
+            return Slice(None, self.active_segment.base_offset)
+        try:
+            try:
+                return self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
+            except LyingIndex as error:
+                mend(self, error)
+                return self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
+        except OSError as error:
+            raise self.failed(error) from error
+
+    def _read(
+        self, offset: Offset, end_offset: Offset, bytes_max: int, *, at_least_one: bool
+    ) -> Slice:
+        at = max(bisect_right(self.segments, offset, key=BASE) - 1, 0)
+        for segment in self.segments[at:]:
+            found = segment.find(offset)
+            if found is None:
+                continue  # compaction took what was there
+            position, header = found
+            stop = self._stop(segment, end_offset)
+            if position >= stop:
+                break
+            if header.size > bytes_max:
+                length = header.size if at_least_one else 0
+                chunk = FileRange(segment.file, position, length)
+            else:
+                chunk = segment.range_up_to(position, bytes_max, stop)
+            return Slice(chunk if chunk.length else None, segment.base_offset)
+        return Slice(None, self.active_segment.base_offset)
+
+    def _stop(self, segment: Segment, end_offset: Offset) -> int:
+        """The position in a segment behind the last batch that begins below an offset."""
+        if end_offset >= self.log_end_offset or self.segment_of(end_offset - 1) is not segment:
+            return segment.size
+        if self._end_position[0] != end_offset:
+            found = segment.find(end_offset)
+            self._end_position = (end_offset, found[0] if found else segment.size)
+        return self._end_position[1]
+
+    def aborted_between(self, start: Offset, end: Offset) -> list[AbortedTransaction]:
+        """The aborted transactions of which a record may lie in [start, end)."""
+        found: list[AbortedTransaction] = []
+        at = max(bisect_right(self.segments, start, key=BASE) - 1, 0)
+        for segment in self.segments[at:]:
+            entries, complete = segment.aborted.overlapping(start, end)
+            found += entries
+            if complete:
+                break
+        return found
+
+    def offset_at(self, timestamp: Timestamp) -> TimestampedOffset | None:
+        """The first record that is at least so new; None if none is."""
+        try:
+            return self._offset_at(timestamp)
+        except LyingIndex as error:
+            mend(self, error)
+            return self._offset_at(timestamp)
+
+    def _offset_at(self, timestamp: Timestamp) -> TimestampedOffset | None:
+        for segment in self.segments:
+            if segment.size and segment.newest.timestamp >= timestamp:
+                found = segment.find_time(timestamp, self.log_start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def newest(self) -> TimestampedOffset | None:
+        """The record with the greatest timestamp, the first of them; None in an empty log."""
+        written = [segment.newest for segment in self.segments if segment.size]
+        if not written:
+            return None
+        newest = max(written, key=attrgetter("timestamp"))
+        return self.offset_at(newest.timestamp) if newest.timestamp >= 0 else None
+
+    def _check_readable(self, offset: Offset) -> None:
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"{self.partition}: offset {offset} is not from {self.log_start_offset} "
+                f"to {self.log_end_offset}"
+            )

@@ -1,0 +1,85 @@
+"""Dropping a log's oldest segments: they are too old, too many, or below the log's start.
+
+In three steps. What may go is found on the disk's thread, for it reads the time indexes; the start
+of the log moves on the loop, and from then on nobody reads below it; the files go on the disk's
+thread. Ranges that were handed out before keep their files open until they have been sent.
+"""
+
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.storage.dirs.checkpoints import encode_epochs
+from odradek.storage.dirs.files import delete_if_there, write_small
+from odradek.storage.dirs.names import EPOCH_CHECKPOINT, LOG, SNAPSHOT
+from odradek.storage.logs.epochs import EpochHistory
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.segments.segment import Segment
+
+
+def deletable_up_to(log: PartitionLog, now: Timestamp) -> Offset:
+    """Where the log may start when what its topic does not keep is gone. Reads only.
+
+    Never beyond the high watermark. The active segment may go too, once it is rolled: the end
+    of the log is the answer then.
+    """
+    if not log.config.delete:
+        return log.log_start_offset
+    with log.failures.touching(log.folder.disk.name):
+        start = log.log_start_offset
+        excess = _excess(log)
+        for segment, end in zip(log.segments, _ends(log), strict=True):
+            excess -= segment.size
+            fits = excess < 0
+            if end > log.high_watermark or (fits and not _has_expired(log, segment, now)):
+                break
+            if not segment.size:
+                break
+            start = max(start, end)
+        return start
+
+
+class DeleteJob:
+    """Moves the start of a log, and deletes the segments that lie below it."""
+
+    __slots__ = ("epochs", "log", "segments")
+
+    def __init__(self, log: PartitionLog, log_start_offset: Offset) -> None:
+        """On the loop: from now on nobody reads below the new start."""
+        self.log = log
+        self.segments: list[Segment] = log.move_start(log_start_offset)
+        self.epochs: EpochHistory | None = None
+        if log.is_idle:
+            changed = log.epochs.copy()
+            if changed.truncate_from_start(log.log_start_offset):
+                self.epochs = log.epochs = changed
+                log.reset()
+
+    def run(self) -> None:
+        """On the disk's thread: the oldest first, so that what is left has no hole."""
+        disk, folder = self.log.folder.disk, self.log.folder
+        with self.log.failures.touching(disk.name):
+            for segment in self.segments:
+                segment.delete()
+                delete_if_there(disk, segment.path(SNAPSHOT))
+            if self.epochs is not None:
+                data = encode_epochs(self.epochs.entries)
+                write_small(disk, folder.path(EPOCH_CHECKPOINT), data)
+
+
+def _excess(log: PartitionLog) -> int:
+    """How many bytes more than its topic keeps."""
+    bound = log.config.retention_bytes
+    return -1 if bound is None else log.size - bound
+
+
+def _ends(log: PartitionLog) -> list[Offset]:
+    return [segment.base_offset for segment in log.segments[1:]] + [log.log_end_offset]
+
+
+def _has_expired(log: PartitionLog, segment: Segment, now: Timestamp) -> bool:
+    keep = log.config.retention_ms
+    if keep is None:
+        return False
+    newest = segment.newest.timestamp
+    if newest < 0:
+        newest = log.folder.disk.modified(segment.path(LOG))
+    return now - newest > keep

@@ -1,0 +1,117 @@
+"""Cutting a log from its end: what a follower wrote, and its leader never committed.
+
+These calls run on the disk's thread and have the log for themselves: nothing is on its way to it,
+and nobody reads it. The later segments go first, so a crash in between leaves a log that was cut
+less far, and never one with a hole. Whoever calls lowers the recovery point in the log dir's
+checkpoint before: what is written behind the cut must be checked after a crash.
+"""
+
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.storage.dirs.checkpoints import encode_epochs
+from odradek.storage.dirs.files import delete_if_there, read_small, write_small
+from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment_file, segment_stem
+from odradek.storage.errors import CorruptFile
+from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.epochs import EpochHistory
+from odradek.storage.logs.loading import replay_producers
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.producers import ProducerState
+from odradek.storage.segments.segment import Segment
+
+
+def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
+    """Drops every batch that reaches to this offset or beyond.
+
+    Batches are whole: if the offset lies within one, the log ends where that began.
+    """
+    assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
+    if offset < log.segments[0].base_offset:
+        truncate_fully(log, offset, now)
+        return
+    with log.failures.touching(log.folder.disk.name):
+        if offset < log.log_end_offset:
+            _cut_segments(log, offset)
+            log.recovery_point = min(log.recovery_point, log.log_end_offset)
+            log.high_watermark = min(log.high_watermark, log.log_end_offset)
+            log.log_start_offset = min(log.log_start_offset, log.log_end_offset)
+            _reload_producers(log, now)
+        history = log.epochs.copy()
+        if history.truncate_from_end(min(offset, log.log_end_offset)):
+            _write_epochs(log, history)
+        log.reset()
+
+
+def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> None:
+    """Drops everything; the log begins anew at this offset."""
+    assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
+    disk = log.folder.disk
+    with log.failures.touching(disk.name):
+        for segment in reversed(log.segments):
+            segment.delete()
+        _delete_snapshots(log, Offset(-1))
+        _write_epochs(log, EpochHistory())
+        segment = Segment(log.folder, start_offset)
+        segment.index_interval = log.config.index_interval_bytes
+        segment.created = now
+        segment.create()
+        disk.sync_directory(log.folder.name)
+    log.segments = [segment]
+    log.producers = ProducerState()
+    log.log_start_offset = log.log_end_offset = start_offset
+    log.recovery_point = log.high_watermark = start_offset
+    log.reset()
+
+
+def _cut_segments(log: PartitionLog, offset: Offset) -> None:
+    while len(log.segments) > 1 and log.active_segment.base_offset >= offset:
+        log.active_segment.delete()
+        log.segments.pop()
+    active = log.active_segment
+    found = active.find(offset)
+    if found is not None:
+        position, header = found
+        active.truncate(position, Offset(header.base_offset))
+    log.folder.disk.sync_directory(log.folder.name)
+    log.log_end_offset = active.next_offset()
+
+
+def _reload_producers(log: PartitionLog, now: Timestamp) -> None:
+    """As they were at the newest snapshot that is left, and on from there to the end."""
+    log.producers = ProducerState()
+    start = log.log_start_offset
+    for offset in reversed(_delete_snapshots(log, log.log_end_offset)):
+        path = log.folder.path(segment_stem(offset) + SNAPSHOT)
+        try:
+            entries = producer_snapshot.decode(read_small(log.folder.disk, path), path)
+        except CorruptFile:
+            delete_if_there(log.folder.disk, path)
+            continue
+        log.producers = ProducerState.of(entries)
+        start = offset
+        break
+    if start < log.log_end_offset:
+        replay_producers(log, start, now)
+    log.producers.on_high_watermark(log.high_watermark)
+
+
+def _delete_snapshots(log: PartitionLog, upto: Offset) -> list[Offset]:
+    """Removes the snapshots beyond an offset; the offsets of those that are left, rising."""
+    kept = []
+    for name in log.folder.disk.names(log.folder.name):
+        file = parse_segment_file(name)
+        if file is None or file.suffix != SNAPSHOT:
+            continue
+        if file.base_offset > upto:
+            delete_if_there(log.folder.disk, log.folder.path(name))
+        else:
+            kept.append(file.base_offset)
+    return kept
+
+
+def _write_epochs(log: PartitionLog, history: EpochHistory) -> None:
+    path = log.folder.path(EPOCH_CHECKPOINT)
+    write_small(log.folder.disk, path, encode_epochs(history.entries))
+    log.epochs = history

@@ -1,0 +1,159 @@
+"""What one turn of the loop appends to one log: written by the disk, then published by the loop.
+
+A log decides and assigns (`PartitionLog.append`), this job carries it out. Its parts run in this
+order, each whole or not at all: `run` on the disk's thread, or in place; `sync`, where the topic
+wants its bytes durable before they are acknowledged; `publish` on the loop, which is when readers
+see them. A job that fails leaves the log as it was, and takes with it the jobs behind it, whose
+offsets rest on its own.
+"""
+
+from typing import Protocol
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.records.batch import BatchHeader, Buffer
+from odradek.storage.dirs.checkpoints import encode_epochs
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.files import write_small
+from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT
+from odradek.storage.errors import StorageError
+from odradek.storage.logs.epochs import EpochHistory
+from odradek.storage.logs.producers import Update
+from odradek.storage.segments.segment import Folder, Save, Segment
+from odradek.storage.settings import LogConfig
+
+
+class Owner(Protocol):
+    """The log, as far as its job needs it."""
+
+    partition: TopicPartition
+    folder: Folder
+    config: LogConfig
+    failures: Failures
+    broken: bool  # a write failed, and what rests on it must fail too
+    log_end_offset: Offset
+
+    def published(self, job: "WriteJob") -> None:
+        """The job is in the file."""
+        ...
+
+    def unwritten(self) -> None:
+        """A job is not."""
+        ...
+
+
+class Piece:
+    """Batches that go into one segment, one behind the other."""
+
+    __slots__ = ("batches", "chunks", "is_new", "position", "segment", "size", "snapshot")
+
+    def __init__(self, segment: Segment, position: int, snapshot: bytes | None = None) -> None:
+        self.segment = segment
+        self.position = position
+        self.size = 0
+        self.chunks: list[Buffer] = []
+        self.batches: list[BatchHeader] = []
+        self.is_new = snapshot is not None  # the segment begins with this piece
+        self.snapshot = snapshot  # the producers as they were before it
+
+
+class WriteJob:
+    """The appends of one turn to one log."""
+
+    __slots__ = ("end_offset", "epochs", "log", "pieces", "saves", "updates", "wants_sync")
+
+    def __init__(self, log: Owner, first: Piece) -> None:
+        self.log = log
+        self.pieces = [first]
+        self.end_offset: Offset = log.log_end_offset
+        self.epochs: EpochHistory | None = None  # the history, where a new epoch begins here
+        self.updates: list[Update] = []
+        self.saves: list[Save] = []
+        # Its bytes must be durable before they are published; settings may change in between.
+        self.wants_sync = log.config.flush_before_ack
+
+    @property
+    def size(self) -> int:
+        """The bytes that it writes."""
+        return sum(piece.size for piece in self.pieces)
+
+    @property
+    def may_block(self) -> bool:
+        """Whether it does more than write: then it belongs on the disk's thread."""
+        rolls = self.pieces[-1].is_new
+        return rolls or self.wants_sync or bool(self.saves) or self.epochs is not None
+
+    def run(self) -> None:
+        """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""
+        log = self.log
+        log.failures.check(log.folder.disk.name)
+        if log.broken:
+            raise StorageError(
+                f"{log.partition}: an earlier write failed, and this one rests on it"
+            )
+        try:
+            if self.epochs is not None:
+                data = encode_epochs(self.epochs.entries)
+                write_small(log.folder.disk, log.folder.path(EPOCH_CHECKPOINT), data)
+            for piece in self.pieces:
+                if piece.is_new:
+                    self._begin(piece)
+                piece.segment.file.write(piece.chunks, piece.position)
+            for save in self.saves:
+                save.write(log.folder.disk)
+        except OSError as error:
+            log.broken = True
+            refused = log.failures.met(log.folder.disk.name, error)
+            self._undo()
+            raise refused from error
+
+    def sync(self) -> None:
+        """Makes what was written durable. On the disk's thread; failing, it ends the directory."""
+        log = self.log
+        try:
+            with log.failures.syncing(log.folder.disk.name):
+                for piece in self.pieces:
+                    piece.segment.file.sync()
+                if any(piece.is_new for piece in self.pieces):
+                    log.folder.disk.sync_directory(log.folder.name)
+        except StorageError:
+            log.broken = True
+            raise
+
+    def publish(self) -> None:
+        """Lets readers see it. On the loop."""
+        self.log.published(self)
+
+    def fail(self) -> None:
+        """It was not written: forgets it, and all that rests on it. On the loop."""
+        self.log.unwritten()
+
+    def _begin(self, piece: Piece) -> None:
+        """The new segment's file, and beside it what was known when it began."""
+        piece.segment.create()
+        assert piece.snapshot is not None, "a new segment comes with a snapshot"
+        path = piece.segment.path(SNAPSHOT)
+        file = self.log.folder.disk.open(path, create=True)
+        try:
+            file.truncate(0)
+            file.write([piece.snapshot], 0)
+        finally:
+            file.close()
+
+    def _undo(self) -> None:
+        """Takes back what a failed write left, durably.
+
+        The next one may be shorter, and what it does not cover would be taken for a batch. It may
+        also go into a new segment: after a loss of power recovery must not end before that one.
+        A disk that does not even allow this is broken.
+        """
+        disk = self.log.folder.disk.name
+        for piece in reversed(self.pieces):
+            try:
+                if piece.is_new:
+                    piece.segment.delete()
+                else:
+                    piece.segment.file.truncate(piece.position)
+                    piece.segment.file.sync()
+            except OSError as error:
+                self.log.failures.report(disk, error)

@@ -1,0 +1,1 @@
+"""One segment: its file of batches, its indexes, and walking through both."""

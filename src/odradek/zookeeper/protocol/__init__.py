@@ -1,0 +1,1 @@
+"""Jute, ZooKeeper's encoding: requests, replies, codes, paths."""

@@ -1,0 +1,1 @@
+"""The embedded server's side: connections, sessions, reads and writes."""

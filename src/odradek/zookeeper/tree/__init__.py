@@ -1,0 +1,1 @@
+"""The znodes, their watches, ACLs and quotas, and how changes are written down."""
