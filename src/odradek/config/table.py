@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Setting[Any])
 SUBJECTS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("The broker", broker),
     ("Listeners and connections", network),
-    ("BrokerSession", zookeeper),
+    ("Coordination", zookeeper),
     ("Controller", controller),
     ("Replication", replication),
     ("Logs", log),
