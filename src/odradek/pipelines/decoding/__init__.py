@@ -1,0 +1,1 @@
+"""Fetched bytes to Arrow columns: whole responses at once, not record by record."""
