@@ -17,6 +17,7 @@ from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controller_loop import ControllerLoop, Deliver
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.to_controller import ControllerRequests, NotConnected
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import Surroundings
@@ -33,6 +34,7 @@ from odradek.broker.handlers.update_metadata import update_metadata
 from odradek.broker.network import apis
 from odradek.broker.network.dispatch import Dispatch
 from odradek.broker.network.socket_server import SocketServer, naming
+from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import AllDirsFailed, ReplicaManager
 from odradek.broker.services import Services
@@ -50,6 +52,7 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
+from odradek.metadata.nouns import BrokerMark
 from odradek.model.units import SECOND, Millis
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -84,6 +87,7 @@ class Broker:
         self._stopping = asyncio.Event()
         self._failure: Exception | None = None  # why it stops, if it does by itself
         self._zookeeper: ZookeeperServer | None = None
+        self._running: list[asyncio.Task[None]] = []  # until the stop
 
     @property
     def services_of_this_life(self) -> Services:
@@ -99,7 +103,7 @@ class Broker:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
             await self._show_pages(tasks)
-            running = [*await self._start_zookeeper(tasks)]
+            self._running += await self._start_zookeeper(tasks)
             coordination = BrokerSession(
                 self._connect_string(), self.doors, self.settings, self.cluster
             )
@@ -111,8 +115,8 @@ class Broker:
             except Exception:
                 await self._give_up(coordination)
                 raise
-            running.append(tasks.create_task(coordination.listen()))
-            running.append(tasks.create_task(self._open(coordination, ready)))
+            self._running.append(tasks.create_task(coordination.listen()))
+            self._running.append(tasks.create_task(self._open(coordination, ready)))
             replicas = self.services_of_this_life.replicas
             upkeep = LogMaintenance(replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
@@ -122,7 +126,7 @@ class Broker:
             await self._stop(coordination, controlling)
             if self._zookeeper is not None:
                 self._zookeeper.close()
-            for task in running:
+            for task in self._running:
                 task.cancel()
         if self._failure is not None:
             raise self._failure
@@ -148,7 +152,8 @@ class Broker:
     async def _readiness(self) -> Page:
         if self.is_ready:
             return Page("200 OK", "ready\n")
-        return Page("503 Service Unavailable", "stopping\n" if self.services else "starting\n")
+        said = "stopping\n" if self._stopping.is_set() else "starting\n"
+        return Page("503 Service Unavailable", said)
 
     async def _metrics(self) -> Page:
         if self.services is None:
@@ -192,21 +197,33 @@ class Broker:
     ) -> ControllerLoop:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
-        replicas = ReplicaManager(self.cluster.me, self.doors, self.settings, dirs)
+        to_controller = ControllerRequests(self.cluster, NotConnected())
+        isr_changes = AlterPartitionManager(self.cluster, to_controller, self.doors.clock)
+        replicas = ReplicaManager(
+            self.cluster.me,
+            self.doors,
+            self.settings,
+            dirs=dirs,
+            tasks=tasks,
+            isr_changes=isr_changes,
+        )
         replicas.on_all_failed = self._on_all_failed
         await replicas.open()
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         self.services = services = self._services(client, replicas, tasks)
         self.socket_server.on_frame = Dispatch(services, apis.OFFERED).on_frame
-        self.settings.topic_watchers.append(replicas.on_topic_settings)
+        self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
         self.settings.broker_watchers.append(self._on_settings)
         controlling.deliver = self._deliver_by(coordination, replicas)
         coordination.on_change = [coordination.look_at_changes, controlling.look]
         coordination.on_session_over.append(controlling.resign)
         endpoints = await self.socket_server.bind()
         rack = self.config[broker_rows.BROKER_RACK]
-        await coordination.register(Registered(self.cluster.me, endpoints, rack))
+        bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
+        mark = BrokerMark(self.doors.hostname, bound)
+        await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
+        self._running.append(tasks.create_task(isr_changes.run()))
         return controlling
 
     def _services(
@@ -284,8 +301,7 @@ class Broker:
         """Some hold for connections, some for topics that say nothing themselves."""
         log.info("settings.changed", names=[row.name for row in changed])
         self.socket_server.configure(self.settings.broker)
-        for name in list(self.cluster.image.topics):
-            self.services_of_this_life.replicas.on_topic_settings(name)
+        self.services_of_this_life.replicas.on_topic_settings(None)
 
     def _on_all_failed(self) -> None:
         self._failure = AllDirsFailed("no log dir is left")
@@ -300,11 +316,11 @@ class Broker:
         self.socket_server.close_listeners()
         await self._finish_requests()
         services.groups.close()
-        epoch = self.cluster.broker_epoch
+        coordination.stop_registering()
+        await services.replicas.close(self.cluster.broker_epoch)
         controlling.resign()
         with suppress(TimeoutError):
             await coordination.close()
-        await services.replicas.close(epoch)
         self.socket_server.close()
         self.pages.close()
         self.timers.close()

@@ -30,6 +30,18 @@ class VersionRange(NamedTuple):
     high: int
 
 
+class BrokerMark(NamedTuple):
+    """What our brokers add to their registration, and Kafka's ignore.
+
+    A broker that carries it registers again if its registration is deleted while it lives, so one
+    whose process is known to be gone may be struck before its session expires. The addresses that
+    it has bound tell a former life of a broker from another broker of the same number.
+    """
+
+    host: str
+    bound: tuple[str, ...]
+
+
 class Broker(NamedTuple):
     """A registered broker: one life of it."""
 
@@ -38,6 +50,7 @@ class Broker(NamedTuple):
     rack: str | None = None
     epoch: BrokerEpoch = NO_BROKER_EPOCH
     features: tuple[tuple[str, VersionRange], ...] = ()
+    mark: BrokerMark | None = None
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """Where it is found on a listener, if it has one of this name."""

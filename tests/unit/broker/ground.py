@@ -1,12 +1,14 @@
 """A broker's log dirs on simulated disks, with the parts above them left to the test."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 from odradek.broker.control.identity import sign_dirs, take_dirs
 from odradek.broker.doors import Dir, Doors
+from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, LeaderAndIsrState
 from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.replica_manager import LeaderAndIsrState, ReplicaManager
+from odradek.broker.partitions.replica_manager import ReplicaManager, StopState
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.config.topic import TopicConfig
@@ -15,6 +17,7 @@ from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
 from odradek.records.build import build_batch
 from odradek.records.record import Record
+from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Leadership
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
@@ -23,6 +26,7 @@ from odradek.sim.world import World
 ME = BrokerId(1)
 ORDERS = TopicPartition("orders", 0)
 TOPIC_ID = TopicId(bytes(range(16)))
+GONE = StopState(EPOCH_DURING_DELETION, delete=True)
 
 
 class PlainSettings:
@@ -59,11 +63,23 @@ def batch_of(*values: str, producer_id: int = -1, base_sequence: int = -1) -> by
 Talk = Callable[[ReplicaManager], Coroutine[Any, Any, None]]
 
 
+class Proposals:
+    """Keeps what leaders propose; no controller answers."""
+
+    def __init__(self) -> None:
+        self.made: list[IsrProposal] = []
+
+    def propose(self, replica: LeadingReplica, proposal: IsrProposal) -> None:
+        """One more."""
+        self.made.append(proposal)
+
+
 class Ground:
     """One machine with two log dirs, through several lives."""
 
     def __init__(self, broker: dict[str, str] | None = None, **topics: dict[str, str]) -> None:
         self.settings = PlainSettings(topics, broker or {})
+        self.proposals = Proposals()
         self.world = World(1)
         self.machine = self.world.machine("broker")
 
@@ -82,11 +98,14 @@ class Ground:
             doors = self.doors(machine)
             dirs = await take_dirs(doors)
             await sign_dirs(doors, dirs, ME, "cluster")
-            replicas = ReplicaManager(ME, doors, self.settings, dirs)
-            await replicas.open()
-            await talk(replicas)
-            if cleanly:
-                await replicas.close(BrokerEpoch(7))
+            async with asyncio.TaskGroup() as tasks:
+                replicas = ReplicaManager(
+                    ME, doors, self.settings, dirs=dirs, tasks=tasks, isr_changes=self.proposals
+                )
+                await replicas.open()
+                await talk(replicas)
+                if cleanly:
+                    await replicas.close(BrokerEpoch(7))
             ended.append(True)
 
         self.machine.start(main)

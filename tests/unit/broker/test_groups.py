@@ -1,8 +1,10 @@
 """The group coordinator on the loop: what is written, loaded, timed and forgotten."""
 
+from odradek.broker.partitions.replica_manager import StopState
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup
 from odradek.model.errors import ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.positions import NO_LEADER_EPOCH
 from tests.unit.broker.ground import Ground
 from tests.unit.broker.group_desk import PLACE, Desk, Known, commit, live
 
@@ -166,7 +168,7 @@ def test_who_waits_at_the_end_of_a_leadership_must_look_elsewhere() -> None:
     async def talk(desk: Desk) -> None:
         await desk.active()
         asked = desk.ask(commit(1))
-        await desk.replicas.stop({PLACE: False})
+        await desk.replicas.stop({PLACE: StopState(NO_LEADER_EPOCH, delete=False)})
         (response,) = await asked.answers()
         assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
         assert await desk.fetch() is ErrorCode.NOT_COORDINATOR

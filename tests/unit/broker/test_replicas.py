@@ -15,7 +15,7 @@ from odradek.records.record import read_records
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
 from odradek.storage.errors import LogDirOffline, StorageError
-from tests.unit.broker.ground import ORDERS, Appender, Ground, batch_of, word
+from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
 
 
 async def settled(replicas: ReplicaManager) -> None:
@@ -128,7 +128,7 @@ def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
         await replicas.apply_leader_and_isr([word()])
         Appender(replicas.led(ORDERS)).append(batch_of("old"))
         await settled(replicas)
-        assert await replicas.stop({ORDERS: True}) == {}
+        assert await replicas.stop({ORDERS: GONE}) == {}
         anew = word()._replace(topic_id=TopicId(b"another topic id"))
         await replicas.apply_leader_and_isr([anew])
         assert replicas.led(ORDERS).log.log_end_offset == 0
@@ -140,9 +140,13 @@ def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
 def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offline() -> None:
     """The partition has an error; the broker goes on."""
 
-    async def talk(replicas: ReplicaManager) -> None:
+    async def first(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word()])
-        disk = ground.machine.disk(replicas.led(ORDERS).log.folder.disk.name.partition("/")[2])
+
+    async def second(replicas: ReplicaManager) -> None:
+        home = replicas.dirs.home_of(ORDERS)
+        assert home is not None
+        disk = ground.machine.disk(home.name.partition("/")[2])
         disk.faults.rows.append(Fault(calls=frozenset({"rename"})))
         anew = word()._replace(topic_id=TopicId(b"another topic id"))
         assert await replicas.apply_leader_and_isr([anew]) == {
@@ -151,7 +155,8 @@ def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offlin
         assert len(replicas.dirs.online) == len(replicas.dirs.dirs) - 1
 
     with Ground() as ground:
-        ground.live(talk)
+        ground.live(first)
+        ground.live(second)
 
 
 def test_a_leadership_that_could_not_begin_leaves_nothing_behind() -> None:
@@ -167,7 +172,7 @@ def test_a_leadership_that_could_not_begin_leaves_nothing_behind() -> None:
         assert await replicas.apply_leader_and_isr([word(epoch=1)]) == {
             ORDERS: ErrorCode.KAFKA_STORAGE_ERROR
         }
-        await replicas.stop({ORDERS: True})
+        await replicas.stop({ORDERS: GONE})
         assert not replicas.traffics.by_topic
 
     with Ground() as ground:

@@ -11,7 +11,7 @@ from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.worker import SimulatedWorker
-from tests.unit.broker.ground import Appender, Ground, word
+from tests.unit.broker.ground import GONE, Appender, Ground, word
 
 SOON = {
     "log.segment.delete.delay.ms": "1",
@@ -43,7 +43,7 @@ def test_a_log_that_is_deleted_while_a_round_is_under_way_is_left_alone(policy: 
             running = LogMaintenance(replicas, ground.settings, clock).start(tasks)
             await asyncio.sleep(0.99)
             running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
-            await replicas.stop(dict.fromkeys(MANY[12:], True))
+            await replicas.stop(dict.fromkeys(MANY[12:], GONE))
             await asyncio.sleep(1)
             for task in running:
                 task.cancel()

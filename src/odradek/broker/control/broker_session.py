@@ -1,13 +1,16 @@
-"""This broker's session with ZooKeeper: its registration, its news, and its turns as controller.
+"""This broker's session with ZooKeeper: its registration, and news of the tree.
 
-One task listens. What it hears makes it look again at the part of the tree that has changed; it
-does not trust an event to say what it is now. When the connection is lost nothing is known any
-more, so once it is back everything is looked at anew; when the session has expired, whatever rested
-on it ends first, and then a new session begins, with a new registration.
+One task listens. An event says which part of the tree has changed, never what it is now, so that
+part is read again. After a lost connection everything is read again; after an expired session
+whatever rested on it ends first, then a new session begins, with a new registration. Nothing here
+waits for a disk or for another broker: the controller's loop and the settings only hear of changes.
 
-A registration that a former life of this broker has left is replaced at once: its endpoints are
-ours, and we hold them, so nobody else can live there. Any other under our number belongs to a
-broker that lives; we wait for it as long as a session may last, and then give up.
+The registration is watched. If it is deleted while this broker lives (the controller took its
+process for dead), the broker registers again, with a new broker epoch; once it shuts down it never
+does. A registration that a former life of this broker has left is replaced at once: it was made on
+this host with the addresses that are bound by this process now, so no other process can hold them.
+Any other registration of this number belongs to a broker that lives; after the time that a session
+may last the start is given up.
 """
 
 import asyncio
@@ -97,6 +100,7 @@ class BrokerSession:
         self._changed: set[str] = set()
         self._has_news = asyncio.Event()
         self._is_over = False  # a session expired, and that was not dealt with yet
+        self._is_closing = False  # it registers no more
         self._changes_seen = -1  # the number of the last change of settings that was read
 
     # Start and stop
@@ -145,8 +149,9 @@ class BrokerSession:
             changed, self._changed = frozenset(self._changed), set()
             try:
                 if self._is_over:
-                    await self._begin_anew()
+                    await self._begin_session()
                     changed = frozenset({ALL_PATHS})
+                await self._stay_registered(changed)
                 for look in self.on_change:
                     await look(changed)
                 self.has_looked.set()
@@ -169,7 +174,6 @@ class BrokerSession:
             self._look_at(news.path)
         elif news.status is Status.EXPIRED:
             self._is_over = True
-            self._cluster.broker_epoch = BrokerEpoch(-1)
             for over in self.on_session_over:
                 over()
             self._has_news.set()
@@ -180,11 +184,23 @@ class BrokerSession:
         self._changed.add(path)
         self._has_news.set()
 
-    async def _begin_anew(self) -> None:
-        """What rested on the old session has ended already."""
-        await self._begin_session()
-        if self._broker is not None:
-            await self._register(self._broker)
+    async def _stay_registered(self, changed: frozenset[str]) -> None:
+        """Registers again if the registration is gone, unless this broker shuts down."""
+        broker = self._broker
+        if broker is None or self._is_closing:
+            return
+        path = BrokerZnode.path(broker.id)
+        if not {ALL_PATHS, path} & changed:
+            return
+        found = await self.client.exists(path, watch=True)
+        if found is None or found.ephemeral_owner != self.client.session_id:
+            log.warning("broker.registration_gone", broker=broker.id)
+            await self._register(broker)
+            await self.client.exists(path, watch=True)
+
+    def stop_registering(self) -> None:
+        """This broker shuts down: from now on it does not register again."""
+        self._is_closing = True
 
     async def _begin_session(self) -> None:
         """Once it was heard that the one before is over."""
@@ -269,12 +285,13 @@ class BrokerSession:
                 )
 
     async def _takes_away_former_life(self, broker: Broker, found: Data) -> bool:
-        """A broker at our own address can only be what we were before."""
+        """Only a former life of this broker can have bound on this host what is bound now."""
         try:
             before = BrokerZnode.decode(broker.id, found.data)
         except MalformedZnode:
             return False
-        if before.endpoints != broker.endpoints:
+        same_place = (before.mark, before.endpoints) == (broker.mark, broker.endpoints)
+        if before.mark is None or not same_place:
             return False
         log.info("broker.replaces_its_former_life", broker=broker.id)
         try:

@@ -6,7 +6,8 @@ Skipped: versions below 5, which name no topic ids.
 """
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.replica_manager import LeaderAndIsrState, ReplicaManager
+from odradek.broker.partitions.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
@@ -27,10 +28,10 @@ async def leader_and_isr(
     """Begins and ends leaderships as the controller says."""
     epoch = ControllerEpoch(request.controller_epoch)
     cluster.check(epoch, BrokerEpoch(request.broker_epoch))
-    words = [
-        _word(topic, state) for topic in request.topic_states for state in topic.partition_states
+    states = [
+        _state(topic, state) for topic in request.topic_states for state in topic.partition_states
     ]
-    errors = await replicas.apply_leader_and_isr(words)
+    errors = await replicas.apply_leader_and_isr(states)
     return LeaderAndIsrResponse(
         topics=[
             LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))
@@ -39,7 +40,7 @@ async def leader_and_isr(
     )
 
 
-def _word(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> LeaderAndIsrState:
+def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> LeaderAndIsrState:
     leadership = Leadership(
         LeaderEpoch(state.leader_epoch),
         PartitionEpoch(state.partition_epoch),

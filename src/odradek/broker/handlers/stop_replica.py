@@ -6,10 +6,10 @@ Skipped: versions below 3.
 """
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replica_manager import ReplicaManager, StopState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.model.positions import BrokerEpoch, ControllerEpoch
+from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch
 from odradek.wire.messages.stop_replica import (
     StopReplicaPartitionError,
     StopReplicaRequest,
@@ -24,7 +24,9 @@ async def stop_replica(
     epoch = ControllerEpoch(request.controller_epoch)
     cluster.check(epoch, BrokerEpoch(request.broker_epoch))
     partitions = {
-        TopicPartition(topic.topic_name, state.partition_index): state.delete_partition
+        TopicPartition(topic.topic_name, state.partition_index): StopState(
+            LeaderEpoch(state.leader_epoch), state.delete_partition
+        )
         for topic in request.topic_states
         for state in topic.partition_states
     }

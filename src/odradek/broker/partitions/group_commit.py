@@ -14,7 +14,7 @@ import asyncio
 from typing import Final, NamedTuple
 
 from odradek.broker.partitions.jobs import drained
-from odradek.broker.partitions.leading_replica import Expecting, LeadingReplica
+from odradek.broker.partitions.replica import Expecting, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
@@ -35,7 +35,7 @@ SHY_MILLIS: Final = SECOND
 class _Part(NamedTuple):
     """One log's share of a turn. Without a job, only those who wait for an earlier one."""
 
-    led: LeadingReplica
+    replica: Replica
     job: WriteJob | None
     expecting: list[Expecting]
 
@@ -48,25 +48,27 @@ class GroupCommit:
         self._clock = clock
         self._settings = settings
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
-        self._turn: list[LeadingReplica] = []
+        self._turn: list[Replica] = []
         self._gathered: list[_Part] = []  # while a job is under way
         self._is_busy = False  # one of our jobs is, or a group lingers
         self._lingering: asyncio.TimerHandle | None = None
         self._shy_until = Millis(0)
 
-    def schedule(self, led: LeadingReplica) -> None:
+    def schedule(self, replica: Replica) -> None:
         """At the end of this turn there is something to write for this log."""
-        if led.is_scheduled:
+        if replica.is_scheduled:
             return
-        led.is_scheduled = True
-        self.touched[led.log] = None
-        self._turn.append(led)
+        replica.is_scheduled = True
+        self.touched[replica.log] = None
+        self._turn.append(replica)
         if len(self._turn) == 1:
             asyncio.get_running_loop().call_soon(self._end_turn)
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, []
-        parts = [_Part(led, led.log.take_job(), led.take_expecting()) for led in turn]
+        parts = [
+            _Part(replica, replica.log.take_job(), replica.take_expecting()) for replica in turn
+        ]
         if self._is_busy:
             self._gathered += parts
         elif self._may_write_here(parts):
@@ -174,12 +176,12 @@ def _run(job: WriteJob | None) -> BrokerError | None:
 
 def _finish(parts: list[_Part], errors: list[BrokerError | None]) -> None:
     """Readers see what was written, and writers hear of it."""
-    for (led, job, expecting), error in zip(parts, errors, strict=True):
+    for (replica, job, expecting), error in zip(parts, errors, strict=True):
         if job is None:
-            led.unwritten(expecting, StorageError("a write before this one failed"))
+            replica.unwritten(expecting, StorageError("a write before this one failed"))
         elif error is None:
             job.publish()
-            led.written(expecting)
+            replica.written(expecting)
         else:
             job.fail()
-            led.unwritten(expecting, error)
+            replica.unwritten(expecting, error)

@@ -1,35 +1,22 @@
-"""One partition that this broker leads: its log, its leader's mind, and those who wait for either.
+"""One partition that this broker leads: its log, the leader's decisions, and who waits for either.
 
-The log decides where a batch goes, the leader how far it is committed; what the leader wants done
-is carried out here, from top to bottom. An append is decided at once and written at the end of the
-turn (`appends`); whoever wants to know is told when it is in the file.
+The log decides where a batch goes, the leader's core how far it is committed; the core's effects
+are carried out here, from top to bottom.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias
-
-import structlog
+from typing import NamedTuple, Protocol
 
 from odradek.broker.partitions.produce_rules import ProduceRules
+from odradek.broker.partitions.replica import Expecting, Replica, Scheduler, Writer
 from odradek.broker.partitions.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
+from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Effects, Leader, Verdict
-from odradek.storage.errors import StorageError
 from odradek.storage.logs.log import Appended, PartitionLog
-
-log = structlog.get_logger()
-
-
-class Writer(Protocol):
-    """Who appended something: told once it is in the file, or will never be."""
-
-    def on_written(self, place: int, error: BrokerError | None) -> None:
-        """`place` is the writer's own number for the append."""
-        ...
 
 
 class Committer(Protocol):
@@ -48,18 +35,6 @@ class Sleeper(Protocol):
         ...
 
 
-Expecting: TypeAlias = tuple[Writer, int, Offset]
-"""A writer, its own number for the append, and up to where the log must reach before it is told."""
-
-
-class Scheduler(Protocol):
-    """Who writes at the end of the turn: the log dir's `GroupCommit`."""
-
-    def schedule(self, led: "LeadingReplica") -> None:
-        """Something was decided for this log."""
-        ...
-
-
 class Rules(NamedTuple):
     """What the topic says, and what is counted for it."""
 
@@ -67,47 +42,35 @@ class Rules(NamedTuple):
     traffic: Traffic
 
 
-class Around(NamedTuple):
-    """What a partition finds around it."""
+class IsrChanges(Protocol):
+    """Takes proposals of another ISR to the controller."""
+
+    def propose(self, replica: "LeadingReplica", proposal: IsrProposal) -> None:
+        """`replica.leader.on_isr_answer` brings the answer."""
+        ...
+
+
+class LeaderDeps(NamedTuple):
+    """What a leader needs of its broker."""
 
     appends: Scheduler
     clock: Clock
+    isr_changes: IsrChanges
 
 
-class LeadingReplica:
+class LeadingReplica(Replica):
     """A partition of which this broker is the leader, for as long as it is."""
 
-    __slots__ = (
-        "_appends",
-        "_clock",
-        "admission",
-        "expecting",
-        "is_over",
-        "is_scheduled",
-        "leader",
-        "log",
-        "partition",
-        "traffic",
-        "watchers",
-    )
+    __slots__ = ("_isr_changes", "admission", "is_over", "leader", "traffic", "watchers")
 
-    def __init__(self, log: PartitionLog, leader: Leader, rules: Rules, world: Around) -> None:
-        self.partition: TopicPartition = log.partition
-        self.log = log
+    def __init__(self, log: PartitionLog, leader: Leader, rules: Rules, deps: LeaderDeps) -> None:
+        super().__init__(log, deps.appends, deps.clock)
         self.leader = leader
         self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
-        self.expecting: list[Expecting] = []  # of this turn
-        self.is_scheduled = False  # the end of the turn knows of it
         self.is_over = False  # the leadership has ended
         self.admission = rules.admission
         self.traffic = rules.traffic
-        self._appends = world.appends
-        self._clock = world.clock
-
-    @property
-    def topic_id(self) -> TopicId:
-        """The topic's, which tells it from an earlier one of its name."""
-        return self.log.topic_id
+        self._isr_changes = deps.isr_changes
 
     @property
     def leader_epoch(self) -> LeaderEpoch:
@@ -140,20 +103,7 @@ class LeadingReplica:
     def begin_epoch(self, writer: Writer, place: int) -> None:
         """Writes this leader epoch into the log's history; tells `writer` once it is durable."""
         self.log.begin_epoch(self.leader.leader_epoch)
-        self.expecting.append((writer, place, self.log.next_offset))
-        self._appends.schedule(self)
-
-    def roll(self, writer: Writer, place: int) -> None:
-        """Begins a new segment; `writer` is told once that is done."""
-        self.log.roll(self._clock.wall())
-        self.expecting.append((writer, place, self.log.next_offset))
-        self._appends.schedule(self)
-
-    def take_expecting(self) -> list[Expecting]:
-        """Those of this turn: the next one begins."""
-        taken, self.expecting = self.expecting, []
-        self.is_scheduled = False
-        return taken
+        self.expect(writer, place, self.log.next_offset)
 
     # What follows
 
@@ -162,16 +112,7 @@ class LeadingReplica:
         if not self.is_over:
             now = self._clock.monotonic()
             self.carry_out(self.leader.on_append(self.log.log_end_offset, now))
-        end = self.log.log_end_offset
-        for writer, place, expected in expecting:
-            lost = StorageError("a write before this one failed") if expected > end else None
-            writer.on_written(place, lost)
-
-    def unwritten(self, expecting: list[Expecting], error: BrokerError) -> None:
-        """They are not, and will not be."""
-        for writer, place, expected in expecting:
-            is_there = expected <= self.log.log_end_offset
-            writer.on_written(place, None if is_there else error)
+        super().written(expecting)
 
     def resign(self) -> None:
         """The leadership is over: who waits is told to look elsewhere."""
@@ -183,7 +124,7 @@ class LeadingReplica:
         if effects.high_watermark is not None:
             self.log.on_high_watermark(effects.high_watermark)
         if effects.propose is not None:
-            log.warning("isr.not_proposed", partition=str(self.partition))  # nobody to propose to
+            self._isr_changes.propose(self, effects.propose)
         for verdict in effects.verdicts:
             _tell(verdict)
         for sleeper in effects.wake:

@@ -13,15 +13,16 @@ import structlog
 
 from odradek.broker.doors import Doors
 from odradek.broker.partitions.group_commit import GroupCommit
+from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.jobs import off_loop
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
-from odradek.model.errors import CorruptBatch, ErrorCode
-from odradek.model.ids import TopicPartition
-from odradek.model.positions import BrokerEpoch, Offset
+from odradek.model.errors import CorruptBatch
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.ports import Worker
 from odradek.records.batch import headers
-from odradek.storage.dirs.log_dir import LogDir, NewLog, Opened
+from odradek.storage.dirs.log_dir import InDir, LogDir, NewLog, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -48,6 +49,7 @@ class LocalLogs:
         }
         self._clock = doors.clock
         self._settings = settings
+        self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
 
     def config_of(self, topic: str) -> LogConfig:
         """What holds for the logs of a topic."""
@@ -96,61 +98,70 @@ class LocalLogs:
 
     # Logs come and go
 
-    async def make(self, wanted: Sequence[NewLog]) -> dict[TopicPartition, ErrorCode]:
-        """Those that are missing; what could not be done has its code."""
-        missing: dict[str, list[NewLog]] = {}
-        errors: dict[TopicPartition, ErrorCode] = {}
-        lost = self.dirs.some_failed
-        log_dirs = {log_dir.name: log_dir for log_dir in self.dirs.online}
-        counts = {name: len(log_dir) for name, log_dir in log_dirs.items()}
-        for new in wanted:
-            found = self.dirs.get(new.partition)
-            if found is not None and found.topic_id == new.how.topic_id:
-                continue
-            if found is not None:  # of an earlier topic of this name
-                try:
-                    await self.put_away(new.partition)
-                except StorageError as error:
-                    errors[new.partition] = error.code
-                    continue
-            if not counts or (lost and not new.how.is_new):
-                errors[new.partition] = ErrorCode.KAFKA_STORAGE_ERROR
-                continue
-            fewest = min(counts, key=counts.__getitem__)
-            counts[fewest] += 1
-            missing.setdefault(fewest, []).append(new)
-        async with asyncio.TaskGroup() as tasks:
-            making = [
-                tasks.create_task(self._make_in(log_dirs[name], its))
-                for name, its in missing.items()
-            ]
-        for task in making:
-            errors |= task.result()
-        return errors
+    def place(self, wanted: LeaderAndIsrState) -> str | None:
+        """The dir of a partition's log, which may have to be made there; None: in no dir now.
 
-    async def _make_in(
-        self, log_dir: LogDir, wanted: Sequence[NewLog]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """A few at a time: what others write to this disk need not wait for all of them."""
-        made: dict[TopicPartition, PartitionLog] = {}
-        for start in range(0, len(wanted), MADE_AT_ONCE):
-            few = wanted[start : start + MADE_AT_ONCE]
-            make = partial(log_dir.create_all, few, self._clock.wall())
-            try:
-                logs = await off_loop(self.workers[log_dir.name], make)
-            except StorageError as error:
-                log.error("log.not_made", log_dir=log_dir.name, error=str(error))
-                break
-            made |= {found.partition: found for found in logs}
-        log_dir.logs |= made
-        return {
-            new.partition: ErrorCode.KAFKA_STORAGE_ERROR
-            for new in wanted
-            if new.partition not in made
-        }
+        While a dir is offline a missing log may be in it, so no other is made in its place, unless
+        the partition is new. A log that is being made already stays where it was begun.
+        """
+        partition = wanted.partition
+        found = self.dirs.home_of(partition)
+        if found is not None:
+            return found.name
+        begun = self._being_made.get(partition)
+        if begun is not None and not self.dirs.failures.has_failed(begun):
+            return begun
+        candidates = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
+        if not candidates or (self.dirs.some_failed and not wanted.is_new):
+            return None
+        for name in self._being_made.values():
+            if name in candidates:
+                candidates[name] += 1
+        chosen = self._being_made[partition] = min(candidates, key=candidates.__getitem__)
+        return chosen
+
+    def dir_of(self, partition: TopicPartition) -> str | None:
+        """The dir that has a partition's log, or in which it is being made."""
+        found = self.dirs.home_of(partition)
+        return found.name if found is not None else self._being_made.get(partition)
+
+    async def make(self, name: str, wanted: Sequence[LeaderAndIsrState], me: BrokerId) -> None:
+        """Makes in this dir what is missing there; raises StorageError where it cannot.
+
+        A log of an earlier topic of the name is put away first.
+        """
+        log_dir = self.dirs.named(name)
+        missing: list[NewLog] = []
+        for state in wanted:
+            found = self.dirs.get(state.partition)
+            if found is not None and found.topic_id != state.topic_id:
+                await self.put_away(state.partition)
+                found = None
+            if found is None:
+                missing.append(self._new_log(state, me))
+        try:
+            for start in range(0, len(missing), MADE_AT_ONCE):
+                few = missing[start : start + MADE_AT_ONCE]
+                make = partial(log_dir.create_all, few, self._clock.wall())
+                made = await off_loop(self.workers[name], make)
+                log_dir.logs |= {found.partition: found for found in made}
+        finally:
+            for state in wanted:
+                self._being_made.pop(state.partition, None)
+
+    def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
+        """With the leader epoch that begins it, where this broker leads."""
+        leads = state.leader == me
+        how = InDir(
+            self.config_of(state.partition.topic),
+            state.topic_id,
+            state.is_new,
+            state.leadership.leader_epoch if leads else NO_LEADER_EPOCH,
+        )
+        return NewLog(state.partition, str(state.partition), how)
 
     async def put_away(self, partition: TopicPartition) -> None:
-        """Its directory gets another name now, and goes later."""
+        """Its directory gets another name now, and is deleted later."""
         for log_dir, forgotten in self.dirs.forget(partition):
             await self.appends[log_dir.name].settled()
             discard = partial(self.dirs.discard, log_dir, forgotten)

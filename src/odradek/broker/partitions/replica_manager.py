@@ -1,33 +1,54 @@
-"""The partitions of which this broker holds a copy, over all its log dirs.
+"""The partitions of which this broker holds a replica, over all its log dirs.
 
-The controller's requests make logs, begin and end leaderships, and delete logs; they are carried
-out here, one request after the other.
+Here the controller's requests are carried out. What they change is decided at once, by the table of
+`hosted`; the disk follows, for each log dir in a lane of its own, and a partition serves when its
+log is there and its leader epoch is in it. An answer does not wait for a dir that hangs.
 
-A log dir that fails is left alone from then on: its partitions are answered with a storage error
-until the controller has found them another home, and the broker goes on while it has one dir left.
+A log dir that fails is left alone from then on: its partitions are answered with a storage error,
+and the broker goes on while it has one dir left.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
 import structlog
 
 from odradek.broker.doors import Doors
-from odradek.broker.partitions.leading_replica import Around, LeadingReplica, Rules
+from odradek.broker.partitions.following_replica import FollowingReplica
+from odradek.broker.partitions.hosted import (
+    Following,
+    Hosted,
+    HostedPartitions,
+    LeaderAndIsrState,
+    Leading,
+    Offline,
+    Role,
+    Starting,
+    Stopped,
+    decide_role,
+    decide_stop,
+)
+from odradek.broker.partitions.lanes import Lane, all_done
+from odradek.broker.partitions.leading_replica import IsrChanges, LeaderDeps, LeadingReplica, Rules
 from odradek.broker.partitions.local_logs import LocalLogs
 from odradek.broker.partitions.produce_rules import ProduceRules
 from odradek.broker.partitions.traffic import Traffics
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import replication, topic
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch
+from odradek.model.units import SECOND, Millis
 from odradek.replication.errors import NotLeaderOrFollower
-from odradek.replication.leader import Leader, LeaderSettings, Leadership, LogEnds
-from odradek.storage.dirs.log_dir import InDir, NewLog
+from odradek.replication.leader import Leader, LeaderSettings, LogEnds
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
+
+ANSWER_PATIENCE: Final = Millis(2 * SECOND)
+"""How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
+it fails, that is reported like any other failure of a dir."""
 
 log = structlog.get_logger()
 
@@ -42,35 +63,41 @@ class AllDirsFailed(StorageError):
     """No log dir is left: the broker has nothing to serve from, and stops."""
 
 
-class LeaderAndIsrState(NamedTuple):
-    """What the controller says of one partition."""
+class StopState(NamedTuple):
+    """What a StopReplica request says of one partition."""
 
-    partition: TopicPartition
-    topic_id: TopicId
-    leader: BrokerId | None
-    leadership: Leadership
-    is_new: bool = False  # it was never anywhere, so no log of it can be missed
+    leader_epoch: LeaderEpoch
+    delete: bool
 
 
 class ReplicaManager:
     """All of them, and their logs."""
 
     def __init__(
-        self, broker_id: BrokerId, doors: Doors, settings: SettingsSource, dirs: LogDirs
+        self,
+        broker_id: BrokerId,
+        doors: Doors,
+        settings: SettingsSource,
+        *,
+        dirs: LogDirs,
+        tasks: asyncio.TaskGroup,
+        isr_changes: IsrChanges,
     ) -> None:
         self.logs = LocalLogs(doors, settings, dirs)
         self.dirs = dirs
         self.traffics = Traffics()
         self.on_elected: list[Callable[[LeadingReplica], None]] = []
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
+        self.on_following: list[Callable[[FollowingReplica], None]] = []
+        self.on_unfollowed: list[Callable[[FollowingReplica], None]] = []
+        self.on_dir_failed: list[Callable[[str], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
         self._me = broker_id
         self._clock = doors.clock
         self._settings = settings
-        self._led: dict[TopicPartition, LeadingReplica] = {}
-        self._by_name: dict[tuple[bytes, int], LeadingReplica] = {}  # those that were asked for so
-        self._known: dict[TopicPartition, LeaderAndIsrState] = {}  # the last word on each
-        self._one_word_at_a_time = asyncio.Lock()
+        self._isr_changes = isr_changes
+        self._hosted = HostedPartitions()
+        self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
 
     # What there is
 
@@ -78,37 +105,29 @@ class ReplicaManager:
         self, partition: TopicPartition, leader_epoch: LeaderEpoch | None = None
     ) -> LeadingReplica:
         """The partition, if this broker leads it in this epoch; a BrokerError says why not."""
-        led = self._led.get(partition)
-        if led is None:
-            raise self._not_led(partition)
+        hosted = self._hosted[partition]
+        if not isinstance(hosted, Leading):
+            raise _not_led(partition, hosted)
         if leader_epoch is not None:
-            led.leader.check_leader_epoch(leader_epoch)
-        return led
+            hosted.replica.leader.check_leader_epoch(leader_epoch)
+        return hosted.replica
 
     def find_led(self, name: bytes, number: int) -> LeadingReplica | None:
         """The partition, if this broker leads it: by what a request has, which need not be text."""
-        found = self._by_name.get((name, number))
-        if found is None:
-            try:
-                partition = TopicPartition(name.decode(), number)
-            except UnicodeDecodeError:
-                return None
-            found = self._led.get(partition)
-            if found is not None:
-                self._by_name[name, number] = found
-        return found
+        return self._hosted.leading(name, number)
 
     def all_led(self) -> list[LeadingReplica]:
         """Every partition that this broker leads."""
-        return list(self._led.values())
+        return self._hosted.all_leading()
 
-    def _not_led(self, partition: TopicPartition) -> BrokerError:
-        word = self._known.get(partition)
-        if word is None:
-            return UnknownPartition(f"{partition} is not known here")
-        if word.leader == self._me:
-            return LogDirOffline(f"{partition} is in a log dir that is offline")
-        return NotLeaderOrFollower(f"{partition} is led by broker {word.leader}")
+    def followed(self, partition: TopicPartition) -> FollowingReplica | None:
+        """The partition, if this broker follows it."""
+        hosted = self._hosted[partition]
+        return hosted.replica if isinstance(hosted, Following) else None
+
+    def all_followed(self) -> list[FollowingReplica]:
+        """Every partition that this broker follows."""
+        return self._hosted.all_following()
 
     # Start and stop
 
@@ -120,170 +139,234 @@ class ReplicaManager:
             raise AllDirsFailed("no log dir could be opened")
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
-        """Ends every leadership, makes everything durable, and says so in each dir."""
-        for partition in list(self._led):
-            self._end_leadership(partition)
+        """Ends every role, makes everything durable, and says so in each dir."""
+        for partition in self._hosted:
+            self._end_role(partition)
+            self._hosted.pop(partition)
         await self.logs.close(broker_epoch)
 
-    # The controller's word
+    # The controller's requests
 
     async def apply_leader_and_isr(
-        self, words: Sequence[LeaderAndIsrState]
+        self, states: Sequence[LeaderAndIsrState]
     ) -> dict[TopicPartition, ErrorCode]:
         """Begins, continues or ends the leadership of each; what failed has its error code."""
-        async with self._one_word_at_a_time:
-            for word in words:
-                self._known[word.partition] = word
-            ours = [word for word in words if word.leader == self._me]
-            for word in words:
-                if word.leader != self._me:
-                    self._end_leadership(word.partition)
-            errors = await self.logs.make([self._new_log(word) for word in ours])
-            self.look_at_failures()
-            errors |= await self._begin_leaderships(ours)
-            self.look_at_failures()
-            return errors
-
-    async def stop(
-        self, partitions: Mapping[TopicPartition, bool]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Ends leaderships; where it says True, the log is deleted, too.
-
-        A log that is not found, while a dir is offline, may be there: it is not deleted until
-        somebody has looked. Else it would be found one day beside a later one of its name.
-        """
-        async with self._one_word_at_a_time:
-            errors: dict[TopicPartition, ErrorCode] = {}
-            for partition, delete in partitions.items():
-                self._end_leadership(partition)
-                if not delete:
-                    continue
-                self._known.pop(partition, None)
-                self.traffics.forget(partition.topic)
-                if self.dirs.some_failed and self.dirs.get(partition) is None:
-                    errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
-                    continue
-                try:
-                    await self.logs.put_away(partition)
-                except StorageError as error:
-                    errors[partition] = error.code
-            self.look_at_failures()
-            return errors
-
-    def _new_log(self, word: LeaderAndIsrState) -> NewLog:
-        """As the controller wants it; where we lead, with the leadership that begins it."""
-        leads = word.leader == self._me
-        how = InDir(
-            self.logs.config_of(word.partition.topic),
-            word.topic_id,
-            word.is_new,
-            word.leadership.leader_epoch if leads else NO_LEADER_EPOCH,
-        )
-        return NewLog(word.partition, str(word.partition), how)
-
-    async def _begin_leaderships(
-        self, words: Sequence[LeaderAndIsrState]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Each leadership is in its log before anybody is served by it.
-
-        A dir may fail at any time, with logs in it that were found or made just now: their
-        partitions have an error, at the end as well as at the beginning.
-        """
-        there = [word for word in words if self.dirs.get(word.partition) is not None]
         errors: dict[TopicPartition, ErrorCode] = {}
-        begun = _Begun(len(there))
-
-        def begin_epoch(led: LeadingReplica) -> bool:
-            try:
-                led.begin_epoch(begun, 0)
-            except StorageError as error:
-                errors[led.partition] = error.code
-                begun.on_written(0, None)
-            return led.partition not in errors
-
-        leaderships: list[LeadingReplica] = []
-        for word in there:
-            if self.dirs.get(word.partition) is None:  # its dir has failed with one before
-                begun.on_written(0, None)
-                continue
-            led = self._led.get(word.partition)
-            if led is None:
-                led = self._new_led(word)
-                if begin_epoch(led):
-                    leaderships.append(led)
-                continue
-            effects = led.leader.on_leadership(word.leadership, self._clock.monotonic())
-            if effects.begin_epoch is None:
-                begun.on_written(0, None)
-            elif not begin_epoch(led):
-                continue
-            led.carry_out(effects)
-        await begun.wait()
+        in_dirs: dict[str, list[Starting]] = {}
+        leading: list[LeadingReplica] = []
+        for state in states:
+            partition, hosted = state.partition, self._hosted[state.partition]
+            role = decide_role(hosted, state, self._me)
+            if isinstance(role, ErrorCode):
+                errors[partition] = role
+            elif isinstance(hosted, Leading) and role is not Role.FOLLOW:
+                if self._lead_on(hosted, state):
+                    leading.append(hosted.replica)
+            else:
+                self._end_role(partition)
+                self._start(Starting(state), in_dirs)
+        begun = _Begun(leading)
+        work = [
+            self._lanes[name].run(partial(self._start_in, name, starting))
+            for name, starting in in_dirs.items()
+        ]
+        await self._wait([*work, begun.future], in_dirs)
         self.look_at_failures()
-        for led in leaderships:
-            if self.dirs.get(led.partition) is led.log:
-                self._led[led.partition] = led
-                led.traffic.leaderships += 1
-                for elected in self.on_elected:
-                    elected(led)
         return errors | {
-            word.partition: ErrorCode.KAFKA_STORAGE_ERROR
-            for word in words
-            if self.dirs.get(word.partition) is None
+            state.partition: ErrorCode.KAFKA_STORAGE_ERROR
+            for state in states
+            if isinstance(self._hosted[state.partition], Offline)
         }
 
-    def _new_led(self, word: LeaderAndIsrState) -> LeadingReplica:
-        found = self.dirs.get(word.partition)
-        assert found is not None, word
+    async def stop(
+        self, partitions: Mapping[TopicPartition, StopState]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Ends roles, and deletes the logs where that is asked for.
+
+        A log that is not found, while a dir is offline, may be there: it is not deleted until
+        the dir is back. Else it would be found one day beside a later one of its name.
+        """
+        errors: dict[TopicPartition, ErrorCode] = {}
+        in_dirs: dict[str, list[TopicPartition]] = {}
+        for partition, asked in partitions.items():
+            hosted = self._hosted[partition]
+            refusal = decide_stop(hosted, asked.leader_epoch)
+            if refusal is None:
+                self._end_role(partition)
+            else:
+                errors[partition] = refusal
+            if asked.delete:
+                self.traffics.forget(partition.topic)
+            if refusal is not None:
+                continue
+            if not asked.delete:
+                if hosted is not None:
+                    self._hosted[partition] = Stopped(hosted.state)
+                continue
+            self._hosted.pop(partition)
+            where = self.logs.dir_of(partition)
+            if where is not None:
+                in_dirs.setdefault(where, []).append(partition)
+            elif self.dirs.some_failed:
+                errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
+        work = [
+            self._lanes[name].run(partial(self._delete_in, its, errors))
+            for name, its in in_dirs.items()
+        ]
+        if not await self._wait(work, in_dirs):
+            late = (partition for its in in_dirs.values() for partition in its)
+            errors |= {it: ErrorCode.KAFKA_STORAGE_ERROR for it in late if self._is_there(it)}
+        self.look_at_failures()
+        return dict(errors)
+
+    async def _wait(
+        self, work: Sequence["asyncio.Future[None]"], names: Mapping[str, object]
+    ) -> bool:
+        """Whether all was done in time. If one dir hangs already, nothing waits for it again."""
+        is_stuck = any(self._lanes[name].is_stuck(ANSWER_PATIENCE) for name in names)
+        return await all_done(work, Millis(0) if is_stuck else ANSWER_PATIENCE)
+
+    # Beginning a role
+
+    def _start(self, starting: Starting, in_dirs: dict[str, list[Starting]]) -> None:
+        where = self.logs.place(starting.state)
+        if where is None:
+            self._hosted[starting.state.partition] = Offline(starting.state)
+            return
+        self._hosted[starting.state.partition] = starting
+        in_dirs.setdefault(where, []).append(starting)
+
+    async def _start_in(self, name: str, starting: list[Starting]) -> None:
+        """In the lane of a dir: makes logs, writes leader epochs, and lets the replicas serve."""
+        wanted = [it for it in starting if self._is_current(it)]
+        try:
+            await self.logs.make(name, [it.state for it in wanted], self._me)
+        except StorageError as error:
+            log.error("log.not_made", log_dir=name, error=str(error))
+        await self.logs.appends[name].settled()  # of an earlier role
+        leading: list[tuple[Starting, LeadingReplica]] = []
+        following: list[Starting] = []
+        for each in filter(self._is_current, wanted):
+            if self.dirs.get(each.state.partition) is None:
+                self._hosted[each.state.partition] = Offline(each.state)
+            elif each.state.leader == self._me:
+                leading.append((each, self._new_leader(each.state)))
+            else:
+                following.append(each)
+        for each in following:
+            self._follow(each.state)
+        begun = _Begun([replica for _, replica in leading])
+        await begun.future
+        for each, replica in leading:
+            if self._is_current(each) and self.dirs.get(each.state.partition) is replica.log:
+                self._lead(each.state, replica)
+
+    def _is_current(self, starting: Starting) -> bool:
+        """No later request has replaced it, and its dir has not failed."""
+        return self._hosted[starting.state.partition] is starting
+
+    def _is_there(self, partition: TopicPartition) -> bool:
+        return self.dirs.get(partition) is not None
+
+    def _new_leader(self, state: LeaderAndIsrState) -> LeadingReplica:
+        found = self.dirs.get(state.partition)
+        assert found is not None, state
         leader, effects = Leader.elected(
             self._me,
-            word.leadership,
+            state.leadership,
             LogEnds(found.log_end_offset, found.high_watermark),
-            settings=self._leader_settings(word.partition.topic),
+            settings=self._leader_settings(state.partition.topic),
             now=self._clock.monotonic(),
         )
-        name = word.partition.topic
+        name = state.partition.topic
         rules = Rules(ProduceRules.of(self._settings.topic(name)), self.traffics.of(name))
         appends = self.logs.appends[found.folder.disk.name]
-        led = LeadingReplica(found, leader, rules, Around(appends, self._clock))
-        led.carry_out(effects)
-        return led
+        deps = LeaderDeps(appends, self._clock, self._isr_changes)
+        replica = LeadingReplica(found, leader, rules, deps)
+        replica.carry_out(effects)
+        return replica
 
-    def _end_leadership(self, partition: TopicPartition) -> None:
-        led = self._led.pop(partition, None)
-        if led is not None:
-            self._by_name.pop((partition.topic.encode(), partition.partition), None)
-            led.traffic.leaderships -= 1
-            led.resign()
-            for resigned in self.on_resigned:
-                resigned(partition)
+    def _lead(self, state: LeaderAndIsrState, replica: LeadingReplica) -> None:
+        self._hosted[state.partition] = Leading(state, replica)
+        replica.traffic.leaderships += 1
+        for elected in self.on_elected:
+            elected(replica)
+
+    def _lead_on(self, hosted: Leading, state: LeaderAndIsrState) -> bool:
+        """Whether it leads in another epoch now, which is to be written."""
+        replica = hosted.replica
+        self._hosted[state.partition] = Leading(state, replica)
+        effects = replica.leader.on_leadership(state.leadership, self._clock.monotonic())
+        replica.carry_out(effects)
+        return effects.begin_epoch is not None
+
+    def _follow(self, state: LeaderAndIsrState) -> None:
+        found = self.dirs.get(state.partition)
+        assert found is not None, state
+        replica = FollowingReplica(
+            found,
+            state.leader,
+            state.leadership.leader_epoch,
+            appends=self.logs.appends[found.folder.disk.name],
+            clock=self._clock,
+        )
+        self._hosted[state.partition] = Following(state, replica)
+        for following in self.on_following:
+            following(replica)
+
+    # Ending a role
+
+    def _end_role(self, partition: TopicPartition) -> None:
+        """The entry is replaced or removed by the caller, in the same turn."""
+        match self._hosted[partition]:
+            case Leading(replica=replica):
+                replica.traffic.leaderships -= 1
+                replica.resign()
+                for resigned in self.on_resigned:
+                    resigned(partition)
+            case Following(replica=replica):
+                replica.is_over = True
+                for unfollowed in self.on_unfollowed:
+                    unfollowed(replica)
+
+    async def _delete_in(
+        self, partitions: Sequence[TopicPartition], errors: dict[TopicPartition, ErrorCode]
+    ) -> None:
+        """In the lane of a dir: a log that was asked for again meanwhile stays."""
+        for partition in partitions:
+            if self._hosted[partition] is not None:
+                continue
+            try:
+                await self.logs.put_away(partition)
+            except StorageError as error:
+                errors[partition] = error.code
 
     async def roll(self, partition: TopicPartition) -> None:
-        """Begins a new segment, if this broker leads the partition."""
-        led = self._led.get(partition)
-        if led is not None:
-            rolled = _Begun(1)
-            led.roll(rolled, 0)
-            await rolled.wait()
+        """Begins a new segment, if this broker leads or follows the partition."""
+        hosted = self._hosted[partition]
+        if isinstance(hosted, Leading | Following):
+            rolled = _Rolled()
+            hosted.replica.roll(rolled, 0)
+            await rolled.future
 
     # Settings and failures
 
-    def on_topic_settings(self, name: str) -> None:
-        """Something was changed for a topic, or for all."""
-        config, settings = self.logs.config_of(name), self._leader_settings(name)
-        admission = ProduceRules.of(self._settings.topic(name))
+    def on_topic_settings(self, names: Collection[str] | None) -> None:
+        """Something was changed for these topics; None: for all."""
         now = self._clock.monotonic()
-        for log_dir in self.dirs.online:
-            for found in log_dir.logs.values():
-                if found.partition.topic == name:
-                    found.config = config
-        for led in self._led.values():
-            if led.partition.topic == name:
-                led.admission = admission
-                led.carry_out(led.leader.on_min_isr(settings.min_isr, now))
+        for found in self.dirs:
+            topic_name = found.partition.topic
+            if names is None or topic_name in names:
+                found.config = self.logs.config_of(topic_name)
+        for replica in self._hosted.all_leading():
+            name = replica.partition.topic
+            if names is None or name in names:
+                replica.admission = ProduceRules.of(self._settings.topic(name))
+                min_isr = self._leader_settings(name).min_isr
+                replica.carry_out(replica.leader.on_min_isr(min_isr, now))
 
     def look_at_failures(self) -> None:
-        """Takes the dirs out of service that have failed since the last look."""
+        """Takes the dirs out of service that have failed since the last call."""
         for gone in self.dirs.handle_failures():
             log.error(
                 "log_dir.offline",
@@ -292,7 +375,12 @@ class ReplicaManager:
                 partitions=len(gone.current),
             )
             for partition in gone.current:
-                self._end_leadership(partition)
+                hosted = self._hosted[partition]
+                if hosted is not None:
+                    self._end_role(partition)
+                    self._hosted[partition] = Offline(hosted.state)
+            for failed in self.on_dir_failed:
+                failed(gone.log_dir)
             if self.dirs.all_failed:
                 self.on_all_failed()
 
@@ -302,21 +390,50 @@ class ReplicaManager:
         return LeaderSettings(lag_max=lag_max, min_isr=min_isr)
 
 
-class _Begun:
-    """Waits until so many leaderships, or segments, are in their logs, or could not be written."""
+def _not_led(partition: TopicPartition, hosted: Hosted | None) -> BrokerError:
+    match hosted:
+        case None:
+            return UnknownPartition(f"{partition} is not known here")
+        case Offline():
+            return LogDirOffline(f"{partition} is in a log dir that is offline")
+        case Starting():
+            return NotLeaderOrFollower(f"{partition} is not ready yet")
+        case _:
+            return NotLeaderOrFollower(f"{partition} is led by broker {hosted.state.leader}")
 
-    def __init__(self, left: int) -> None:
-        self._left = left
-        self._future = asyncio.get_running_loop().create_future()
+
+class _Begun:
+    """Waits until the leader epochs of these replicas are in their logs, or cannot be written."""
+
+    def __init__(self, replicas: Sequence[LeadingReplica]) -> None:
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._left = len(replicas)
+        self._is_done()
+        for place, replica in enumerate(replicas):
+            try:
+                replica.begin_epoch(self, place)
+            except StorageError as error:  # its dir has failed; `look_at_failures` sees to it
+                self.on_written(place, error)
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
-        """One more. A dir that failed is looked at by whoever finds it so."""
+        """One more."""
         del place, error
         self._left -= 1
-        if not self._left and not self._future.done():
-            self._future.set_result(None)
+        self._is_done()
 
-    async def wait(self) -> None:
-        """Returns once none is left."""
-        if self._left:
-            await self._future
+    def _is_done(self) -> None:
+        if not self._left and not self.future.done():
+            self.future.set_result(None)
+
+
+class _Rolled:
+    """Waits for one new segment."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """It is there, or its dir has failed."""
+        del place, error
+        if not self.future.done():
+            self.future.set_result(None)

@@ -1,7 +1,8 @@
 """/brokers/ids/N: a broker that is alive, and where it is found. Ephemeral.
 
 Its czxid is the broker's epoch. Version 2 brought endpoints, 3 the rack, 4 the protocols of the
-listeners, 5 the features; all are read, 5 is written.
+listeners, 5 the features; all are read, 5 is written. `odradek` is a key of ours, which Kafka
+ignores.
 """
 
 import re
@@ -9,12 +10,13 @@ from typing import Final
 
 from odradek.config.listeners import Listener, SecurityProtocol
 from odradek.metadata.json_body import Body, encoded, whole_number
-from odradek.metadata.nouns import Broker, Endpoint, VersionRange
+from odradek.metadata.nouns import Broker, BrokerMark, Endpoint, VersionRange
 from odradek.model.ids import BrokerId
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch
 from odradek.model.units import Timestamp
 
 VERSION: Final = 5
+MARK: Final = "odradek"
 NO_JMX_PORT: Final = -1
 PORT_MAX: Final = 65535
 FEATURE_VERSION_MAX: Final = (1 << 15) - 1
@@ -49,6 +51,8 @@ class BrokerZnode:
         plain = next((at for at in broker.endpoints if not at.protocol), None)
         listeners = [Listener(at.listener, at.host, at.port) for at in broker.endpoints]
         rack = {} if broker.rack is None else {"rack": broker.rack}
+        mark = broker.mark
+        ours = {} if mark is None else {MARK: {"host": mark.host, "bound": list(mark.bound)}}
         return encoded(
             {
                 "features": {
@@ -65,6 +69,7 @@ class BrokerZnode:
                 "host": plain.host if plain else None,
                 "version": VERSION,
                 "timestamp": str(now),
+                **ours,
             }
         )
 
@@ -81,6 +86,7 @@ class BrokerZnode:
             rack=body.text("rack") if body.has("rack") else None,
             epoch=BrokerEpoch(czxid),
             features=_features(body),
+            mark=_mark(body),
         )
 
 
@@ -109,6 +115,13 @@ def _endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
     if protocol not in SecurityProtocol.__members__:
         body.refuse("listener_security_protocol_map", protocol, "a security protocol's name")
     return Endpoint(listener, match["host"], int(match["port"]), SecurityProtocol[protocol])
+
+
+def _mark(body: Body) -> BrokerMark | None:
+    if not body.has(MARK):
+        return None
+    mark = body.body(MARK)
+    return BrokerMark(mark.text("host"), tuple(mark.texts("bound")))
 
 
 def _features(body: Body) -> tuple[tuple[str, VersionRange], ...]:

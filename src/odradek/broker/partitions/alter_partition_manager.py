@@ -1,0 +1,141 @@
+"""Changes of the ISR, from the leaders of this broker to the controller (KIP-497).
+
+One request is in flight at a time; what leaders propose meanwhile goes into the next one. A request
+that fails as a whole is built anew and sent again, with the broker epoch of that moment, until the
+controller answers for each partition. A leader that was replaced meanwhile ignores its answer.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.to_controller import ControllerRequests
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import LeaderEpoch, PartitionEpoch
+from odradek.model.units import Millis
+from odradek.ports import Clock
+from odradek.replication.isr import IsrAccepted, IsrProposal
+from odradek.wire.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerState,
+    RequestPartitionData,
+    RequestTopicData,
+    ResponsePartitionData,
+)
+
+RETRY_PAUSE: Final = Millis(50)
+
+log = structlog.get_logger()
+
+
+class AlterPartitionManager:
+    """What waits to be asked of the controller: at most one proposal for each partition."""
+
+    def __init__(
+        self, cluster: MetadataCache, to_controller: ControllerRequests, clock: Clock
+    ) -> None:
+        self._cluster = cluster
+        self._to_controller = to_controller
+        self._clock = clock
+        self._proposals: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]] = {}
+        self._has_some = asyncio.Event()
+
+    def propose(self, replica: LeadingReplica, proposal: IsrProposal) -> None:
+        """Asks for this ISR; `replica.leader.on_isr_answer` brings the answer."""
+        self._proposals[replica.partition] = (replica, proposal)
+        self._has_some.set()
+
+    async def run(self) -> None:
+        """Asks the controller, until it is cancelled."""
+        while True:
+            await self._has_some.wait()
+            self._has_some.clear()
+            while self._drop_ended():
+                try:
+                    answered = await self._ask_once()
+                except BrokerError as error:
+                    log.info("isr.change_not_answered", error=str(error))
+                    answered = False
+                if not answered:
+                    pause_end = Millis(self._clock.monotonic() + RETRY_PAUSE)
+                    await self._clock.sleep_until(pause_end)
+
+    def _drop_ended(self) -> bool:
+        """Whether any proposal is left, once those of ended leaderships are dropped."""
+        self._proposals = {
+            partition: entry for partition, entry in self._proposals.items() if not entry[0].is_over
+        }
+        return bool(self._proposals)
+
+    async def _ask_once(self) -> bool:
+        """Whether every partition was answered, so that the next request need not wait."""
+        asked = dict(self._proposals)
+        response = await self._to_controller.ask(self._request(asked))
+        assert isinstance(response, AlterPartitionResponse), response
+        if response.error_code:
+            log.info("isr.change_refused", error=ErrorCode(response.error_code).name)
+            return False
+        topics = {replica.topic_id: replica.partition.topic for replica, _ in asked.values()}
+        all_settled = True
+        for topic in response.topics:
+            name = topics.get(TopicId(bytes(topic.topic_id)))
+            for row in topic.partitions:
+                partition = TopicPartition(name or "", row.partition_index)
+                entry = asked.pop(partition, None)
+                if entry is not None:
+                    all_settled &= self._on_answer(partition, entry, row)
+        return all_settled and not asked
+
+    def _on_answer(
+        self,
+        partition: TopicPartition,
+        entry: tuple[LeadingReplica, IsrProposal],
+        row: ResponsePartitionData,
+    ) -> bool:
+        """Whether the leader is content; otherwise it proposes the same again."""
+        replica, proposal = entry
+        if self._proposals.get(partition) is entry:
+            del self._proposals[partition]
+        if replica.is_over:
+            return True
+        error = ErrorCode(row.error_code)
+        if error is ErrorCode.NONE:
+            log.info("isr.changed", partition=str(partition), isr=list(row.isr))
+        else:
+            log.info("isr.change_refused", partition=str(partition), error=error.name)
+        answer = error or IsrAccepted(
+            LeaderEpoch(row.leader_epoch),
+            PartitionEpoch(row.partition_epoch),
+            tuple(map(BrokerId, row.isr)),
+        )
+        effects = replica.leader.on_isr_answer(proposal, answer, self._clock.monotonic())
+        replica.carry_out(effects)
+        return effects.propose is None
+
+    def _request(
+        self, asked: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]]
+    ) -> AlterPartitionRequest:
+        topics: dict[bytes, list[RequestPartitionData]] = {}
+        for replica, proposal in asked.values():
+            row = RequestPartitionData(
+                partition_index=replica.partition.partition,
+                leader_epoch=proposal.leader_epoch,
+                new_isr_with_epochs=[
+                    BrokerState(member.broker, member.broker_epoch) for member in proposal.isr
+                ],
+                partition_epoch=proposal.partition_epoch,
+            )
+            topics.setdefault(replica.topic_id, []).append(row)
+        return AlterPartitionRequest(
+            broker_id=self._cluster.me,
+            broker_epoch=self._cluster.broker_epoch,
+            topics=[
+                RequestTopicData(topic_id=topic_id, partitions=partitions)
+                for topic_id, partitions in topics.items()
+            ],
+        )

@@ -1,0 +1,64 @@
+"""Work on log dirs that has several steps: in order within one dir, side by side between dirs.
+
+A step waits for the dir's worker, so a dir that hangs holds up its own lane and no other. Callers
+wait only as long as they choose; the work goes on without them.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+
+from odradek.broker.partitions.jobs import begin
+from odradek.model.units import Millis
+from odradek.ports import Clock
+
+Work = Callable[[], Awaitable[None]]
+
+
+class Lane:
+    """The work of one log dir, one piece after the other."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, clock: Clock) -> None:
+        self._tasks = tasks
+        self._clock = clock
+        self._waiting: deque[tuple[Work, asyncio.Future[None]]] = deque()
+        self._begun_at: Millis | None = None  # the piece that is under way
+
+    def run(self, work: Work) -> "asyncio.Future[None]":
+        """Does this piece when its turn comes; the future is done once it is."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((work, done))
+        if self._begun_at is None:
+            self._begun_at = self._clock.monotonic()
+            if not begin(self._tasks, self._work_off()):
+                done.cancel()  # the broker stops
+        return done
+
+    def is_stuck(self, patience: Millis) -> bool:
+        """Whether one piece has been under way for longer than this."""
+        return self._begun_at is not None and self._clock.monotonic() - self._begun_at > patience
+
+    async def _work_off(self) -> None:
+        try:
+            while self._waiting:
+                work, done = self._waiting.popleft()
+                self._begun_at = self._clock.monotonic()
+                await work()
+                if not done.done():
+                    done.set_result(None)
+        finally:
+            self._begun_at = None
+
+
+async def all_done(futures: Iterable["asyncio.Future[None]"], patience: Millis) -> bool:
+    """Whether all of them were done in time. Those that were not go on."""
+    waiting = [future for future in futures if not future.done()]
+    if not waiting:
+        return True
+    everything = asyncio.gather(*waiting, return_exceptions=True)
+    try:
+        async with asyncio.timeout(patience / 1_000):
+            await asyncio.shield(everything)
+    except TimeoutError:
+        return False
+    return True

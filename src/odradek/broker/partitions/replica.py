@@ -1,0 +1,83 @@
+"""One replica of this broker: its log, and those who wait for what is written to it.
+
+An append is decided at once and written at the end of the turn of the loop (`group_commit`). A
+leader and a follower differ in what they append, and in what they do once it is written.
+"""
+
+from typing import Protocol, TypeAlias
+
+from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicId, TopicPartition
+from odradek.model.positions import Offset
+from odradek.ports import Clock
+from odradek.storage.errors import StorageError
+from odradek.storage.logs.log import PartitionLog
+
+
+class Writer(Protocol):
+    """The source of an append: told once it is in the file, or will never be."""
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """`place` is the writer's own number for the append."""
+        ...
+
+
+Expecting: TypeAlias = tuple[Writer, int, Offset]
+"""A writer, its own number for the append, and up to where the log must reach before it is told."""
+
+
+class Scheduler(Protocol):
+    """Writes at the end of the turn: the log dir's `GroupCommit`."""
+
+    def schedule(self, replica: "Replica") -> None:
+        """Something was decided for this log."""
+        ...
+
+
+class Replica:
+    """The log of one partition, and its appends of this turn."""
+
+    __slots__ = ("_appends", "_clock", "expecting", "is_scheduled", "log", "partition")
+
+    def __init__(self, log: PartitionLog, appends: Scheduler, clock: Clock) -> None:
+        self.partition: TopicPartition = log.partition
+        self.log = log
+        self.expecting: list[Expecting] = []  # of this turn
+        self.is_scheduled = False  # the end of the turn knows of it
+        self._appends = appends
+        self._clock = clock
+
+    @property
+    def topic_id(self) -> TopicId:
+        """The topic's, which tells it from an earlier one of its name."""
+        return self.log.topic_id
+
+    def roll(self, writer: Writer, place: int) -> None:
+        """Begins a new segment; `writer` is told once that is done."""
+        self.log.roll(self._clock.wall())
+        self.expect(writer, place, self.log.next_offset)
+
+    def expect(self, writer: Writer, place: int, end: Offset) -> None:
+        """Tells the writer once the log reaches `end`."""
+        self.expecting.append((writer, place, end))
+        if not self.is_scheduled:
+            self._appends.schedule(self)
+
+    def take_expecting(self) -> list[Expecting]:
+        """Those of this turn: the next one begins."""
+        taken, self.expecting = self.expecting, []
+        self.is_scheduled = False
+        return taken
+
+    def written(self, expecting: list[Expecting]) -> None:
+        """The turn's batches are in the file."""
+        end = self.log.log_end_offset
+        for writer, place, expected in expecting:
+            lost = StorageError("a write before this one failed") if expected > end else None
+            writer.on_written(place, lost)
+
+    def unwritten(self, expecting: list[Expecting], error: BrokerError) -> None:
+        """They are not, and will not be."""
+        for writer, place, expected in expecting:
+            is_there = expected <= self.log.log_end_offset
+            writer.on_written(place, None if is_there else error)
