@@ -15,9 +15,9 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset, PartitionEpoch
 from odradek.model.units import Millis
-from odradek.replication.follower import FollowerFetch
 from odradek.replication.isr import IsrAccepted, IsrProposal
 from odradek.replication.leader import Effects, Leader, LeaderSettings, Leadership, LogEnds, Verdict
+from odradek.replication.progress import FollowerFetch
 
 ME: Final = BrokerId(0)
 FOLLOWERS: Final = (BrokerId(1), BrokerId(2), BrokerId(3))

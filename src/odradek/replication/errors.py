@@ -9,6 +9,12 @@ class NotLeaderOrFollower(BrokerError):
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+class NotAReplica(BrokerError):
+    """The controller names a leader that is not among the replicas of the partition."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
 class FencedLeaderEpoch(BrokerError):
     """Somebody believes in an earlier leadership than this one (KIP-320)."""
 

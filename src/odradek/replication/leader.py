@@ -34,12 +34,12 @@ from odradek.model.units import SECOND, Millis
 from odradek.replication.errors import (
     FencedLeaderEpoch,
     FollowerAhead,
+    NotAReplica,
     NotEnoughReplicas,
     NotLeaderOrFollower,
     OffsetNotAvailable,
     UnknownLeaderEpoch,
 )
-from odradek.replication.follower import Follower, FollowerFetch
 from odradek.replication.isr import (
     NOT_DONE,
     OVERTAKEN,
@@ -52,6 +52,7 @@ from odradek.replication.isr import (
     IsrProposal,
     Members,
 )
+from odradek.replication.progress import FollowerFetch, FollowerProgress
 from odradek.replication.waiters import Ticket, Waiter, Waiters
 
 
@@ -76,6 +77,7 @@ class LogEnds(NamedTuple):
 
     end_offset: Offset
     high_watermark: Offset
+    start_offset: Offset = Offset(0)
 
 
 class EpochStart(NamedTuple):
@@ -99,8 +101,9 @@ class Effects:
     begin_epoch: EpochStart | None = None  # 1. into the history of epochs, durably
     high_watermark: Offset | None = None  # 2. to the log: up to here it may be read
     propose: IsrProposal | None = None  # 3. to the controller; `on_isr_answer` brings the answer
-    verdicts: tuple[Verdict, ...] = ()  # 4. to producers
-    wake: tuple[Ticket, ...] = ()  # 5. long polls and parked fetches, to look again
+    hand_over: tuple[BrokerId, ...] = ()  # 4. to the controller: one of these leads instead of us
+    verdicts: tuple[Verdict, ...] = ()  # 5. to producers
+    wake: tuple[Ticket, ...] = ()  # 6. long polls and parked fetches, to look again
 
 
 NOTHING: Final = Effects()
@@ -112,6 +115,7 @@ class Leader:
     __slots__ = (
         "_at_high_watermark",
         "_at_log_end",
+        "_at_low_watermark",
         "_followers",
         "_me",
         "_producers",
@@ -122,6 +126,8 @@ class Leader:
         "isr",
         "leader_epoch",
         "log_end_offset",
+        "log_start_offset",
+        "low_watermark",
         "partition_epoch",
     )
 
@@ -129,7 +135,8 @@ class Leader:
         self, me: BrokerId, leadership: Leadership, ends: LogEnds, settings: LeaderSettings
     ) -> None:
         assert ends.high_watermark <= ends.end_offset, ends
-        assert me in leadership.replicas, leadership
+        _check_replica(me, leadership)
+        self.log_start_offset = ends.start_offset
         self.log_end_offset = ends.end_offset
         self.high_watermark = ends.high_watermark
         self.leader_epoch = leadership.leader_epoch
@@ -139,10 +146,12 @@ class Leader:
         self._me = me
         self._settings = settings
         self._replicas: tuple[BrokerId, ...] = ()
-        self._followers: dict[BrokerId, Follower] = {}
+        self._followers: dict[BrokerId, FollowerProgress] = {}
         self._producers = Waiters()
         self._at_high_watermark = Waiters()
         self._at_log_end = Waiters()
+        self._at_low_watermark = Waiters()
+        self.low_watermark: Offset | None = None  # all below is gone from every live replica
 
     @classmethod
     def elected(
@@ -157,6 +166,7 @@ class Leader:
         """Begins a leadership. What followers had before it counts for nothing."""
         leader = cls(me, leadership, ends, settings)
         leader._take_replicas(leadership, now)
+        leader._deleted()
         return leader, replace(leader._advanced(now), begin_epoch=leader._begun_epoch)
 
     # The controller's word
@@ -168,6 +178,7 @@ class Leader:
         never will be, for it names an older version. A word that is not newer is ignored: it says
         nothing on what is in flight.
         """
+        _check_replica(self._me, leadership)
         if (
             leadership.leader_epoch < self.leader_epoch
             or leadership.partition_epoch <= self.partition_epoch
@@ -213,7 +224,9 @@ class Leader:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         return Effects(
             verdicts=tuple(Verdict(ticket, error) for ticket in self._producers.everybody()),
-            wake=self._at_high_watermark.everybody() + self._at_log_end.everybody(),
+            wake=self._at_high_watermark.everybody()
+            + self._at_log_end.everybody()
+            + self._at_low_watermark.everybody(),
         )
 
     # The log, the followers, and time
@@ -236,10 +249,28 @@ class Leader:
             raise unknown(f"broker {fetch.broker} holds no replica, as far as is known here")
         if fetch.offset > self.log_end_offset:
             raise FollowerAhead(f"offset {fetch.offset}; the log ends at {self.log_end_offset}")
+        starts_elsewhere = fetch.log_start_offset != follower.log_start_offset
         follower.fetched(fetch, self.log_end_offset, now)
-        proposal = self._expansion(fetch.broker, follower)
+        proposal = self._expansion(fetch.broker, follower) or self._loss(fetch.broker, follower)
         effects = self._advanced(now)
-        return replace(effects, propose=proposal) if proposal else effects
+        woken = self._deleted() if starts_elsewhere else ()
+        if proposal or woken:
+            return replace(effects, propose=proposal, wake=effects.wake + woken)
+        return effects
+
+    def on_log_start(self, log_start_offset: Offset) -> Effects:
+        """What is below was deleted here, by retention or DeleteRecords."""
+        self.log_start_offset = log_start_offset
+        return Effects(wake=self._deleted())
+
+    def on_corrupt(self) -> Effects:
+        """A batch of the leader's own log fails its checksum.
+
+        A leader cannot fetch it from anybody, so another in-sync replica shall lead, and this one
+        follow. Without another it goes on: only what lies in that batch cannot be read.
+        """
+        others = self.isr.committed - {self._me}
+        return Effects(hand_over=tuple(it for it in self._replicas if it in others))
 
     def on_ineligible(self, broker: BrokerId, now: Millis) -> Effects:
         """A follower's broker has died or is shutting down: nobody waits for it to join."""
@@ -247,7 +278,9 @@ class Leader:
         if follower is None or not follower.eligible:
             return NOTHING
         follower.eligible = False
-        return self._advanced(now)
+        effects = self._advanced(now)
+        woken = self._deleted()
+        return replace(effects, wake=effects.wake + woken) if woken else effects
 
     def on_time(self, now: Millis) -> Effects:
         """Proposes to go on without the members that have fallen behind for too long.
@@ -346,6 +379,12 @@ class Leader:
         assert beyond >= self.log_end_offset, (beyond, self.log_end_offset)
         return self._at_log_end.add(Offset(beyond + 1), ticket)
 
+    def await_low_watermark(self, offset: Offset, ticket: Ticket) -> Waiter | None:
+        """Somebody waits until all below is gone from every live replica; None: it is."""
+        if self.low_watermark is not None and self.low_watermark >= offset:
+            return None
+        return self._at_low_watermark.add(offset, ticket)
+
     # How it is decided
 
     @property
@@ -357,7 +396,7 @@ class Leader:
         self._replicas = leadership.replicas
         self._followers = {
             broker: self._followers.get(broker)
-            or Follower(now if broker in leadership.isr else None)
+            or FollowerProgress(now if broker in leadership.isr else None)
             for broker in leadership.replicas
             if broker != self._me
         }
@@ -376,7 +415,7 @@ class Leader:
         self.isr = Committed(members)
         return self._advanced(now)
 
-    def _expansion(self, broker: BrokerId, follower: Follower) -> IsrProposal | None:
+    def _expansion(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
         if not isinstance(self.isr, Committed) or broker in self.isr.committed:
             return None
         assert follower.end_offset is not None, "it has just fetched"
@@ -385,6 +424,18 @@ class Leader:
         ):
             return None
         return self._proposed(self.isr.committed | {broker})
+
+    def _loss(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
+        """A member fetches what is committed: it has lost it, and nobody may count on it.
+
+        Its log was cut in recovery, or at a batch that its disk has spoilt.
+        """
+        if not isinstance(self.isr, Committed) or broker not in self.isr.committed:
+            return None
+        assert follower.end_offset is not None, "it has just fetched"
+        if follower.end_offset >= self.high_watermark:
+            return None
+        return self._proposed(self.isr.committed - {broker})
 
     def _proposed(self, members: Members) -> IsrProposal:
         assert isinstance(self.isr, Committed), self.isr
@@ -433,7 +484,20 @@ class Leader:
             smallest = end
         return smallest
 
-    def _is_joining(self, follower: Follower, now: Millis) -> bool:
+    def _deleted(self) -> tuple[Ticket, ...]:
+        """Moves the low watermark, and says who waited for that."""
+        smallest = self.log_start_offset
+        for broker, follower in self._followers.items():
+            if not follower.eligible and broker not in self.isr.maximal:
+                continue  # not alive: it deletes the same when it comes back
+            start = follower.log_start_offset
+            if start is None:
+                return ()
+            smallest = min(smallest, start)
+        self.low_watermark = smallest
+        return self._at_low_watermark.reached(smallest)
+
+    def _is_joining(self, follower: FollowerProgress, now: Millis) -> bool:
         return follower.eligible and follower.is_caught_up(
             self.log_end_offset, now, self._settings.lag_max
         )
@@ -441,3 +505,8 @@ class Leader:
     def _verdict(self, ticket: Ticket) -> Verdict:
         enough = len(self.isr.maximal) >= self.min_isr
         return Verdict(ticket, None if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+
+def _check_replica(me: BrokerId, leadership: Leadership) -> None:
+    if me not in leadership.replicas:
+        raise NotAReplica(f"broker {me} shall lead, but the replicas are {leadership.replicas}")

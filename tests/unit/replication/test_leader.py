@@ -9,12 +9,12 @@ from odradek.model.units import Millis
 from odradek.replication.errors import (
     FencedLeaderEpoch,
     FollowerAhead,
+    NotAReplica,
     NotEnoughReplicas,
     NotLeaderOrFollower,
     OffsetNotAvailable,
     UnknownLeaderEpoch,
 )
-from odradek.replication.follower import FollowerFetch
 from odradek.replication.isr import (
     ChangeInDoubt,
     ChangeInFlight,
@@ -34,6 +34,7 @@ from odradek.replication.leader import (
     LogEnds,
     Verdict,
 )
+from odradek.replication.progress import FollowerFetch
 from odradek.replication.waiters import Waiter
 
 ME, B1, B2 = BrokerId(0), BrokerId(1), BrokerId(2)
@@ -95,12 +96,23 @@ class Scene:
         return self.leader.on_append(Offset(end), self.now)
 
     def fetch(
-        self, broker: int, offset: int, *, epoch: int | None = 4, eligible: bool = True
+        self,
+        broker: int,
+        offset: int,
+        *,
+        epoch: int | None = 4,
+        eligible: bool = True,
+        start: int | None = None,
     ) -> Effects:
         """A follower fetches."""
         leader_epoch = None if epoch is None else LeaderEpoch(epoch)
         fetch = FollowerFetch(
-            BrokerId(broker), Offset(offset), leader_epoch, eligible, BrokerEpoch(broker + 50)
+            BrokerId(broker),
+            Offset(offset),
+            leader_epoch,
+            eligible,
+            BrokerEpoch(broker + 50),
+            None if start is None else Offset(start),
         )
         return self.leader.on_follower_fetch(fetch, self.now)
 
@@ -222,10 +234,10 @@ def test_a_follower_one_batch_behind_a_busy_leader_stays_in_sync() -> None:
 def test_a_slow_follower_leaves_although_it_fetches() -> None:
     """Asking is not catching up."""
     t = Scene(isr=(0, 1), replicas=(0, 1))
-    t.fetch(1, 5)
+    t.fetch(1, 10)
     t.append(20)
     t.pass_time(LAG_MAX)
-    t.fetch(1, 6)
+    t.fetch(1, 11)
     assert t.pass_time(1).propose is not None
 
 
@@ -472,3 +484,60 @@ def test_at_the_end_of_a_leadership_everybody_is_told() -> None:
         wake=("consumer", "follower"),
     )
     assert t.leader.resign() == NOTHING
+
+
+def test_the_high_watermark_waits_for_a_proposed_member() -> None:
+    """The controller may have let it in already: it may be elected, whether it is alive or not."""
+    t = Scene(isr=(0, 1), end=10, high_watermark=10)
+    t.fetch(1, 10)
+    proposal = t.fetch(2, 10).propose
+    assert proposal is not None
+    t.leader.on_ineligible(B2, t.now)
+    t.append(20)
+    assert t.fetch(1, 20).high_watermark is None
+    assert t.leader.high_watermark == 10
+    assert t.answer(proposal, ErrorCode.INELIGIBLE_REPLICA).high_watermark == 20
+
+
+def test_a_leader_must_be_a_replica() -> None:
+    """An error of that partition alone: the request has others, which are served."""
+    with pytest.raises(NotAReplica):
+        Scene(replicas=(1, 2), isr=(1, 2))
+    t = Scene()
+    with pytest.raises(NotAReplica):
+        t.leader.on_leadership(t.word(5, 8, replicas=(1, 2), isr=(1, 2)), t.now)
+
+
+def test_a_member_that_lost_committed_records_leaves_at_once() -> None:
+    """A fetch from below the high watermark: its log was cut, and it must not be elected."""
+    t = Scene(end=10, high_watermark=10)
+    t.fetch(2, 10)
+    assert t.fetch(1, 10).propose is None
+    proposal = t.fetch(1, 7).propose
+    assert proposal is not None
+    assert [it.broker for it in proposal.isr] == [ME, B2]
+    t.answer(proposal, accepted((0, 2)))
+    assert t.fetch(1, 9).propose is None
+    assert t.fetch(1, 10).propose is not None
+
+
+def test_a_leader_with_a_corrupt_batch_hands_over_to_a_member() -> None:
+    """Only a follower can fetch a batch again; a leader alone in the ISR stays."""
+    assert Scene(isr=(2, 0, 1)).leader.on_corrupt().hand_over == (B1, B2)
+    assert Scene(isr=(0,)).leader.on_corrupt() == NOTHING
+
+
+def test_the_low_watermark_waits_for_all_replicas_that_live() -> None:
+    """DeleteRecords is answered once the records are gone everywhere; the dead are not awaited."""
+    t = Scene(isr=(0, 1), end=10, high_watermark=10)
+    t.fetch(2, 9, start=0)
+    waiter = t.leader.await_low_watermark(Offset(5), "deleter")
+    assert waiter is not None
+    assert t.leader.on_log_start(Offset(5)).wake == ()
+    assert t.fetch(2, 9, start=5).wake == ()
+    assert t.fetch(1, 10, start=3).wake == ()
+    assert t.leader.low_watermark == 3
+    t.fetch(2, 9, start=3)
+    t.fetch(1, 10, start=5)
+    assert t.leader.on_ineligible(B2, t.now).wake == ("deleter",)
+    assert t.leader.await_low_watermark(Offset(5), "late") is None

@@ -1,9 +1,9 @@
 """What a leader knows of one follower: it learns it from the follower's fetches alone.
 
-A fetch from an offset says that everything below it is in the follower's log. In sync is who
-reaches the leader's end often enough: at a fetch that asks for the leader's present end, or for
-what was its end at the fetch before (then it was in sync at that time; a follower that is always
-one batch behind a busy leader stays in sync).
+A fetch from an offset says that everything below it is in the follower's log. A follower is caught
+up if it reaches the leader's end often enough: at a fetch that asks for the leader's present end,
+or for what was its end at the fetch before (then it was in sync at that time; a follower that is
+always one batch behind a busy leader stays in sync).
 """
 
 from typing import NamedTuple
@@ -21,9 +21,10 @@ class FollowerFetch(NamedTuple):
     leader_epoch: LeaderEpoch | None  # in which the follower believes; None: it does not say
     eligible: bool = True  # its broker is alive, in this life, and not shutting down
     broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    log_start_offset: Offset | None = None  # of the follower's log; None: it does not say
 
 
-class Follower:
+class FollowerProgress:
     """One follower, as of its last fetch."""
 
     __slots__ = (
@@ -33,10 +34,12 @@ class Follower:
         "end_offset",
         "fetched_at",
         "leader_end_then",
+        "log_start_offset",
     )
 
     def __init__(self, caught_up_at: Millis | None) -> None:
         self.end_offset: Offset | None = None  # None: it has not fetched in this leadership
+        self.log_start_offset: Offset | None = None  # None: it did not say, or has not fetched
         self.eligible = False  # to join the ISR
         self.broker_epoch = NO_BROKER_EPOCH
         self.fetched_at: Millis | None = None
@@ -50,6 +53,7 @@ class Follower:
         elif self.leader_end_then is not None and fetch.offset >= self.leader_end_then:
             self.caught_up_at = self.fetched_at
         self.end_offset = fetch.offset
+        self.log_start_offset = fetch.log_start_offset
         self.eligible = fetch.eligible
         self.broker_epoch = fetch.broker_epoch
         self.fetched_at = now

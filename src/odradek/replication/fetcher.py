@@ -1,0 +1,425 @@
+"""What a broker asks one leader broker for, over all partitions that it follows there.
+
+One request is on its way at a time: a question about epochs or offsets, else a fetch that names
+what has changed since the last one. A partition whose log is being changed, that backs off or has
+failed is left out, and delays no other. The one exception: partitions that were added while a
+fetch waits at the leader are named in a second one at once, so that a new leadership does not wait
+for an old long poll.
+
+An answer counts for a partition only if the request named it as it is now: by serial number of the
+request, so that neither a late answer of an earlier leadership nor a repeated one is applied.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.model.positions import BrokerEpoch, Offset, PartitionEpoch
+from odradek.model.units import Millis
+from odradek.replication import fetcher_requests as requests
+from odradek.replication.fetcher_requests import TOPIC_IDS_FROM, FetcherSettings, Sender
+from odradek.replication.follower_session import FollowerSession, SessionTurn
+from odradek.replication.following import (
+    Applying,
+    AskingEarliest,
+    AskingEpochEnd,
+    AskingLatest,
+    FetchPosition,
+    Follower,
+    FollowerEffects,
+    State,
+)
+from odradek.wire.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from odradek.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from odradek.wire.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+Request = FetchRequest | OffsetForLeaderEpochRequest | ListOffsetsRequest
+Response = FetchResponse | OffsetForLeaderEpochResponse | ListOffsetsResponse
+
+
+SESSION_ERRORS: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+"""After these a full request helps at once; after any other error it comes after a pause."""
+
+
+class Pause(NamedTuple):
+    """Nothing to send before this moment; None: before something else happens."""
+
+    until: Millis | None
+
+
+class Step(NamedTuple):
+    """What an answer means for one partition."""
+
+    follower: Follower
+    effects: FollowerEffects
+
+
+class _Slot:
+    """One partition, and what the leader's session holds of it."""
+
+    __slots__ = ("follower", "is_delayed", "sent", "sent_in")
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.is_delayed = False  # until its moment in the heap of delayed ones
+        self.sent: FetchPosition | None = None
+        self.sent_in = 0  # the request that named `sent`; 0: none ever did
+
+    @property
+    def wanted(self) -> FetchPosition | None:
+        """What the session shall hold of it."""
+        return None if self.is_delayed else self.follower.position
+
+
+class _InFlight(NamedTuple):
+    """A request that waits for its answer."""
+
+    serial: int
+    turn: SessionTurn | None = None  # of a fetch
+    asked: dict[TopicPartition, tuple[_Slot, State]] | None = (
+        None  # of a question; each one's state
+    )
+
+
+class ReplicaFetcher:
+    """All that one broker fetches from another."""
+
+    def __init__(self, me: BrokerId, broker_epoch: BrokerEpoch, settings: FetcherSettings) -> None:
+        self.broker_epoch = broker_epoch  # to be set anew when the broker has registered again
+        self._me = me
+        self._settings = settings
+        self._session = FollowerSession()
+        self._slots: dict[TopicPartition, _Slot] = {}  # in the order of a full request
+        self._by_id: dict[tuple[bytes, int], _Slot] = {}
+        self._without_id = 0
+        self._changed: dict[TopicPartition, _Slot] = {}  # the session holds something else of them
+        self._asking: dict[TopicPartition, _Slot] = {}
+        self._busy: dict[TopicPartition, _Slot] = {}
+        self._forgotten: list[Follower] = []  # removed, but the session still holds them
+        self._held = 0  # so many the session holds, besides those
+        self._delayed: list[tuple[Millis, int, _Slot]] = []
+        self._in_flight: deque[_InFlight] = deque()
+        self._serial = 0
+        self._failures = 0  # of requests, in a row
+        self._retry_at: Millis | None = None
+        self._patient_until = Millis(0)
+
+    def __len__(self) -> int:
+        """How many partitions it follows."""
+        return len(self._slots)
+
+    def followers(self) -> Iterable[Follower]:
+        """All of them."""
+        return (slot.follower for slot in self._slots.values())
+
+    @property
+    def fetch_version(self) -> int:
+        """The version of the next fetch: topics without an id are named by their names."""
+        version = self._settings.fetch_version
+        return min(version, TOPIC_IDS_FROM - 1) if self._without_id else version
+
+    # Partitions come and go
+
+    def add(self, follower: Follower, now: Millis) -> FollowerEffects:
+        """Follows one more partition, or an old one under another leader epoch."""
+        self.remove(follower.partition)
+        slot = self._slots[follower.partition] = _Slot(follower)
+        if follower.topic_id == NO_TOPIC_ID:
+            self._without_id += 1
+            if self._without_id == 1:
+                self._close_session()
+        else:
+            self._by_id[follower.topic_id, follower.partition.partition] = slot
+        effects = follower.begin()
+        self._look_at(slot, now)
+        return effects
+
+    def remove(self, partition: TopicPartition) -> None:
+        """Follows it no longer; an answer that is on its way is not applied."""
+        slot = self._slots.pop(partition, None)
+        if slot is None:
+            return
+        for table in (self._changed, self._asking, self._busy):
+            table.pop(partition, None)
+        if slot.sent is not None:
+            self._held -= 1
+            self._forgotten.append(slot.follower)
+        if slot.follower.topic_id == NO_TOPIC_ID:
+            self._without_id -= 1
+            if not self._without_id:
+                self._close_session()
+        else:
+            self._by_id.pop((slot.follower.topic_id, partition.partition))
+
+    # What the shell tells of one partition
+
+    def on_applied(self, partition: TopicPartition, now: Millis) -> FollowerEffects:
+        """Its log has been changed as the effects said."""
+        slot = self._slots[partition]
+        effects = slot.follower.on_applied()
+        self._look_at(slot, now)
+        return effects
+
+    def on_apply_failed(self, partition: TopicPartition, error: ErrorCode, now: Millis) -> None:
+        """Its log could not be changed, and is as it was before."""
+        slot = self._slots[partition]
+        slot.follower.on_apply_failed(error, now)
+        self._look_at(slot, now)
+
+    def on_isr(
+        self,
+        partition: TopicPartition,
+        isr: tuple[BrokerId, ...],
+        partition_epoch: PartitionEpoch,
+        now: Millis,
+    ) -> FollowerEffects:
+        """The controller says who is in sync, within the same leader epoch."""
+        slot = self._slots[partition]
+        effects = slot.follower.on_isr(isr, partition_epoch)
+        self._look_at(slot, now)
+        return effects
+
+    def on_corrupt(self, partition: TopicPartition, offset: Offset, now: Millis) -> None:
+        """The batch at this offset of its log fails its checksum."""
+        slot = self._slots[partition]
+        slot.follower.on_corrupt(offset)
+        self._look_at(slot, now)
+
+    def on_log_start(self, partition: TopicPartition, now: Millis) -> None:
+        """Its log starts elsewhere, by retention or DeleteRecords: the leader is told."""
+        self._look_at(self._slots[partition], now)
+
+    # Requests
+
+    def next_request(self, now: Millis) -> Request | Pause:
+        """What to send now; asked again after each answer, `on_applied`, `add` and pause."""
+        self._wake(now)
+        if self._in_flight and not self._may_overtake():
+            return Pause(None)
+        if self._retry_at is not None and now < self._retry_at:
+            return Pause(self._retry_at)
+        if self._busy and now < self._patient_until:
+            return Pause(self._patient_until)
+        question = None if self._in_flight else self._question()
+        return question or self._fetch() or Pause(self._delayed[0][0] if self._delayed else None)
+
+    def on_response(self, response: Response, now: Millis) -> list[Step]:
+        """The answer to the oldest request on its way: what it means for each partition."""
+        asked = self._in_flight.popleft()
+        self._patient_until = Millis(now + self._settings.patience)
+        if isinstance(response, FetchResponse) and response.error_code:
+            self._on_session_error(requests.error_of(response.error_code), now)
+            return []
+        self._failures, self._retry_at = 0, None
+        match response:
+            case FetchResponse():
+                steps = self._on_fetched(response, asked, now)
+            case OffsetForLeaderEpochResponse():
+                steps = self._on_told(
+                    (
+                        (partition, partial(Follower.on_epoch_end, error=error, end=end, now=now))
+                        for partition, error, end in requests.epoch_ends_told(response)
+                    ),
+                    asked,
+                    now,
+                )
+            case ListOffsetsResponse():
+                steps = self._on_told(
+                    (
+                        (partition, partial(Follower.on_offset, error=error, offset=at, now=now))
+                        for partition, error, at in requests.offsets_told(response)
+                    ),
+                    asked,
+                    now,
+                )
+        return steps
+
+    def on_no_response(self, now: Millis) -> None:
+        """The connection broke, or an answer took too long: all requests on their way are lost."""
+        self._in_flight.clear()
+        self._close_session()
+        self._back_off(now)
+
+    # Fetching
+
+    def _may_overtake(self) -> bool:
+        """Whether a second fetch may go while one waits at the leader: it names new partitions."""
+        if len(self._in_flight) > 1 or self._in_flight[0].turn is None:
+            return False
+        return self._session.is_open and any(
+            slot.sent is None and not slot.sent_in for slot in self._changed.values()
+        )
+
+    def _fetch(self) -> FetchRequest | None:
+        if not self._session.is_open:
+            self._changed = {
+                name: slot for name, slot in self._slots.items() if slot.wanted is not None
+            }
+            self._forgotten.clear()
+        named, forgotten = [], list(self._forgotten)
+        for slot in self._changed.values():
+            wanted = slot.wanted
+            if wanted is not None:
+                named.append((slot.follower, wanted))
+            else:
+                forgotten.append(slot.follower)
+        dropped = len(forgotten) - len(self._forgotten)
+        if not named and self._held == dropped:
+            return None  # nothing would be waited for; the next fetch names what to forget
+        again = {(follower.topic_id, follower.partition) for follower, _ in named}
+        forgotten = [it for it in forgotten if (it.topic_id, it.partition) not in again]
+        self._serial += 1
+        turn = self._session.next_turn()
+        for slot in self._changed.values():
+            self._note_sent(slot)
+        self._changed, self._forgotten = {}, []
+        self._in_flight.append(_InFlight(self._serial, turn))
+        return requests.fetch(
+            self._sender,
+            turn,
+            named=named,
+            forgotten=forgotten,
+            settings=self._settings._replace(fetch_version=self.fetch_version),
+        )
+
+    def _note_sent(self, slot: _Slot) -> None:
+        wanted = slot.wanted
+        self._held += (wanted is not None) - (slot.sent is not None)
+        slot.sent, slot.sent_in = wanted, self._serial
+
+    def _on_fetched(self, response: FetchResponse, asked: _InFlight, now: Millis) -> list[Step]:
+        assert asked.turn is not None, asked
+        if not self._session.belongs(asked.turn):
+            return []
+        self._session.on_answer(asked.turn, response.session_id)
+        steps = []
+        for slot, data in self._told(response):
+            if slot is None:
+                continue
+            is_current = slot.sent is not None and slot.sent_in <= asked.serial
+            if not is_current or slot.sent != slot.wanted:
+                continue
+            effects = slot.follower.on_fetched(requests.fetched(data), now)
+            if effects.append is not None:  # others come first in the next full request
+                self._slots[slot.follower.partition] = self._slots.pop(slot.follower.partition)
+            self._look_at(slot, now)
+            steps.append(Step(slot.follower, effects))
+        if not self._session.is_open:
+            self._close_session()
+        return steps
+
+    def _on_session_error(self, error: ErrorCode, now: Millis) -> None:
+        self._session.on_error(error)
+        self._close_session()
+        if error not in SESSION_ERRORS:
+            self._back_off(now)
+
+    def _told(self, response: FetchResponse) -> Iterator[tuple[_Slot | None, PartitionData]]:
+        for topic in response.responses:
+            for data in topic.partitions:
+                slot = self._by_id.get((topic.topic_id, data.partition_index))
+                if slot is None:
+                    slot = self._slots.get(TopicPartition(topic.topic, data.partition_index))
+                yield slot, data
+
+    def _close_session(self) -> None:
+        """The next fetch names everything."""
+        self._session.close()
+        self._held = 0
+        for slot in self._slots.values():
+            slot.sent = None
+
+    # Questions
+
+    def _question(self) -> Request | None:
+        if not self._asking:
+            return None
+        epochs, offsets = [], []
+        for slot in self._asking.values():
+            state = slot.follower.state
+            if isinstance(state, AskingEpochEnd):
+                epochs.append((slot, state))
+            else:
+                offsets.append((slot, state))
+        self._serial += 1
+        asked = epochs or offsets
+        by_name = {slot.follower.partition: (slot, state) for slot, state in asked}
+        self._in_flight.append(_InFlight(self._serial, None, by_name))
+        if epochs:
+            return requests.epoch_ends(self._sender, [(it.follower, state) for it, state in epochs])
+        return requests.offsets(self._sender, [(it.follower, state) for it, state in offsets])
+
+    def _on_told(
+        self,
+        told: Iterable[tuple[TopicPartition, Callable[[Follower], FollowerEffects]]],
+        asked: _InFlight,
+        now: Millis,
+    ) -> list[Step]:
+        """Each answer for a partition that still asks what it asked then."""
+        steps = []
+        left = dict(asked.asked or {})
+        for partition, tell in told:
+            slot, state = left.pop(partition, (None, None))
+            if slot is None or self._slots.get(partition) is not slot:
+                continue
+            if slot.follower.state is not state:
+                continue
+            steps.append(Step(slot.follower, tell(slot.follower)))
+            self._look_at(slot, now)
+        for partition, (slot, state) in left.items():
+            if self._slots.get(partition) is slot and slot.follower.state is state:
+                slot.follower.on_unanswered(now)
+                self._look_at(slot, now)
+        return steps
+
+    # Which partitions wait for what
+
+    @property
+    def _sender(self) -> Sender:
+        return Sender(self._me, self.broker_epoch)
+
+    def _look_at(self, slot: _Slot, now: Millis) -> None:
+        """Something happened to a partition: puts it where it belongs."""
+        follower = slot.follower
+        retry_at, state = follower.retry_at, follower.state
+        slot.is_delayed = retry_at is not None and retry_at > now
+        if slot.is_delayed and retry_at is not None:
+            self._serial += 1
+            heappush(self._delayed, (retry_at, self._serial, slot))
+        _put(self._busy, slot, isinstance(state, Applying))
+        is_asking = isinstance(state, AskingEpochEnd | AskingLatest | AskingEarliest)
+        _put(self._asking, slot, is_asking and not slot.is_delayed)
+        _put(self._changed, slot, slot.wanted != slot.sent)
+
+    def _wake(self, now: Millis) -> None:
+        """Those whose pause is over."""
+        while self._delayed and self._delayed[0][0] <= now:
+            _, _, slot = heappop(self._delayed)
+            if self._slots.get(slot.follower.partition) is slot:
+                self._look_at(slot, now)
+
+    def _back_off(self, now: Millis) -> None:
+        settings = self._settings
+        pause = min(settings.backoff_min << min(self._failures, 16), settings.backoff_max)
+        self._failures += 1
+        self._retry_at = Millis(now + pause)
+
+
+def _put(table: dict[TopicPartition, _Slot], slot: _Slot, is_in: bool) -> None:  # noqa: FBT001
+    if is_in:
+        table[slot.follower.partition] = slot
+    else:
+        table.pop(slot.follower.partition, None)

@@ -1,0 +1,68 @@
+"""The follower's side of an incremental fetch session (KIP-227): its id and its epoch.
+
+A full request (epoch 0) names every partition, and asks for a session. In a session a request
+names only what has changed since the last one, and the epochs of its requests rise by one.
+"""
+
+from typing import Final, NamedTuple
+
+from odradek.model.errors import ErrorCode
+
+NO_SESSION: Final = 0
+FULL: Final = 0
+"""The session epoch of a request that names everything; with an id it closes that session."""
+EPOCH_MAX: Final = 0x7FFF_FFFF
+
+
+class SessionTurn(NamedTuple):
+    """What a request says of its session."""
+
+    session_id: int
+    epoch: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it names every partition."""
+        return self.epoch == FULL
+
+
+class FollowerSession:
+    """One session with one leader. At most one full request is on its way, and then no other."""
+
+    __slots__ = ("_epoch", "_id")
+
+    def __init__(self) -> None:
+        self._id = NO_SESSION
+        self._epoch = FULL
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request may name only what has changed."""
+        return self._epoch != FULL
+
+    def next_turn(self) -> SessionTurn:
+        """For the next request."""
+        turn = SessionTurn(self._id, self._epoch)
+        if self._epoch != FULL:
+            self._epoch = 1 if self._epoch == EPOCH_MAX else self._epoch + 1
+        return turn
+
+    def belongs(self, turn: SessionTurn) -> bool:
+        """Whether the answer to that request is still about this session."""
+        return turn.is_full or (self.is_open and turn.session_id == self._id)
+
+    def on_answer(self, turn: SessionTurn, session_id: int) -> None:
+        """A request was answered without an error; a leader without room opens no session."""
+        if turn.is_full:
+            self._id = session_id
+            self._epoch = FULL if session_id == NO_SESSION else 1
+
+    def on_error(self, error: ErrorCode) -> None:
+        """The leader refused a request: the next one is a full one."""
+        if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+            self._id = NO_SESSION
+        self._epoch = FULL
+
+    def close(self) -> None:
+        """What the leader holds of it is not known any more: the next request begins another."""
+        self._epoch = FULL
