@@ -11,6 +11,7 @@ from odradek.model.units import MIB
 from tests.compat.broker_process import Broker, OdradekBroker, broker_in
 from tests.compat.hostile import Neighbour, resident_bytes
 from tests.compat.java_clients import Java
+from tests.compat.odradek_shell import Shell, fresh
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.oracle import Oracle
 
@@ -42,6 +43,31 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     running.start()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def odradek(
+    broker: Broker, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """At our broker."""
+    shell = Shell(capsysbinary, monkeypatch)
+    shell.bootstrap = broker.bootstrap
+    return shell
+
+
+@pytest.fixture
+def topic(odradek: Shell) -> str:
+    """A new one, with two partitions and nothing in them."""
+    name = fresh("orders")
+    odradek("topic", "create", name, "-p", "2")
+    return name
+
+
+@pytest.fixture
+def letters(odradek: Shell, topic: str) -> str:
+    """A topic with the letters from a to h in its first partition."""
+    odradek("produce", topic, "-p", "0", said=b"".join(b"%c\n" % it for it in b"abcdefgh"))
+    return topic
 
 
 @pytest.fixture(scope="module")

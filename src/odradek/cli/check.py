@@ -1,30 +1,31 @@
 """`odradek check FILE`: what would be wrong or doubtful if a broker started with this file."""
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
 from odradek.cli import settings
+from odradek.cli.grammar import LocalVerb
+from odradek.cli.options import options
+from odradek.cli.printing import print_json
 from odradek.config import sources
 from odradek.config.findings import Finding, Severity
 
 
-@click.command()
+@click.command(cls=LocalVerb)
 @click.argument("file", type=click.Path(path_type=Path))
 @settings.overrides
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, one object a finding.")
-def command(file: Path, overrides: tuple[str, ...], *, as_json: bool) -> None:
-    """Say what is wrong with a properties file.
+def command(file: Path, overrides: tuple[str, ...]) -> None:
+    """Check a properties file, and the host it is for.
 
     FILE is read as a broker would read it, with the environment's KAFKA_ variables and the
     overrides over it. Every error and every warning is printed, with the line. Exit code 1 if there
     is an error: a broker would not start.
     """
     _, findings = sources.examine(*settings.gather(file, overrides))
-    if as_json:
-        click.echo(json.dumps([_fields(finding) for finding in findings], indent=2))
+    if options().as_json:
+        print_json([_fields(finding) for finding in findings])
     else:
         _print(file, findings)
     sys.exit(1 if _count(findings, Severity.ERROR) else 0)

@@ -2,51 +2,81 @@
 
 import click
 
-from odradek.cli.talking import as_json, bootstrap, print_rows, settings_of, talk
+from odradek.cli.grammar import Noun
+from odradek.cli.naming import brokers_named, topics_named
+from odradek.cli.printing import show_outcomes, show_table
+from odradek.cli.talking import settings_of, talk
+from odradek.cli.topic import refuse_unknown_settings
 from odradek.client import admin
+from odradek.client.cluster import Cluster
 from odradek.config.describe import Source
 
 KINDS = {"topic": admin.TOPIC, "broker": admin.BROKER}
 _kind = click.argument("kind", type=click.Choice(list(KINDS)))
 
 
-@click.group()
+@click.group(cls=Noun)
 def command() -> None:
-    """Settings: show and change those of topics and brokers."""
+    """Settings of topics and brokers: describe, alter."""
 
 
 @command.command()
 @_kind
 @click.argument("name", default="")
-@click.option("--all", "everything", is_flag=True, help="Defaults, too.")
-@as_json
-@bootstrap
-def describe(*, bootstrap: str, kind: str, name: str, everything: bool, as_json: bool) -> None:
-    """Show the settings of a topic or a broker; without a name, of all brokers."""
-    found = talk(bootstrap, lambda cluster: admin.describe_settings(cluster, KINDS[kind], name))
-    rows = [
-        (row.name, row.value, Source(row.config_source).name.lower().replace("_", " "))
-        for row in sorted(found, key=lambda row: row.name)
-        if everything or row.config_source != Source.DEFAULT
-    ]
-    print_rows(("setting", "value", "set by"), rows, as_json=as_json)
+@click.option("--all", "everything", is_flag=True, help="Include those that have their default.")
+def describe(*, kind: str, name: str, everything: bool) -> None:
+    """Show the settings of a topic or a broker.
+
+    `config describe broker` without a number shows the settings that hold for all brokers.
+    """
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        await _there(cluster, kind, name)
+        found = await admin.describe_settings(cluster, KINDS[kind], name)
+        return [
+            (row.name, row.value, Source(row.config_source).name.lower())
+            for row in sorted(found, key=lambda row: row.name)
+            if everything or row.config_source != Source.DEFAULT
+        ]
+
+    show_table(("setting", "value", "source"), talk(ask))
+
+
+async def _there(cluster: Cluster, kind: str, name: str) -> None:
+    """Refuses a name that nothing has."""
+    if kind == "topic":
+        await topics_named(cluster, [name])
+    elif name:
+        if not name.isdecimal():
+            raise click.BadParameter(f"{name!r} is no broker's id", param_hint="NAME")
+        await brokers_named(cluster, [int(name)])
 
 
 @command.command()
 @_kind
 @click.argument("name", default="")
 @click.option("-s", "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set this.")
-@click.option("-d", "--delete", "gone", multiple=True, metavar="NAME", help="Take this back.")
-@bootstrap
-def alter(
-    *, bootstrap: str, kind: str, name: str, settings: tuple[str, ...], gone: tuple[str, ...]
-) -> None:
-    """Change settings; they hold at once. Without a name, for all brokers."""
+@click.option("-d", "--delete", "gone", multiple=True, metavar="NAME", help="Back to the default.")
+def alter(*, kind: str, name: str, settings: tuple[str, ...], gone: tuple[str, ...]) -> None:
+    """Change settings at run time.
+
+    `config alter broker` without a number changes them for all brokers.
+    """
     changes = settings_of(settings)
     if not changes and not gone:
-        raise click.UsageError("say what to --set or to --delete")
-    talk(
-        bootstrap,
-        lambda cluster: admin.alter_settings(cluster, KINDS[kind], name, to=changes, delete=gone),
-    )
-    click.echo(f"{kind} {name or 'settings'} altered")
+        raise click.UsageError("nothing to change: use --set or --delete")
+
+    async def ask(cluster: Cluster) -> None:
+        await _there(cluster, kind, name)
+        known_by = name
+        if kind == "broker" and not name:
+            known_by = str((await brokers_named(cluster, ()))[0])
+        await refuse_unknown_settings(cluster, KINDS[kind], known_by, (*changes, *gone))
+        await admin.alter_settings(cluster, KINDS[kind], name, to=changes, delete=gone)
+
+    talk(ask)
+    done = [f"{setting}={value}" for setting, value in changes.items()]
+    done += [f"{setting} back to its default" for setting in gone]
+    what = f"{kind} {name}" if name else "all brokers"
+    fields = {kind: name or None, "set": changes, "deleted": list(gone)}
+    show_outcomes([(f"{what}: {', '.join(done)}", fields)])

@@ -1,212 +1,197 @@
 """`odradek consume`: records become lines."""
 
-import json
-import sys
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import click
 
-from odradek.cli.talking import bootstrap, chosen, talk
+from odradek.cli.client_settings import client_settings
+from odradek.cli.failing import MISUSED, Failed
+from odradek.cli.grammar import Verb
+from odradek.cli.moments import millis_of
+from odradek.cli.naming import TOPIC, topics_named
+from odradek.cli.options import options
+from odradek.cli.printing import output
+from odradek.cli.record_format import printer_of
+from odradek.cli.record_json import json_of_record
+from odradek.cli.talking import chosen, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import Member, starting_positions
 from odradek.client.reader import EARLIEST, LATEST, Found, Reader, offsets_at
-from odradek.model.errors import InvalidSetting
 from odradek.model.ids import TopicPartition
+from odradek.model.units import Millis
 
-Printer = Callable[[Found], None]
-ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "0": "\0"}
+Printer = Callable[[Found], bytes]
+BEGINNING = frozenset({"beginning", "earliest"})
+END = frozenset({"end", "latest"})
 
 
-@click.command()
-@click.argument("topic")
-@click.option("-p", "--partition", "numbers", type=int, multiple=True, help="By default all.")
+class Wanted(NamedTuple):
+    """What is to be read."""
+
+    topics: tuple[str, ...]
+    numbers: tuple[int, ...]
+    where: str
+    exit_at_end: bool
+    committed: bool
+
+
+@click.command(cls=Verb)
+@click.argument("topics", nargs=-1, required=True, type=TOPIC)
+@click.option("-p", "--partition", "numbers", type=int, multiple=True, help="Default: all.")
 @click.option(
     "-o",
     "--offset",
     "where",
-    default="beginning",
-    show_default=True,
-    help="beginning, end, an offset, -N for the last N of each partition, or @ and a time: "
-    "milliseconds since 1970 or as 2026-01-31T12:00.",
+    help="beginning, end, an offset, -N for the last N of each partition, or @TIME: "
+    "@2026-01-31T12:00 or milliseconds since 1970.  [default: beginning]",
 )
-@click.option("-n", "--count", type=int, help="End after so many records.")
-@click.option("-e", "--exit", "exit_at_end", is_flag=True, help="End where the topic ends.")
-@click.option("-g", "--group", help="As a member of this group, which remembers what was read.")
-@click.option("-f", "--format", "form", help="%t %p %o %k %s %T %h, and \\n: as kcat has them.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
-@click.option("--read-committed", "committed", is_flag=True, help="Not what was aborted.")
-@bootstrap
+@click.option("-n", "--count", type=click.IntRange(0), help="End after so many records.")
+@click.option("-e", "--exit", "exit_at_end", is_flag=True, help="End at the end of the partitions.")
+@click.option("-g", "--group", help="As a member of this group, which commits what was printed.")
+@click.option("-f", "--format", "form", help="%t %p %o %k %s %T %h %K %S %% and \\n, as in kcat.")
+@click.option("--read-committed", "committed", is_flag=True, help="Leave out aborted transactions.")
 def command(  # noqa: PLR0913 - each is an option
     *,
-    bootstrap: str,
-    topic: str,
+    topics: tuple[str, ...],
     numbers: tuple[int, ...],
-    where: str,
+    where: str | None,
     count: int | None,
     exit_at_end: bool,
     group: str | None,
     form: str | None,
-    as_json: bool,
     committed: bool,
 ) -> None:
-    """Print the records of a topic, one a line, until it is interrupted.
+    """Print the records of a topic, one a line, until interrupted.
 
-    Without --format a line is the record's value.
+    Without --format a line is the record's value. --json prints an object a line; what is not UTF-8
+    stands in it as {"base64": "..."}.
     """
-    printer = _as_json if as_json else _formatted(form) if form else _values
+    of_client = client_settings()
+    group = group or of_client.get("group.id")
+    committed = committed or of_client.get("isolation.level") == "read_committed"
+    where = where or {"latest": "end"}.get(of_client.get("auto.offset.reset", ""), "beginning")
+    if form is not None and options().as_json:
+        raise click.UsageError("--format and --json exclude each other")
+    if group is not None and numbers:
+        raise click.UsageError("a group shares out partitions itself: -g and -p exclude each other")
+    if group is not None and where not in BEGINNING | END:
+        raise click.UsageError(
+            "with -g, -o is beginning or end, for partitions without a committed offset; "
+            "`odradek group reset-offsets` moves a group"
+        )
+    printer: Printer = _value if form is None else printer_of(form)
+    if options().as_json:
+        printer = json_of_record
+    wanted = Wanted(topics, numbers, where, exit_at_end, committed)
+    session_ms = int(of_client.get("session.timeout.ms", "45000"))
 
     async def ask(cluster: Cluster) -> None:
-        left = count
-        if group is not None:
-            await _as_member(cluster, Member(cluster, group, [topic]), where, (printer, left))
+        run = Run(cluster, wanted, (printer, count))
+        if group is None:
+            await run.alone()
+        else:
+            await run.as_member(group, Millis(session_ms))
+
+    output()
+    talk(ask, endless=True)
+
+
+def _value(found: Found) -> bytes:
+    return (found.record.value or b"") + b"\n"
+
+
+class Run:
+    """One run of the command."""
+
+    def __init__(
+        self, cluster: Cluster, wanted: Wanted, printing: tuple[Printer, int | None]
+    ) -> None:
+        self._cluster = cluster
+        self._wanted = wanted
+        self._printer, self._left = printing
+        self._out = output()
+
+    async def _topics(self) -> list[str]:
+        found = await topics_named(self._cluster, self._wanted.topics)
+        if self._wanted.numbers and len(found) > 1:
+            raise Failed("-p names partitions of one topic", code=MISUSED)
+        return [topic.name or "" for topic in found]
+
+    async def alone(self) -> None:
+        """From where the options say."""
+        if self._left == 0:
             return
-        partitions = await admin.partitions_of(cluster, topic)
-        positions = await _positions(cluster, chosen(partitions, numbers), where)
-        reader = Reader(cluster, positions, committed=committed)
-        while not _is_done(reader, exit_at_end=exit_at_end):
-            for found in await reader.poll():
-                if left == 0:
-                    return
-                printer(found)
-                left = None if left is None else left - 1
-            if left == 0:
-                return
+        partitions: list[TopicPartition] = []
+        for name in await self._topics():
+            every = await admin.partitions_of(self._cluster, name)
+            partitions += chosen(every, self._wanted.numbers)
+        positions = await positions_at(self._cluster, partitions, self._wanted.where)
+        reader = Reader(self._cluster, positions, committed=self._wanted.committed)
+        while not self._is_done(reader):
+            self._print(reader, await reader.poll())
 
-    talk(bootstrap, ask)
+    async def as_member(self, group: str, session_timeout: Millis) -> None:
+        """Through all generations; what was printed is committed."""
+        if self._left == 0:
+            return
+        topics = await self._topics()
+        member = Member(self._cluster, group, topics, session_timeout=session_timeout)
+        reset = LATEST if self._wanted.where in END else EARLIEST
+        try:
+            while True:
+                assigned = await member.join()
+                positions = await starting_positions(self._cluster, group, assigned, reset)
+                reader = Reader(self._cluster, positions, committed=self._wanted.committed)
+                while await member.still_belongs():
+                    self._print(reader, await reader.poll())
+                    await member.commit(reader.positions)
+                    if self._is_done(reader):
+                        return
+        finally:
+            await member.leave()
+
+    def _print(self, reader: Reader, records: Sequence[Found]) -> None:
+        """One write for all; where too many have come, the rest is not counted as read."""
+        some = records if self._left is None else records[: self._left]
+        self._out.write(b"".join(map(self._printer, some)))
+        self._out.flush()
+        for found in reversed(records[len(some) :]):
+            reader.positions[found.partition] = found.record.offset
+        if self._left is not None:
+            self._left -= len(some)
+
+    def _is_done(self, reader: Reader) -> bool:
+        if self._left == 0:
+            return True
+        if not self._wanted.exit_at_end:
+            return False
+        return all(at >= reader.ends.get(it, 1 << 62) for it, at in reader.positions.items())
 
 
-def _is_done(reader: Reader, *, exit_at_end: bool) -> bool:
-    if not exit_at_end:
-        return False
-    return all(reader.positions[it] >= reader.ends.get(it, 1 << 62) for it in reader.positions)
-
-
-async def _as_member(
-    cluster: Cluster, member: Member, where: str, output: tuple[Printer, int | None]
-) -> None:
-    """Through all generations; what was printed is committed."""
-    printer, left = output
-    reset = LATEST if where == "end" else EARLIEST
-    try:
-        while left != 0:
-            assigned = await member.join()
-            positions = await starting_positions(cluster, member.group, assigned, reset)
-            reader = Reader(cluster, positions)
-            while await member.still_belongs():
-                for found in await reader.poll():
-                    if left == 0:
-                        reader.positions[found.partition] = found.record.offset
-                        break
-                    printer(found)
-                    left = None if left is None else left - 1
-                await member.commit(reader.positions)
-                if left == 0:
-                    return
-    finally:
-        await member.leave()
-
-
-async def _positions(
+async def positions_at(
     cluster: Cluster, partitions: list[TopicPartition], where: str
 ) -> dict[TopicPartition, int]:
-    if where in {"beginning", "earliest"}:
+    """Where reading begins, as `--offset` says it."""
+    if where in BEGINNING:
         return await offsets_at(cluster, partitions, EARLIEST)
-    if where in {"end", "latest"}:
-        return await offsets_at(cluster, partitions, LATEST)
     ends = await offsets_at(cluster, partitions, LATEST)
+    if where in END:
+        return ends
     if where.startswith("@"):
         found = await offsets_at(cluster, partitions, millis_of(where[1:]))
         return {it: ends[it] if offset < 0 else offset for it, offset in found.items()}
     try:
         offset = int(where)
     except ValueError:
-        raise InvalidSetting(f"--offset {where[:40]!r}: see --help") from None
-    if offset >= 0:
-        return dict.fromkeys(partitions, offset)
+        text = f"--offset {where[:40]!r} is no offset"
+        raise Failed(text, "beginning, end, 42, -10, @2026-01-31T12:00", MISUSED) from None
     starts = await offsets_at(cluster, partitions, EARLIEST)
-    return {it: max(ends[it] + offset, starts[it]) for it in partitions}
-
-
-def millis_of(text: str) -> int:
-    """A moment as people write it; without a zone it is UTC."""
-    if text.isdecimal():
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidSetting(f"{text[:40]!r} is no time") from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1_000)
-
-
-def _write(line: bytes) -> None:
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
-
-
-def _values(found: Found) -> None:
-    _write((found.record.value or b"") + b"\n")
-
-
-def _as_json(found: Found) -> None:
-    record = found.record
-    line: dict[str, Any] = {
-        "topic": found.partition.topic,
-        "partition": found.partition.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "key": _text(record.key),
-        "value": _text(record.value),
-    }
-    if record.headers:
-        line["headers"] = {_text(name): _text(value) for name, value in record.headers}
-    _write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-
-
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode(errors="replace")
-
-
-def _formatted(form: str) -> Printer:
-    """Each letter behind a percent sign stands for a part of the record."""
-
-    def write(found: Found) -> None:
-        out, letters = bytearray(), iter(form)
-        for letter in letters:
-            if letter == "\\":
-                out += ESCAPES.get(next(letters, ""), "").encode()
-            elif letter == "%":
-                out += _part(found, next(letters, "%"))
-            else:
-                out += letter.encode()
-        _write(bytes(out))
-
-    return write
-
-
-def _part(found: Found, letter: str) -> bytes:
-    record, partition = found.record, found.partition
-    match letter:
-        case "s":
-            return record.value or b""
-        case "k":
-            return record.key or b""
-        case "h":
-            pairs = (name + b"=" + (value or b"") for name, value in record.headers)
-            return b",".join(pairs)
-        case "t" | "p" | "o" | "T" | "S" | "K":
-            numbers = {
-                "t": partition.topic,
-                "p": partition.partition,
-                "o": record.offset,
-                "T": record.timestamp,
-                "S": -1 if record.value is None else len(record.value),
-                "K": -1 if record.key is None else len(record.key),
-            }
-            return str(numbers[letter]).encode()
-        case _:
-            return f"%{letter}".encode()
+    if offset < 0:
+        return {it: max(ends[it] + offset, starts[it]) for it in partitions}
+    for it in partitions:
+        if not starts[it] <= offset <= ends[it]:
+            text = f"{it} holds the offsets {starts[it]} to {ends[it] - 1}: {offset} is not in it"
+            raise Failed(text, "odradek offsets list " + it.topic)
+    return dict.fromkeys(partitions, offset)

@@ -5,15 +5,18 @@ file's dump, with its position; the other files are still read. Nothing is writt
 beside a running broker; what the broker has in memory only is not shown.
 """
 
-import base64
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import LocalVerb
+from odradek.cli.options import options
+from odradek.cli.printing import json_text, output
 from odradek.model.errors import CorruptBatch
 from odradek.ports import File
 from odradek.records.control import read_end_marker
@@ -25,22 +28,34 @@ from odradek.storage.segments import offset_index, time_index, transaction_index
 from odradek.storage.segments.scan import walk_batches
 
 Row = dict[str, Any]
+CHECKPOINTS: Final = frozenset(
+    {
+        names.EPOCH_CHECKPOINT,
+        names.RECOVERY_POINTS,
+        names.HIGH_WATERMARKS,
+        names.LOG_START_OFFSETS,
+        names.CLEANER_OFFSETS,
+    }
+)
 
 
-@click.command("dump-log")
+@click.command("dump-log", cls=LocalVerb)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--deep", is_flag=True, help="Show every record, not only the batches.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def command(paths: tuple[Path, ...], *, deep: bool, as_json: bool) -> None:
-    """Show what lies in the files of a log, and where they are corrupt.
+def command(paths: tuple[Path, ...], *, deep: bool) -> None:
+    """Show the contents of log files, and where they are corrupt.
 
-    Reads segments, indexes, snapshots and checkpoints; ends with 1 if any is corrupt.
+    PATHS are files, or folders of partitions: segments, indexes, snapshots and checkpoints are
+    read. Exit code 1 if any is corrupt.
     """
-    corrupt = False
+    corrupt, as_json = False, options().as_json
+    output()
     for path in paths:
-        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-            if not file.is_file():
-                continue
+        files = log_files(path)
+        if not files:
+            text = f"{path}: no segment, index, snapshot or checkpoint of a log"
+            raise Failed(text, "name a partition's folder, or files in it")
+        for file in files:
             try:
                 for row in rows(file, deep=deep):
                     show({"file": str(file), **row}, as_json=as_json)
@@ -49,6 +64,17 @@ def command(paths: tuple[Path, ...], *, deep: bool, as_json: bool) -> None:
                 found = {"corrupt_at": error.position, "reason": error.reason}
                 show({"file": str(file), **found}, as_json=as_json)
     sys.exit(1 if corrupt else 0)
+
+
+def log_files(path: Path) -> list[Path]:
+    """Those of the folder, or the file itself, that a log has by their names."""
+    every = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [it for it in every if it.is_file() and is_known(it.name)]
+
+
+def is_known(name: str) -> bool:
+    """Whether `rows` can read a file of this name."""
+    return names.parse_segment_file(name) is not None or name in CHECKPOINTS
 
 
 def show(row: Row, *, as_json: bool) -> None:
@@ -73,12 +99,7 @@ def rows(path: Path, *, deep: bool) -> Iterator[Row]:
     elif path.name == names.EPOCH_CHECKPOINT:
         for epoch in checkpoints.decode_epochs(path.read_bytes(), str(path)):
             yield epoch._asdict()
-    elif path.name in {
-        names.RECOVERY_POINTS,
-        names.HIGH_WATERMARKS,
-        names.LOG_START_OFFSETS,
-        names.CLEANER_OFFSETS,
-    }:
+    else:
         found = checkpoints.decode_offsets(path.read_bytes(), str(path))
         for (topic, partition), offset in found.items():
             yield {"topic": topic, "partition": partition, "offset": offset}
@@ -119,10 +140,11 @@ def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
                         None if marker is None else "commit" if marker.committed else "abort"
                     )
                 else:
-                    row |= {"key": text(record.key), "value": text(record.value)}
-                    row["headers"] = {
-                        key.decode("utf-8", "replace"): text(value) for key, value in record.headers
-                    }
+                    row |= {"key": json_text(record.key), "value": json_text(record.value)}
+                    row["headers"] = [
+                        {"name": key.decode("utf-8", "replace"), "value": json_text(value)}
+                        for key, value in record.headers
+                    ]
                 yield row
         except CorruptBatch as error:
             raise CorruptFile(path, position, str(error)) from None
@@ -146,13 +168,3 @@ def entries(path: Path, suffix: str, base_offset: int) -> Iterator[Row]:
             row = producer._asdict()
             row["batches"] = [batch._asdict() for batch in producer.batches]
             yield row
-
-
-def text(data: bytes | None) -> str | None:
-    """Bytes as a person reads them, or as base64 where they are no text."""
-    if data is None:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return "base64:" + base64.b64encode(data).decode()

@@ -1,74 +1,154 @@
-"""`odradek group`: consumer groups, where they are, and how far behind."""
+"""`odradek group`: consumer groups listed, described, moved and deleted."""
 
-from collections.abc import Mapping
+from collections import Counter
+from typing import NamedTuple
 
 import click
 
-from odradek.cli.consume import millis_of
-from odradek.cli.talking import as_json, bootstrap, print_json, print_rows, talk
+from odradek.cli import group_reset
+from odradek.cli.confirming import confirm
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import DestroyingVerb, Noun
+from odradek.cli.naming import GROUP, TOPIC, groups_named, topic_named
+from odradek.cli.options import options
+from odradek.cli.printing import print_json, show_outcomes, show_table
+from odradek.cli.talking import talk
+from odradek.cli.topic import counted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import committed
-from odradek.client.reader import EARLIEST, LATEST, offsets_at
+from odradek.client.reader import LATEST, offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.prefixed import read_prefixed
 
-COLUMNS = ("topic", "partition", "committed", "end", "lag", "member", "client", "host")
+POSITIONS = ("topic", "partition", "committed", "end", "lag", "member", "client", "host")
+MEMBERS = ("group", "member", "client", "host", "partitions", "assignment")
+CONSUMER = "consumer"
 
 
-@click.group()
+class Position(NamedTuple):
+    """One partition of a group; None is what nobody knows."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    end: int | None
+    lag: int | None
+    member: str | None
+    client: str | None
+    host: str | None
+
+
+@click.group(cls=Noun)
 def command() -> None:
-    """Consumer groups: show, move, forget."""
+    """Consumer groups: list, describe, reset offsets, delete."""
+
+
+command.add_command(group_reset.reset_offsets)
 
 
 @command.command(name="list")
-@as_json
-@bootstrap
-def list_groups(*, bootstrap: str, as_json: bool) -> None:
-    """List the groups."""
-    groups = talk(bootstrap, admin.list_groups)
-    rows = [(group.group_id, group.group_state, group.protocol_type) for group in groups]
-    print_rows(("group", "state", "protocol"), rows, as_json=as_json)
+@click.argument("names", nargs=-1, type=GROUP)
+@click.option("--state", "states", multiple=True, help="Only groups in this state, such as Empty.")
+def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
+    """List groups.
+
+    NAMES may hold patterns such as 'billing-*'.
+    """
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        wanted = set(await groups_named(cluster, names))
+        lowered = {state.lower() for state in states}
+        return [
+            (group.group_id, group.group_state, group.protocol_type)
+            for group in await admin.list_groups(cluster)
+            if group.group_id in wanted and (not lowered or group.group_state.lower() in lowered)
+        ]
+
+    show_table(("group", "state", "protocol"), talk(ask))
 
 
 @command.command()
-@click.argument("group")
-@as_json
-@bootstrap
-def describe(*, bootstrap: str, group: str, as_json: bool) -> None:
-    """Show who is in a group, where it is, and how far behind."""
+@click.argument("names", nargs=-1, type=GROUP)
+def describe(*, names: tuple[str, ...]) -> None:
+    """Describe groups: committed offsets, lag, members.
 
-    async def ask(cluster: Cluster) -> tuple[DescribedGroup, list[tuple[object, ...]]]:
-        described = await admin.describe_group(cluster, group)
-        owners = _owners(described)
-        positions = await committed(cluster, group)
-        partitions = sorted({*positions, *owners})
-        ends = await offsets_at(cluster, partitions, LATEST)
-        rows = []
-        for it in partitions:
-            offset = positions.get(it)
-            lag = None if offset is None else ends[it] - offset
-            rows.append((*it, offset, ends[it], lag, *owners.get(it, (None, None, None))))
-        return described, rows
+    NAMES may hold patterns; without them all groups are described. Lag is what is left to read: the
+    partition's end less the committed offset. Where nothing was committed it is unknown.
+    """
 
-    described, rows = talk(bootstrap, ask)
-    if as_json:
-        partitions = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-        state = described.group_state
-        print_json({"group": group, "state": state, "partitions": partitions})
+    async def ask(cluster: Cluster) -> list[tuple[DescribedGroup, list[Position]]]:
+        found = []
+        for name in await groups_named(cluster, names):
+            described = await admin.describe_group(cluster, name)
+            found.append((described, await positions(cluster, described)))
+        return found
+
+    found = talk(ask)
+    if options().as_json:
+        print_json(
+            [
+                {
+                    "group": group.group_id,
+                    "state": group.group_state,
+                    "assignor": group.protocol_data or None,
+                    "members": len(group.members),
+                    "partitions": [row._asdict() for row in rows],
+                }
+                for group, rows in found
+            ]
+        )
         return
-    lag = sum(row[4] for row in rows if isinstance(row[4], int))
-    members = len(described.members)
-    click.echo(f"{group}  {described.group_state}  {members} members  lag {lag}")
-    print_rows(COLUMNS, rows)
+    for number, (group, rows) in enumerate(found):
+        members = counted(len(group.members), "member")
+        summary = f"{group.group_id}  {group.group_state}  {members}  {lag_text(rows)}"
+        click.echo(("\n" if number else "") + summary)
+        show_table(POSITIONS, rows)
 
 
-def _owners(described: DescribedGroup) -> dict[TopicPartition, tuple[str, str, str]]:
+def lag_text(rows: list[Position]) -> str:
+    """The sum, and how many partitions it leaves out."""
+    known = [row.lag for row in rows if row.lag is not None]
+    if not known:
+        return "lag unknown"
+    without = f" and {counted(len(rows) - len(known), 'partition')} unknown"
+    return f"lag {sum(known)}" + (without if len(known) < len(rows) else "")
+
+
+async def positions(cluster: Cluster, described: DescribedGroup) -> list[Position]:
+    """Each partition that the group has committed or is assigned."""
+    owners = owners_of(described)
+    offsets = await committed(cluster, described.group_id)
+    partitions = sorted({*offsets, *owners})
+    there = await _that_are_led(cluster, partitions)
+    ends = await offsets_at(cluster, there, LATEST)
+    rows = []
+    for it in partitions:
+        offset, end = offsets.get(it), ends.get(it)
+        lag = None if offset is None or end is None else end - offset
+        rows.append(Position(*it, offset, end, lag, *owners.get(it, (None, None, None))))
+    return rows
+
+
+async def _that_are_led(cluster: Cluster, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """A topic that was deleted, or a partition without a leader, has no end to be told."""
+    await cluster.refresh(sorted({it.topic for it in partitions}) if partitions else [])
+    led = {
+        TopicPartition(name, row.partition_index)
+        for name, topic in cluster.topics.items()
+        for row in topic.partitions
+        if row.leader_id >= 0
+    }
+    return [it for it in partitions if it in led]
+
+
+def owners_of(described: DescribedGroup) -> dict[TopicPartition, tuple[str, str, str]]:
+    """Which member reads a partition."""
     owners = {}
     for member in described.members:
-        if described.protocol_type != "consumer" or not member.member_assignment:
+        if described.protocol_type != CONSUMER or not member.member_assignment:
             continue
         assignment = read_prefixed(ConsumerProtocolAssignment, member.member_assignment)
         for row in assignment.assigned_partitions:
@@ -78,86 +158,68 @@ def _owners(described: DescribedGroup) -> dict[TopicPartition, tuple[str, str, s
     return owners
 
 
-@command.command(name="reset-offsets")
-@click.argument("group")
-@click.option("-t", "--topic", "topics", multiple=True, help="By default all it has committed.")
-@click.option("--to-earliest", is_flag=True, help="To where the partitions begin.")
-@click.option("--to-latest", is_flag=True, help="To where they end.")
-@click.option("--to-offset", type=int, help="To this offset.")
-@click.option("--to-datetime", help="To the first record of this time or later.")
-@click.option("--shift-by", type=int, help="So many further, or back.")
-@click.option("--dry-run", is_flag=True, help="Only show what would become of it.")
-@as_json
-@bootstrap
-def reset_offsets(  # noqa: PLR0913 - each is an option
-    *,
-    bootstrap: str,
-    group: str,
-    topics: tuple[str, ...],
-    to_earliest: bool,
-    to_latest: bool,
-    to_offset: int | None,
-    to_datetime: str | None,
-    shift_by: int | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """Move a group that has no members."""
-    chosen = [
-        to_earliest,
-        to_latest,
-        to_offset is not None,
-        bool(to_datetime),
-        shift_by is not None,
-    ]
-    if sum(map(bool, chosen)) != 1:
-        raise click.UsageError("say exactly one of --to-... and --shift-by")
+@command.command()
+@click.argument("names", nargs=-1, type=GROUP)
+def members(*, names: tuple[str, ...]) -> None:
+    """List the members of groups and the partitions assigned to each."""
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        before = await committed(cluster, group)
-        partitions = [it for it in sorted(before) if not topics or it.topic in topics]
-        for name in topics:
-            partitions += await admin.partitions_of(cluster, name)
-        partitions = sorted(set(partitions))
-        starts = await offsets_at(cluster, partitions, EARLIEST)
-        ends = await offsets_at(cluster, partitions, LATEST)
-        wanted: Mapping[TopicPartition, int] = starts if to_earliest else ends
-        if to_offset is not None:
-            wanted = dict.fromkeys(partitions, to_offset)
-        elif shift_by is not None:
-            wanted = {it: before.get(it, starts[it]) + shift_by for it in partitions}
-        elif to_datetime:
-            found = await offsets_at(cluster, partitions, millis_of(to_datetime))
-            wanted = {it: ends[it] if offset < 0 else offset for it, offset in found.items()}
-        after = {it: min(max(wanted[it], starts[it]), ends[it]) for it in partitions}
-        if not dry_run:
-            await admin.reset_offsets(cluster, group, after)
-        return [(*it, before.get(it), after[it]) for it in partitions]
+        rows: list[tuple[object, ...]] = []
+        for name in await groups_named(cluster, names):
+            described = await admin.describe_group(cluster, name)
+            owners = owners_of(described)
+            counts = Counter(member for member, _, _ in owners.values())
+            for member in described.members:
+                theirs = [str(it) for it in sorted(owners) if owners[it][0] == member.member_id]
+                who = (member.member_id, member.client_id, member.client_host)
+                rows.append((name, *who, counts[member.member_id], theirs))
+        return rows
 
-    rows = talk(bootstrap, ask)
-    print_rows(("topic", "partition", "before", "after"), rows, as_json=as_json)
+    show_table(MEMBERS, talk(ask))
 
 
-@command.command()
-@click.argument("groups", nargs=-1, required=True)
-@bootstrap
-def delete(*, bootstrap: str, groups: tuple[str, ...]) -> None:
-    """Forget groups that have no members."""
-    for group in groups:
-        talk(bootstrap, lambda cluster, name=group: admin.delete_group(cluster, name))  # type: ignore[misc]
-        click.echo(f"group {group} is forgotten")
+@command.command(cls=DestroyingVerb)
+@click.argument("names", nargs=-1, required=True, type=GROUP)
+def delete(*, names: tuple[str, ...]) -> None:
+    """Delete groups that have no members, with their offsets.
 
-
-@command.command(name="delete-offsets")
-@click.argument("group")
-@click.argument("topic")
-@bootstrap
-def delete_offsets(*, bootstrap: str, group: str, topic: str) -> None:
-    """Forget where a group is in a topic."""
+    NAMES may hold patterns such as 'test-*'.
+    """
+    found = talk(lambda cluster: groups_named(cluster, names))
+    what = f"delete {counted(len(found), 'group')} with their offsets: {', '.join(found)}"
+    confirm(what)
 
     async def ask(cluster: Cluster) -> None:
-        partitions = await admin.partitions_of(cluster, topic)
-        await admin.delete_offsets(cluster, group, partitions)
+        for name in found:
+            await admin.delete_group(cluster, name)
 
-    talk(bootstrap, ask)
-    click.echo(f"group {group} has never been in {topic}")
+    talk(ask)
+    show_outcomes([(f"group {it} deleted", {"group": it, "deleted": True}) for it in found])
+
+
+@command.command(name="delete-offsets", cls=DestroyingVerb)
+@click.argument("group", type=GROUP)
+@click.argument("topic", type=TOPIC)
+def delete_offsets(*, group: str, topic: str) -> None:
+    """Delete a group's committed offsets of one topic.
+
+    No member of the group may be subscribed to the topic.
+    """
+
+    async def look(cluster: Cluster) -> list[TopicPartition]:
+        await groups_named(cluster, [group])
+        offsets = await committed(cluster, group)
+        found = sorted(it for it in offsets if it.topic == topic)
+        if not found:
+            await topic_named(cluster, topic)
+            raise Failed(
+                f"group {group} has no committed offsets of topic {topic}",
+                f"odradek group describe {group}",
+            )
+        return found
+
+    found = talk(look)
+    confirm(f"delete the offsets of group {group} for {', '.join(map(str, found))}")
+    talk(lambda cluster: admin.delete_offsets(cluster, group, found))
+    text = f"group {group}: offsets of {counted(len(found), 'partition')} of {topic} deleted"
+    show_outcomes([(text, {"group": group, "topic": topic, "partitions": len(found)})])

@@ -1,91 +1,157 @@
 """Where the command begins: finding the noun that was called, and printing what went wrong.
 
 Help is made from the table of nouns alone, so that neither it nor `--version` imports any of them.
-A noun's module, `cli/<noun>.py`, holds its click command under the name `command`.
 
 What went wrong for a person (a wrong setting, a file that is not there, a broker that refuses) is
-one sentence on stderr and exit code 1; a command that was called wrongly has exit code 2, as
-everywhere. What went wrong with us keeps its traceback.
+a sentence on stderr, sometimes with a second line that says what to do, and an exit code that is
+listed in `failing`. What went wrong with us keeps its traceback.
 """
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Final
+from typing import Any
 
 import click
 
 from odradek import __version__
+from odradek.cli import failing, grammar
+from odradek.cli.nouns import ALIASES, NOUNS, SCRIPTS, SECTIONS
 from odradek.model.errors import BrokerError
 
-INTERRUPTED: Final = 130  # what shells call the end by Ctrl-C
 
-NOUNS: Final[Mapping[str, str]] = {
-    "check": "Say what is wrong with a properties file.",
-    "config": "Settings: show and change those of topics and brokers.",
-    "consume": "Print the records of a topic, one a line, until it is interrupted.",
-    "dump-log": "Show what lies in the files of a log, and where they are corrupt.",
-    "group": "Consumer groups: show, move, forget.",
-    "logdirs": "Show the log dirs: what lies in them, what room is left, which have failed.",
-    "produce": "Produce each line of FILE, or of standard input, as a record.",
-    "serve": "Serve with the settings of FILE until the process is asked to end.",
-    "topic": "Topics: make, show, enlarge, trim, take away.",
-    "zookeeper": "The ZooKeeper server that comes with Odradek.",
-}
-"""Every noun with its line of help; `-` in a noun is `_` in the name of its module."""
+class ReaderGone(Exception):
+    """Nobody reads standard output any more. click would make a plain failure of it."""
 
 
-class Nouns(click.Group):
+@contextmanager
+def _noticing_that_the_reader_is_gone() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+class Nouns(grammar.Noun):
     """The group of all nouns, each imported when it is called."""
+
+    def make_context(self, *args: Any, **attributes: Any) -> click.Context:
+        """Parses the call, and prints help where that was asked for."""
+        with _noticing_that_the_reader_is_gone():
+            return super().make_context(*args, **attributes)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carries it out."""
+        with _noticing_that_the_reader_is_gone():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """In the order of the table."""
         return list(NOUNS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The noun's own command."""
-        if cmd_name not in NOUNS:
-            return None
-        module = import_module(f"odradek.cli.{cmd_name.replace('-', '_')}")
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name == "health":
+            cluster = self.get_command(ctx, "cluster")
+            assert isinstance(cluster, click.Group)
+            return cluster.get_command(ctx, "health")
+        if name in SCRIPTS:
+            module = import_module(f"odradek.cli.kafka.{name[6:].replace('-', '_')}")
+        elif name in NOUNS:
+            module = import_module(f"odradek.cli.{name.replace('-', '_')}")
+        else:
+            return super().get_command(ctx, name)
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table: click would import every noun to ask for its help."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(NOUNS.items()))
+        for title, nouns in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(nouns.items()), col_max=14)
+        records = [it.get_help_record(ctx) for it in self.get_params(ctx)]
+        with formatter.section("Options, also after the noun or the verb"):
+            formatter.write_dl([record for record in records if record is not None])
+        formatter.write_paragraph()
+        formatter.write_text("`odradek NOUN --help` lists the verbs of a noun.")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the noun, or the one that was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = [*NOUNS, *ALIASES, *SCRIPTS, "health", "help", "version"]
+            near = failing.nearest(name.removesuffix(".sh"), known)
+            raise click.UsageError(f"{name!r} is neither a noun nor a script{near}", ctx)
+        return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Nouns, context_settings=grammar.SETTINGS)
 @click.version_option(__version__, prog_name="odradek", message="%(prog)s %(version)s")
 def command() -> None:
     """Odradek, a replicated log broker that speaks Kafka's wire protocol."""
 
 
+@command.command(name="version", cls=click.Command)
+def print_version() -> None:
+    """Print the version of this command."""
+    click.echo(f"odradek {__version__}")
+
+
+@command.command(name="help", cls=click.Command)
+@click.argument("names", nargs=-1)
+def print_help(names: tuple[str, ...]) -> None:
+    """Print the help of a noun or a verb."""
+    called: click.Command = command
+    context = click.Context(called, info_name="odradek")
+    for name in names:
+        if not isinstance(called, click.Group):
+            break
+        _, found, _ = called.resolve_command(context, [name])
+        assert found is not None
+        called = found
+        context = click.Context(called, info_name=name, parent=context)
+    click.echo(called.get_help(context))
+
+
 def main() -> None:
     """Where the installed command begins, and where it ends."""
     if not __debug__:
-        _end("refuses to run under python -O, which removes the checks that guard your records", 2)
+        text = "refuses to run under python -O, which removes the checks that guard your records"
+        _end(failing.Failed(text, code=failing.MISUSED))
     try:
         code = command.main(prog_name="odradek", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.Abort:
-        sys.exit(INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(failing.INTERRUPTED)
+    except failing.Failed as error:
+        _end(error)
+    except (ReaderGone, BrokenPipeError):
+        _end_without_a_reader()
     except (BrokerError, OSError) as error:
-        _end(sentence(error), 1)
+        _end(failing.failed_by(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def sentence(error: BrokerError | OSError) -> str:
-    """What went wrong, for a person."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
+def _end(error: failing.Failed) -> None:
+    lines = [f"odradek: {line}" for line in str(error).splitlines()]
+    if error.next_step:
+        lines.append(f"  next: {error.next_step}")
+    for line in lines:
+        click.echo(line, err=True)
+    sys.exit(error.code)
 
 
-def _end(text: str, code: int) -> None:
-    for line in text.splitlines():
-        click.echo(f"odradek: {line}", err=True)
-    sys.exit(code)
+def _end_without_a_reader() -> None:
+    """What Python would still write at its end has nobody to read it either."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(failing.PIPE_CLOSED)

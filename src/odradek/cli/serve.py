@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.cli import settings
+from odradek.cli.grammar import SETTINGS
 from odradek.config import sources
 
 if TYPE_CHECKING:
     from odradek.broker.broker import Broker
 
 
-@click.command()
+@click.command(context_settings=SETTINGS)
 @click.argument("file", type=click.Path(path_type=Path))
 @settings.overrides
 @click.option(
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     help="How events are written to stderr: for people, or one JSON object a line.",
 )
 def command(file: Path, overrides: tuple[str, ...], pid_file: Path | None, log_format: str) -> None:
-    """Serve with the settings of FILE until the process is asked to end.
+    """Start a broker with the settings of a properties file.
 
     Without zookeeper.connect a ZooKeeper server runs in the same process. SIGTERM ends it in good
     order; a second one at once.

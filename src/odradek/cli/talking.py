@@ -1,57 +1,85 @@
-"""What the nouns that talk to a cluster have in common: their options, and how they print."""
+"""Talking to a cluster: what every verb does that is not about files."""
 
 import asyncio
-import json
-import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+import os
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
 
-import click
-
+from odradek.cli.client_settings import BOOTSTRAP, client_settings
+from odradek.cli.failing import UNREACHABLE, Failed
+from odradek.cli.options import options
+from odradek.cli.patience import PatientCluster, Waits
 from odradek.client.cluster import Cluster, Surroundings, addresses
-from odradek.client.connection import Refused
-from odradek.model.errors import ErrorCode, InvalidSetting
+from odradek.client.connection import ConnectionGone
+from odradek.model.errors import InvalidSetting
 from odradek.model.ids import TopicPartition
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-DEFAULT_ADDRESS: Final = "127.0.0.1:9092"
+
+def seconds_to_wait(settings: dict[str, str]) -> float:
+    """`--timeout`, or what the client's settings say."""
+    for name in ("default.api.timeout.ms", "request.timeout.ms"):
+        if options().timeout is None and name in settings:
+            return int(settings[name]) / 1_000
+    return options().seconds
 
 
-def bootstrap(command: F) -> F:
-    """Where the cluster is."""
-    return click.option(
-        "-b",
-        "--bootstrap-server",
-        "bootstrap",
-        default=DEFAULT_ADDRESS,
-        show_default=True,
-        envvar="ODRADEK_BOOTSTRAP",
-        help="Brokers to begin with: host:port, several separated by commas.",
-    )(command)
+def talk(conversation: Callable[[Cluster], Coroutine[Any, Any, T]], *, endless: bool = False) -> T:
+    """Runs a conversation with the cluster from its beginning to its end.
 
-
-def as_json(command: F) -> F:
-    """For programs."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-
-
-def talk(bootstrap: str, conversation: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
-    """Runs a conversation with a cluster from its beginning to its end."""
+    It must end within `--timeout`; an `endless` one must only find the cluster within that time,
+    and never wait for it longer than that later on.
+    """
+    settings = client_settings()
+    seconds = seconds_to_wait(settings)
 
     async def run() -> T:
         world = Surroundings(SystemNetwork(), SystemClock())
-        cluster = Cluster(world, addresses(bootstrap), "odradek-cli")
+        name = settings.get("client.id", "odradek-cli")
+        cluster = PatientCluster(world, addresses(settings[BOOTSTRAP]), name)
+        cluster.waits, cluster.seconds = Waits(seconds), seconds
+        cluster.waits.look()
+        limit = asyncio.timeout(seconds)
         try:
-            await cluster.any()  # nobody waits for a broker that was never there
-            return await conversation(cluster)
+            async with limit:
+                await _found(cluster, settings[BOOTSTRAP])
+                if endless:
+                    limit.reschedule(None)
+                return await conversation(cluster)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            what = cluster.waits.text() or "the cluster has not answered everything"
+            raise Failed(f"gave up after {seconds:g} s: {what}", code=UNREACHABLE) from None
         finally:
+            cluster.waits.close()
             cluster.close()
 
     return asyncio.run(run())
+
+
+async def _found(cluster: Cluster, bootstrap: str) -> None:
+    """Nobody waits for a broker that was never there."""
+    try:
+        await cluster.any()
+    except ConnectionGone as error:
+        raise Failed(
+            f"no broker answers at {bootstrap}: {reason(error)}",
+            "odradek up starts a broker; --bootstrap HOST:PORT names another",
+            UNREACHABLE,
+        ) from None
+
+
+def reason(error: BaseException) -> str:
+    """Why a connection failed, in the kernel's words."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.strerror and cause.errno:
+        # asyncio's text is "[Errno 111] Connect call failed (...)"; the number says it shorter
+        return os.strerror(cause.errno).lower() if cause.errno > 0 else cause.strerror
+    return str(error)
 
 
 def chosen(partitions: Sequence[TopicPartition], numbers: Iterable[int]) -> list[TopicPartition]:
@@ -59,10 +87,9 @@ def chosen(partitions: Sequence[TopicPartition], numbers: Iterable[int]) -> list
     by_number = {it.partition: it for it in partitions}
     for number in numbers:
         if number not in by_number:
-            raise Refused(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                f"partition {number}, where there are {len(partitions)}, beginning with 0",
-            )
+            topic = partitions[0].topic if partitions else ""
+            last = len(partitions) - 1
+            raise Failed(f"topic {topic!r} has no partition {number}: they are 0 to {last}")
     return [by_number[number] for number in dict.fromkeys(numbers)] or list(partitions)
 
 
@@ -75,43 +102,3 @@ def settings_of(pairs: Iterable[str]) -> dict[str, str]:
             raise InvalidSetting(f"{pair[:80]!r} is not NAME=VALUE")
         found[name.strip()] = value.strip()
     return found
-
-
-def print_json(value: object) -> None:
-    """One document."""
-    click.echo(json.dumps(value, indent=2))
-
-
-def print_rows(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, as_json: bool = False
-) -> None:
-    """A table for people, JSON for programs, and columns between tabs for everything else."""
-    if as_json:
-        print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
-        return
-    if not sys.stdout.isatty():
-        click.echo("\t".join(columns))
-        for row in rows:
-            click.echo("\t".join(map(_text, row)))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        table.add_row(*map(_text, row))
-    Console().print(table)
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
-    if isinstance(value, Mapping):
-        return ",".join(f"{name}={it}" for name, it in value.items())
-    return str(value)
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

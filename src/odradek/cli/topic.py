@@ -1,150 +1,288 @@
-"""`odradek topic`: topics made, shown, enlarged, trimmed and taken away."""
+"""`odradek topic`: topics created, listed, described, altered, trimmed and deleted."""
+
+from collections.abc import Iterable
 
 import click
 
-from odradek.cli.talking import (
-    as_json,
-    bootstrap,
-    chosen,
-    print_json,
-    print_rows,
-    settings_of,
-    talk,
-)
+from odradek.cli import topic_description
+from odradek.cli.confirming import confirm
+from odradek.cli.failing import Failed, unknown
+from odradek.cli.grammar import DestroyingVerb, Noun
+from odradek.cli.moments import millis_of
+from odradek.cli.naming import TOPIC, topic_named, topics_named
+from odradek.cli.printing import show_outcomes, show_table
+from odradek.cli.progress import progress
+from odradek.cli.talking import chosen, settings_of, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.connection import Refused
 from odradek.client.reader import EARLIEST, LATEST, offsets_at
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicId, TopicPartition, topic_id_text
-from odradek.model.names import INTERNAL_TOPICS
+from odradek.model.ids import TopicPartition
+from odradek.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from odradek.wire.messages.metadata import MetadataResponseTopic
+
+Outcome = tuple[str, dict[str, object]]
 
 
-@click.group()
+@click.group(cls=Noun)
 def command() -> None:
-    """Topics: make, show, enlarge, trim, take away."""
+    """Topics: create, list, describe, alter, trim, delete."""
+
+
+command.add_command(topic_description.describe)
 
 
 @command.command(name="list")
-@click.option("--internal", is_flag=True, help="Also those that the brokers keep for themselves.")
-@as_json
-@bootstrap
-def list_topics(*, bootstrap: str, as_json: bool, internal: bool) -> None:
-    """List the topics."""
+@click.argument("names", nargs=-1, type=TOPIC)
+@click.option("--internal", is_flag=True, help="Include internal topics.")
+def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
+    """List topics.
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        answer = await cluster.refresh(None)
-        return [
-            (topic.name, len(topic.partitions), len(topic.partitions[0].replica_nodes))
-            for topic in sorted(answer.topics, key=lambda topic: topic.name or "")
-            if internal or topic.name not in INTERNAL_TOPICS
-        ]
-
-    print_rows(("topic", "partitions", "replicas"), talk(bootstrap, ask), as_json=as_json)
-
-
-@command.command()
-@click.argument("name")
-@click.option("-p", "--partitions", type=int, default=-1, help="By default as the brokers say.")
-@click.option("-r", "--replication-factor", "factor", type=int, default=-1, help="Likewise.")
-@click.option("-c", "--config", "settings", multiple=True, metavar="NAME=VALUE", help="A setting.")
-@bootstrap
-def create(
-    *, bootstrap: str, name: str, partitions: int, factor: int, settings: tuple[str, ...]
-) -> None:
-    """Make a topic."""
-    topic = admin.NewTopic(name, partitions, factor, settings_of(settings))
-    talk(bootstrap, lambda cluster: admin.create_topic(cluster, topic))
-    click.echo(f"topic {name} is there")
-
-
-@command.command()
-@click.argument("name")
-@as_json
-@bootstrap
-def describe(*, bootstrap: str, name: str, as_json: bool) -> None:
-    """Show a topic: its partitions, who leads them, and where they begin and end."""
-
-    async def ask(cluster: Cluster) -> tuple[str, list[dict[str, object]]]:
-        topic = await cluster.topic(name)
-        partitions = await admin.partitions_of(cluster, name)
-        starts = await offsets_at(cluster, partitions, EARLIEST)
-        ends = await offsets_at(cluster, partitions, LATEST)
-        rows = [
-            {
-                "partition": row.partition_index,
-                "leader": row.leader_id,
-                "epoch": row.leader_epoch,
-                "replicas": list(row.replica_nodes),
-                "isr": list(row.isr_nodes),
-                "start": starts[TopicPartition(name, row.partition_index)],
-                "end": ends[TopicPartition(name, row.partition_index)],
-            }
-            for row in sorted(topic.partitions, key=lambda row: row.partition_index)
-        ]
-        return topic_id_text(TopicId(bytes(topic.topic_id))), rows
-
-    topic_id, rows = talk(bootstrap, ask)
-    if as_json:
-        print_json({"topic": name, "id": topic_id, "partitions": rows})
-        return
-    click.echo(f"{name}  id {topic_id}  {len(rows)} partitions")
-    print_rows(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    NAMES may hold patterns such as 'orders-*'; without them all topics are listed.
+    """
+    topics = talk(lambda cluster: topics_named(cluster, names, internal=internal))
+    rows = [
+        (
+            it.name,
+            len(it.partitions),
+            max((len(row.replica_nodes) for row in it.partitions), default=0),
+        )
+        for it in topics
+    ]
+    show_table(("topic", "partitions", "replicas"), rows)
 
 
 @command.command()
 @click.argument("names", nargs=-1, required=True)
-@bootstrap
-def delete(*, bootstrap: str, names: tuple[str, ...]) -> None:
-    """Take topics away, with all their records."""
-    outcomes = talk(bootstrap, lambda cluster: admin.delete_topics(cluster, names))
-    for name, code in outcomes.items():
-        if code is not ErrorCode.NONE:
-            raise Refused(code, f"topic {name}")
-        click.echo(f"topic {name} is gone")
+@click.option(
+    "-p", "--partitions", type=int, default=-1, help="Default: the brokers' num.partitions."
+)
+@click.option(
+    "-r",
+    "--replication-factor",
+    "factor",
+    type=int,
+    default=-1,
+    help="Default: the brokers' default.replication.factor.",
+)
+@click.option("-c", "--config", "settings", multiple=True, metavar="NAME=VALUE", help="A setting.")
+@click.option("--if-not-exists", is_flag=True, help="A topic that exists is no error.")
+def create(
+    *,
+    names: tuple[str, ...],
+    partitions: int,
+    factor: int,
+    settings: tuple[str, ...],
+    if_not_exists: bool,
+) -> None:
+    """Create topics."""
+    configs = [CreatableTopicConfig(*pair) for pair in settings_of(settings).items()]
+    wanted = [CreatableTopic(name, partitions, factor, configs=configs) for name in names]
+
+    async def ask(cluster: Cluster) -> list[Outcome]:
+        request = CreateTopicsRequest(wanted, admin.TIMEOUT_MS)
+        answer = await (await cluster.controller()).ask(request)
+        outcomes: list[Outcome] = []
+        failures: list[Refused] = []
+        for row in answer.topics:
+            if row.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and if_not_exists:
+                fields: dict[str, object] = {"topic": row.name, "created": False}
+                outcomes.append((f"topic {row.name} exists already", fields))
+            elif row.error_code:
+                text = row.error_message or f"topic {row.name!r}"
+                failures.append(Refused(row.error_code, text))
+            else:
+                shape = {"partitions": row.num_partitions, "replicas": row.replication_factor}
+                text = f"topic {row.name} created" + _shape(*shape.values())
+                outcomes.append((text, {"topic": row.name, "created": True, **shape}))
+        return _unless(outcomes, failures)
+
+    show_outcomes(talk(ask))
+
+
+def _shape(partitions: int, factor: int) -> str:
+    if partitions < 0:
+        return ""
+    return f": {counted(partitions, 'partition')}, {counted(factor, 'replica')} each"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def _unless(outcomes: list[Outcome], failures: list[Refused]) -> list[Outcome]:
+    """What was done is shown, before the first thing that was not done is told."""
+    if failures:
+        if outcomes:
+            show_outcomes(outcomes)
+        raise failures[0]
+    return outcomes
+
+
+@command.command(cls=DestroyingVerb)
+@click.argument("names", nargs=-1, required=True, type=TOPIC)
+@click.option("--if-exists", is_flag=True, help="A topic that does not exist is no error.")
+def delete(*, names: tuple[str, ...], if_exists: bool) -> None:
+    """Delete topics with all their records.
+
+    NAMES may hold patterns such as 'test-*'.
+    """
+
+    async def look(cluster: Cluster) -> list[tuple[str, int, int]]:
+        known = {topic.name for topic in await topics_named(cluster, (), internal=True)}
+        there = [name for name in names if name in known or not if_exists]
+        found = await topics_named(cluster, there) if there else []
+        return [(it.name or "", len(it.partitions), await _records(cluster, it)) for it in found]
+
+    found = talk(look)
+    if not found:
+        show_outcomes([])
+        return
+    confirm("delete " + ", ".join(_size(*it) for it in found))
+    gone = [name for name, _, _ in found]
+
+    async def ask(cluster: Cluster) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        failures: list[Refused] = []
+        for name, code in (await admin.delete_topics(cluster, gone)).items():
+            if code is ErrorCode.NONE:
+                outcomes.append((f"topic {name} deleted", {"topic": name, "deleted": True}))
+            else:
+                failures.append(Refused(code, f"topic {name!r}"))
+        return _unless(outcomes, failures)
+
+    show_outcomes(talk(ask))
+
+
+def _size(name: str, partitions: int, records: int) -> str:
+    return f"topic {name} ({counted(partitions, 'partition')}, {counted(records, 'record')})"
+
+
+async def _records(cluster: Cluster, topic: MetadataResponseTopic) -> int:
+    """How many offsets its partitions hold, of those that somebody leads."""
+    led = led_partitions(topic)
+    starts = await offsets_at(cluster, led, EARLIEST)
+    ends = await offsets_at(cluster, led, LATEST)
+    return sum(ends[it] - starts[it] for it in led)
+
+
+def led_partitions(topic: MetadataResponseTopic) -> list[TopicPartition]:
+    """Those that can be asked without waiting for an election."""
+    return sorted(
+        TopicPartition(topic.name or "", row.partition_index)
+        for row in topic.partitions
+        if row.leader_id >= 0
+    )
 
 
 @command.command()
-@click.argument("name")
-@click.option("-p", "--partitions", type=int, help="So many from now on; never fewer.")
+@click.argument("names", nargs=-1, required=True, type=TOPIC)
+@click.option("-p", "--partitions", type=click.IntRange(1), help="The new number; never fewer.")
 @click.option("-c", "--config", "settings", multiple=True, metavar="NAME=VALUE", help="Set this.")
-@click.option("-d", "--delete-config", "gone", multiple=True, metavar="NAME", help="Unset this.")
-@bootstrap
+@click.option(
+    "-d", "--delete-config", "gone", multiple=True, metavar="NAME", help="Back to the default."
+)
 def alter(
     *,
-    bootstrap: str,
-    name: str,
+    names: tuple[str, ...],
     partitions: int | None,
     settings: tuple[str, ...],
     gone: tuple[str, ...],
 ) -> None:
-    """Give a topic more partitions, or other settings."""
+    """Change the number of partitions, or settings."""
     changes = settings_of(settings)
+    if partitions is None and not changes and not gone:
+        raise click.UsageError("nothing to change: use --partitions, --config or --delete-config")
 
-    async def ask(cluster: Cluster) -> None:
-        if partitions is not None:
-            await admin.grow_topic(cluster, name, partitions)
-        if changes or gone:
-            await admin.alter_settings(cluster, admin.TOPIC, name, to=changes, delete=gone)
+    async def ask(cluster: Cluster) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for topic in await topics_named(cluster, names):
+            name = topic.name or ""
+            if changes or gone:
+                await refuse_unknown_settings(cluster, admin.TOPIC, name, (*changes, *gone))
+            if partitions is not None:
+                await admin.grow_topic(cluster, name, partitions)
+            if changes or gone:
+                await admin.alter_settings(cluster, admin.TOPIC, name, to=changes, delete=gone)
+            done = [] if partitions is None else [counted(partitions, "partition")]
+            done += [f"{setting}={value}" for setting, value in changes.items()]
+            done += [f"{setting} back to its default" for setting in gone]
+            fields = {"partitions": partitions, "set": changes, "deleted": list(gone)}
+            outcomes.append((f"topic {name}: {', '.join(done)}", {"topic": name, **fields}))
+        return outcomes
 
-    talk(bootstrap, ask)
-    click.echo(f"topic {name} is altered")
+    show_outcomes(talk(ask))
 
 
-@command.command()
-@click.argument("name")
-@click.option("-p", "--partition", "numbers", type=int, multiple=True, help="By default all.")
-@click.option("-o", "--offset", type=int, default=-1, help="The new start; -1 deletes everything.")
-@as_json
-@bootstrap
-def trim(
-    *, bootstrap: str, name: str, numbers: tuple[int, ...], offset: int, as_json: bool
+async def refuse_unknown_settings(
+    cluster: Cluster, kind: int, name: str, settings: Iterable[str]
 ) -> None:
-    """Delete the records before an offset."""
+    """A name that the brokers do not know would be kept and have no effect."""
+    known = {row.name for row in await admin.describe_settings(cluster, kind, name)}
+    for setting in settings:
+        if setting not in known and not setting.startswith("listener.name."):
+            what = "topic setting" if kind == admin.TOPIC else "broker setting"
+            noun = "topic" if kind == admin.TOPIC else "broker"
+            raise unknown(what, setting, known, f"odradek config describe {noun} {name} --all")
 
-    async def ask(cluster: Cluster) -> dict[str, int]:
-        partitions = await admin.partitions_of(cluster, name)
-        before = dict.fromkeys(chosen(partitions, numbers), offset)
-        return await admin.delete_records(cluster, before)
 
-    print_rows(("partition", "start"), list(talk(bootstrap, ask).items()), as_json=as_json)
+@command.command(cls=DestroyingVerb)
+@click.argument("name", type=TOPIC)
+@click.option("-p", "--partition", "numbers", type=int, multiple=True, help="Default: all.")
+@click.option("-o", "--before-offset", "--offset", "offset", type=click.IntRange(0))
+@click.option("--before-time", metavar="TIME", help="2026-01-31T12:00, or milliseconds since 1970.")
+@click.option("--all", "everything", is_flag=True, help="All records that are there now.")
+def trim(
+    *,
+    name: str,
+    numbers: tuple[int, ...],
+    offset: int | None,
+    before_time: str | None,
+    everything: bool,
+) -> None:
+    """Delete the records before an offset or a time.
+
+    Shows which offsets will be deleted and asks.
+    """
+    if (offset is not None) + (before_time is not None) + everything != 1:
+        raise click.UsageError("say one of --before-offset, --before-time and --all")
+
+    async def look(cluster: Cluster) -> list[tuple[TopicPartition, int, int]]:
+        await topic_named(cluster, name)
+        partitions = chosen(await admin.partitions_of(cluster, name), numbers)
+        starts = await offsets_at(cluster, partitions, EARLIEST)
+        ends = await offsets_at(cluster, partitions, LATEST)
+        wanted = dict(ends)
+        if offset is not None:
+            wanted = dict.fromkeys(partitions, offset)
+        elif before_time is not None:
+            found = await offsets_at(cluster, partitions, millis_of(before_time))
+            wanted = {it: ends[it] if at < 0 else at for it, at in found.items()}
+        for it in partitions:
+            if wanted[it] > ends[it]:
+                text = f"{it} ends at {ends[it]}: offset {wanted[it]} is not in it"
+                raise Failed(text, "odradek offsets list " + name)
+        return [(it, starts[it], wanted[it]) for it in partitions if wanted[it] > starts[it]]
+
+    plan = talk(look)
+    if not plan:
+        raise Failed(f"topic {name}: no records lie before that; nothing was deleted")
+    what = ", ".join(f"{it} offsets {start} to {end - 1}" for it, start, end in plan)
+    confirm(f"delete {counted(sum(end - start for _, start, end in plan), 'record')}: {what}")
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = []
+        with progress("trimming", len(plan)) as bar:
+            for it, start, end in plan:
+                (begins,) = (await admin.delete_records(cluster, {it: end})).values()
+                rows.append((it.topic, it.partition, start, begins, begins - start))
+                bar.update(1)
+        return rows
+
+    show_table(("topic", "partition", "start_before", "start", "deleted"), talk(ask))

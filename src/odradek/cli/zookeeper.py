@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from odradek.cli.grammar import Noun
 from odradek.model.units import Bytes, Millis
 from odradek.ports import Address
 from odradek.zookeeper.server.four_letters import WORDS
@@ -14,7 +15,13 @@ _DEFAULTS = ServerSettings()
 _ALL = frozenset(word.decode() for word in WORDS)
 
 
-@click.group()
+class Servers(Noun):
+    """A server has none of the options for verbs of a cluster."""
+
+    command_class: type[click.Command] | None = click.Command
+
+
+@click.group(cls=Servers)
 def command() -> None:
     """The ZooKeeper server that comes with Odradek."""
 

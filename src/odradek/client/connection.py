@@ -73,8 +73,12 @@ class Connection:
             await network.connect(address, connection._attach)
         except OSError as error:
             raise ConnectionGone(f"{address[0]}:{address[1]}: {error}") from error
-        answer = await connection.ask(ApiVersionsRequest(), 0)
-        check(answer.error_code)
+        try:
+            answer = await connection.ask(ApiVersionsRequest(), 0)
+            check(answer.error_code)
+        except BaseException:
+            connection.close()  # whoever has given up would leave it open for ever
+            raise
         connection._versions = {
             row.api_key: range(row.min_version, row.max_version + 1) for row in answer.api_keys
         }

@@ -1,10 +1,12 @@
 """Where the command begins: nouns found when they are called, and errors a person can read."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ import click
 import pytest
 
 from odradek import __version__
-from odradek.cli import main, root
+from odradek.cli import main, nouns
 from odradek.model.errors import CorruptBatch, InvalidSetting
 
 
@@ -65,7 +67,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
     module = ModuleType("odradek.cli.sink")
     vars(module)["command"] = command
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(root, "NOUNS", {**root.NOUNS, "sink": "Fail."})
+    monkeypatch.setitem(nouns.NOUNS, "sink", "Fail.")
     yield errors
     assert not errors, "the noun was not called"
 
@@ -79,19 +81,21 @@ def test_help_lists_every_noun(run: Run) -> None:
     """With the line of the table, so that no noun is imported for it."""
     code, out, _ = run("--help")
     assert code == 0
-    for noun, line in root.NOUNS.items():
+    for noun, line in nouns.NOUNS.items():
         assert noun in out
         assert line in " ".join(out.split())
 
 
-@pytest.mark.parametrize("noun", root.NOUNS)
+@pytest.mark.parametrize("noun", nouns.NOUNS)
 def test_a_noun_says_of_itself_what_the_table_says(noun: str) -> None:
     """Its module is there, and the first line of its own help is the table's."""
     module = import_module(f"odradek.cli.{noun.replace('-', '_')}")
-    assert module.command.help.splitlines()[0] == root.NOUNS[noun]
+    assert module.command.help.splitlines()[0] == nouns.NOUNS[noun]
 
 
-@pytest.mark.parametrize("arguments", [["no-such-noun"], ["--no-such-option"], ["check"]])
+@pytest.mark.parametrize(
+    "arguments", [["no-such-noun"], ["--no-such-option"], ["check"], ["topic", "rename"]]
+)
 def test_a_wrong_call_has_exit_code_two(run: Run, arguments: list[str]) -> None:
     """As everywhere, so that scripts can tell it from a failure."""
     code, out, err = run(*arguments)
@@ -155,7 +159,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
             check=False,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    assert (ended.returncode, ended.stderr) == (1, b"")
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 def test_python_without_asserts_is_refused() -> None:
@@ -178,4 +182,165 @@ def test_beginning_is_cheap() -> None:
     imported = set(ended.stdout.split())
     heavy = {"numpy", "pyarrow", "pyspark", "pandas", "asyncio", "rich", "sqlite3", "uvloop"}
     assert not imported & heavy
-    assert not {f"odradek.cli.{noun}" for noun in root.NOUNS} & imported
+    assert not {f"odradek.cli.{noun}" for noun in nouns.NOUNS} & imported
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["topci", "list"], "did you mean 'topic'"),
+        (["grouped"], "did you mean 'group"),
+        (["topic", "lst"], "did you mean 'list'"),
+        (["topic", "remove"], "there are: "),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_the_nearest(
+    run: Run, arguments: list[str], near: str
+) -> None:
+    """Nobody has to look through the help for a letter."""
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert near in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["version"], f"odradek {__version__}"),
+        (["help"], "Usage: odradek"),
+        (["help", "topic"], "Usage: odradek topic"),
+        (["help", "topics", "create"], "Usage: odradek topic"),
+        (["topics", "--help"], "Topics: create"),
+    ],
+)
+def test_what_people_type_first_is_understood(run: Run, arguments: list[str], says: str) -> None:
+    """`help` and `version` as words, and nouns in the plural."""
+    code, out, _ = run(*arguments)
+    assert code == 0
+    assert says in out
+
+
+@pytest.mark.parametrize("width", [80])
+def test_help_fits_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Every noun's help, within eighty columns."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    for noun in nouns.NOUNS:
+        code, out, _ = run(noun, "--help")
+        assert code == 0
+        assert max(map(len, out.splitlines())) <= width, noun
+
+
+def test_nobody_answers(run: Run) -> None:
+    """A broker that is not there: which one, why, what to do, and an exit code of its own."""
+    code, out, err = run("topic", "list", "-b", "127.0.0.1:1")
+    assert (code, out) == (3, "")
+    assert err.splitlines() == [
+        "odradek: no broker answers at 127.0.0.1:1: connection refused",
+        "  next: odradek up starts a broker; --bootstrap HOST:PORT names another",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-b", "127.0.0.1:1", "topic", "list"],
+        ["topic", "-b", "127.0.0.1:1", "list"],
+        ["topic", "list", "--bootstrap", "127.0.0.1:1"],
+        ["topic", "list", "--bootstrap-server", "127.0.0.1:1"],
+        ["topic", "list", "-X", "bootstrap.servers=127.0.0.1:1"],
+        ["topic", "list", "-X", "metadata.broker.list=127.0.0.1:1"],
+    ],
+)
+def test_common_options_stand_anywhere(run: Run, arguments: list[str]) -> None:
+    """Before the noun, between noun and verb, behind the verb."""
+    assert "127.0.0.1:1:" in run(*arguments)[2]
+
+
+def test_the_nearest_source_of_a_setting_counts(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The command line, the environment, --command-config, the context, in this order."""
+
+    def asked(*more: str) -> str:
+        return run("topic", "list", "--timeout", "5", *more)[2].split()[5].rstrip(":")
+
+    monkeypatch.setenv("ODRADEK_CONTEXTS", str(tmp_path / "contexts.ini"))
+    monkeypatch.delenv("ODRADEK_BOOTSTRAP", raising=False)
+    assert run("context", "set", "near", "-b", "127.0.0.1:2").code == 0
+    assert run("context", "set", "far", "-X", "bootstrap.servers=127.0.0.1:3").code == 0
+    assert asked() == "127.0.0.1:2"
+    assert asked("--context", "far") == "127.0.0.1:3"
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=127.0.0.1:4\nmax.poll.records=7\n")
+    assert asked("--command-config", str(file)) == "127.0.0.1:4"
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP", "127.0.0.1:5")
+    assert asked("--command-config", str(file)) == "127.0.0.1:5"
+    assert asked("-X", "bootstrap.servers=127.0.0.1:6") == "127.0.0.1:6"
+    assert asked("-X", "bootstrap.servers=127.0.0.1:6", "-b", "127.0.0.1:7") == "127.0.0.1:7"
+
+
+def test_contexts_are_kept_in_a_file(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Made, listed, chosen, deleted; an unknown one is answered with the nearest."""
+    monkeypatch.setenv("ODRADEK_CONTEXTS", str(tmp_path / "below" / "contexts.ini"))
+    assert run("context", "list").out == "context\tcurrent\tbootstrap\n"
+    run("context", "set", "laptop", "-b", "127.0.0.1:1")
+    run("context", "set", "prod", "-b", "b1:9092,b2:9092", "-X", "client.id=me")
+    assert run("context", "use", "prod").out == "context prod is the current one\n"
+    assert run("context", "list").out.splitlines()[1:] == [
+        "laptop\tno\t127.0.0.1:1",
+        "prod\tyes\tb1:9092,b2:9092",
+    ]
+    code, _, err = run("context", "use", "pord")
+    assert (code, "did you mean 'prod'" in err) == (1, True)
+    assert run("context", "delete", "prod").code == 0
+    assert [row["context"] for row in json.loads(run("context", "list", "--json").out)] == [
+        "laptop"
+    ]
+    assert run("context", "set", "empty").code == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("bootstrap.server=b:1", "did you mean 'bootstrap.servers'"),
+        ("security.protocol=SSL", "PLAINTEXT only"),
+        ("sasl.username=me", "PLAINTEXT only"),
+        ("nonsense", "is not NAME=VALUE"),
+    ],
+)
+def test_client_settings_that_cannot_be_honoured(run: Run, setting: str, says: str) -> None:
+    """A setting that has no effect on security must not look as if it had."""
+    code, _, err = run("topic", "list", "-b", "127.0.0.1:1", "-X", setting)
+    assert code == 2
+    assert says in err
+
+
+def test_settings_of_other_clients_are_named_where_they_have_no_effect(run: Run) -> None:
+    """-X takes what people have in their fingers, and says what it did not do."""
+    err = run("topic", "list", "-b", "127.0.0.1:1", "-X", "fetch.min.bytes=1")[2]
+    assert "fetch.min.bytes has no effect" in err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run: Run, shell: str) -> None:
+    """A script for each shell."""
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert "_ODRADEK_COMPLETE" in out
+
+
+def test_a_closed_output_is_an_error(tmp_path: Path) -> None:
+    """What nobody could read was not printed, and that is not success."""
+    script = f"exec {sys.executable} -m odradek context list >&-"
+    ended = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join(sys.path), "ODRADEK_CONTEXTS": str(tmp_path / "none")},
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == "odradek: standard output is closed\n"

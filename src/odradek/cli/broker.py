@@ -1,0 +1,101 @@
+"""`odradek broker`: the brokers of the cluster."""
+
+import click
+
+from odradek.cli.grammar import Noun
+from odradek.cli.logdirs import log_dirs_of
+from odradek.cli.naming import brokers_named
+from odradek.cli.printing import cell, show, show_table
+from odradek.cli.talking import talk
+from odradek.client.cluster import Cluster
+from odradek.model.errors import ErrorCode
+from odradek.wire.apis import APIS
+from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.metadata import MetadataResponse
+
+COLUMNS = ("broker", "host", "port", "rack", "controller", "leaders", "replicas", "out_of_sync")
+
+
+@click.group(cls=Noun)
+def command() -> None:
+    """Brokers: list them, show one."""
+
+
+@command.command(name="list")
+def list_brokers() -> None:
+    """List the brokers that are registered, with the partitions they lead and host."""
+    show_table(COLUMNS, talk(_rows))
+
+
+async def _rows(cluster: Cluster) -> list[tuple[object, ...]]:
+    return rows_of(await cluster.refresh(None))
+
+
+def rows_of(answer: MetadataResponse) -> list[tuple[object, ...]]:
+    """One row for each broker."""
+    partitions = [row for topic in answer.topics for row in topic.partitions]
+    rows: list[tuple[object, ...]] = []
+    for broker in sorted(answer.brokers, key=lambda it: it.node_id):
+        me = broker.node_id
+        hosted = [row for row in partitions if me in row.replica_nodes]
+        rows.append(
+            (
+                me,
+                broker.host,
+                broker.port,
+                broker.rack,
+                me == answer.controller_id,
+                sum(row.leader_id == me for row in hosted),
+                len(hosted),
+                sum(me not in row.isr_nodes for row in hosted),
+            )
+        )
+    return rows
+
+
+@command.command()
+@click.argument("broker", type=int)
+def describe(*, broker: int) -> None:
+    """Describe one broker: endpoint, partitions, log dirs."""
+
+    async def ask(cluster: Cluster) -> dict[str, object]:
+        (known,) = await brokers_named(cluster, [broker])
+        (row,) = [row for row in await _rows(cluster) if row[0] == broker]
+        found: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
+        found["log_dirs"] = [
+            {
+                "log_dir": it.log_dir,
+                "size": sum(row.partition_size for topic in it.topics for row in topic.partitions),
+                "free": it.usable_bytes if it.usable_bytes >= 0 else None,
+                "state": "offline" if it.error_code != ErrorCode.NONE else "online",
+            }
+            for it in await log_dirs_of(cluster, known)
+        ]
+        return found
+
+    found = talk(ask)
+    dirs = found["log_dirs"]
+    assert isinstance(dirs, list)
+    lines = [f"{name.replace('_', ' ')}: {cell(found[name])}" for name in COLUMNS]
+    lines += [f"log dir {it['log_dir']}: {it['state']}, {it['size']} bytes" for it in dirs]
+    show(found, *lines)
+
+
+@command.command()
+@click.argument("broker", type=int, required=False)
+def apis(*, broker: int | None) -> None:
+    """List the APIs and the versions that a broker offers to clients."""
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        (first, *_) = await brokers_named(cluster, [] if broker is None else [broker])
+        answer = await (await cluster.broker(first)).ask(ApiVersionsRequest(), 0)
+        return [
+            (row.api_key, _api_name(row.api_key), row.min_version, row.max_version)
+            for row in sorted(answer.api_keys, key=lambda row: row.api_key)
+        ]
+
+    show_table(("key", "api", "min", "max"), talk(ask))
+
+
+def _api_name(key: int) -> str | None:
+    return APIS[key].name if key in APIS else None

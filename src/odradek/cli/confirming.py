@@ -1,0 +1,18 @@
+"""Asking before something is lost: on a terminal a question, elsewhere `--yes` or a refusal."""
+
+import sys
+
+import click
+
+from odradek.cli.failing import MISUSED, Failed
+from odradek.cli.options import options
+
+
+def confirm(what: str) -> None:
+    """Returns if `what` may be done; `what` names all that will be gone."""
+    if options().yes:
+        return
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise Failed(f"{what}: not done without --yes", code=MISUSED)
+    if not click.confirm(f"{what}. Go on?", err=True):
+        raise click.Abort

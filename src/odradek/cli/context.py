@@ -1,0 +1,71 @@
+"""`odradek context`: named clusters, so that `--bootstrap` can be left out."""
+
+import click
+
+from odradek.cli.client_settings import BOOTSTRAP, of_file
+from odradek.cli.context_file import ContextFile
+from odradek.cli.grammar import LocalVerb, Noun, Verb
+from odradek.cli.options import options
+from odradek.cli.printing import show_outcomes, show_table
+
+
+class Contexts(Noun):
+    """None of the verbs talks to a cluster."""
+
+    command_class: type[click.Command] | None = LocalVerb
+
+
+@click.group(cls=Contexts)
+def command() -> None:
+    """Contexts: named clusters, so that --bootstrap can be left out."""
+
+
+@command.command(name="list")
+def list_contexts() -> None:
+    """List the contexts; the current one is used where no other is named."""
+    file = ContextFile()
+    rows = [(name, name == file.current, file.settings(name).get(BOOTSTRAP)) for name in file.names]
+    show_table(("context", "current", "bootstrap"), rows)
+
+
+@command.command(name="set", cls=Verb)
+@click.argument("name")
+def set_context(*, name: str) -> None:
+    """Create or replace a context from --bootstrap, -X and --command-config.
+
+    The first context becomes the current one.
+    """
+    said = options()
+    settings = {} if said.command_config is None else of_file(said.command_config)
+    settings |= said.settings
+    if said.bootstrap is not None:
+        settings[BOOTSTRAP] = said.bootstrap
+    if not settings:
+        raise click.UsageError("say what it holds, such as --bootstrap b1:9092")
+    file = ContextFile()
+    file.put(name, settings)
+    if file.current is None:
+        file.current = name
+    file.save()
+    fields = {"context": name, "current": file.current == name, "settings": settings}
+    show_outcomes([(f"context {name} saved in {file.path}", fields)])
+
+
+@command.command()
+@click.argument("name")
+def use(*, name: str) -> None:
+    """Make a context the current one."""
+    file = ContextFile()
+    file.current = name
+    file.save()
+    show_outcomes([(f"context {name} is the current one", {"context": name, "current": True})])
+
+
+@command.command()
+@click.argument("name")
+def delete(*, name: str) -> None:
+    """Delete a context from the file; the cluster is not touched."""
+    file = ContextFile()
+    file.remove(name)
+    file.save()
+    show_outcomes([(f"context {name} deleted", {"context": name, "deleted": True})])

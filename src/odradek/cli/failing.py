@@ -1,0 +1,67 @@
+"""How a command fails: a sentence, what to do next, and an exit code that scripts can tell apart.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | refused: by the cluster, by a file, or because a check found an error |
+| 2 | the command was called wrongly |
+| 3 | no broker answered, or not within `--timeout` |
+| 130 | interrupted by Ctrl-C |
+| 141 | the reader of the output closed its pipe, as `head` does |
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from odradek.model.errors import BrokerError, ErrorCode
+
+FAILED: Final = 1
+MISUSED: Final = 2
+UNREACHABLE: Final = 3
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+NEXT_STEPS: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "odradek topic list",
+    ErrorCode.GROUP_ID_NOT_FOUND: "odradek group list",
+    ErrorCode.NON_EMPTY_GROUP: "stop the group's members first; odradek group members lists them",
+    ErrorCode.UNKNOWN_MEMBER_ID: "stop the group's members first; odradek group members lists them",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "odradek cluster health names what is not in sync",
+    ErrorCode.LEADER_NOT_AVAILABLE: "odradek cluster health names the partitions without a leader",
+    ErrorCode.INVALID_REPLICATION_FACTOR: "odradek broker list shows how many brokers there are",
+    ErrorCode.NETWORK_EXCEPTION: "odradek up starts a broker; --bootstrap HOST:PORT names another",
+}
+"""What helps after an error that a broker answered."""
+
+
+class Failed(Exception):
+    """Cannot be done: why, what to do next, and the exit code."""
+
+    def __init__(self, text: str, next_step: str = "", code: int = FAILED) -> None:
+        super().__init__(text)
+        self.next_step = next_step
+        self.code = code
+
+
+def failed_by(error: BrokerError | OSError) -> Failed:
+    """What went wrong below the command line, for a person."""
+    if isinstance(error, BrokerError):
+        code = UNREACHABLE if error.code is ErrorCode.NETWORK_EXCEPTION else FAILED
+        return Failed(str(error), NEXT_STEPS.get(error.code, ""), code)
+    if error.strerror:
+        return Failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    return Failed(str(error))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` where a known name is near; otherwise nothing."""
+    from difflib import get_close_matches
+
+    lowered = {it.lower(): it for it in known}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return f"; did you mean {lowered[near[0]]!r}?" if near else ""
+
+
+def unknown(kind: str, name: str, known: Iterable[str], next_step: str = "") -> Failed:
+    """There is no such thing, but perhaps one with nearly this name."""
+    return Failed(f"there is no {kind} {name!r}{nearest(name, known)}", next_step)

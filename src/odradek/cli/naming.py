@@ -1,0 +1,118 @@
+"""Finding what people name: topics, groups, brokers, by their names or by patterns.
+
+A name with `*`, `?` or `[` is a pattern as in a shell; no topic's name can hold these. A name that
+is unknown is refused with the nearest one that is known.
+"""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from odradek.cli.failing import Failed, unknown
+from odradek.client import admin
+from odradek.client.cluster import Cluster
+from odradek.model.ids import BrokerId
+from odradek.model.names import INTERNAL_TOPICS
+from odradek.wire.messages.metadata import MetadataResponseTopic
+
+COMPLETION_SECONDS = 1.0
+
+
+def is_pattern(name: str) -> bool:
+    """Whether it may stand for several."""
+    return any(letter in name for letter in "*?[")
+
+
+def matching(names: Iterable[str], known: Iterable[str], kind: str, list_them: str) -> list[str]:
+    """All that are meant, each once, in the order in which they were named."""
+    every = sorted(known)
+    found: dict[str, None] = {}
+    for name in names:
+        if name in every:
+            found[name] = None
+        elif is_pattern(name):
+            fitting = [it for it in every if fnmatchcase(it, name)]
+            if not fitting:
+                raise Failed(f"no {kind} matches {name!r}", list_them)
+            found.update(dict.fromkeys(fitting))
+        else:
+            raise unknown(kind, name, every, list_them)
+    return list(found)
+
+
+async def topics_named(
+    cluster: Cluster, names: Sequence[str], *, internal: bool = False
+) -> list[MetadataResponseTopic]:
+    """Topics by name or pattern; without any all, of the internal ones only if asked for."""
+    answer = await cluster.refresh(None)
+    known = {topic.name: topic for topic in answer.topics if topic.name}
+    if not names:
+        shown = [name for name in sorted(known) if internal or name not in INTERNAL_TOPICS]
+        return [known[name] for name in shown]
+    return [known[name] for name in matching(names, known, "topic", "odradek topic list")]
+
+
+async def topic_named(cluster: Cluster, name: str) -> MetadataResponseTopic:
+    """Exactly one topic."""
+    found = await topics_named(cluster, [name])
+    if len(found) > 1:
+        raise Failed(f"{name!r} matches {len(found)} topics; name one")
+    return found[0]
+
+
+async def groups_named(cluster: Cluster, names: Sequence[str]) -> list[str]:
+    """Groups by name or pattern; without any all."""
+    known = [group.group_id for group in await admin.list_groups(cluster)]
+    return matching(names, known, "group", "odradek group list") if names else known
+
+
+async def brokers_named(cluster: Cluster, numbers: Iterable[int]) -> list[BrokerId]:
+    """Brokers by id; without any all."""
+    await cluster.refresh([])
+    for number in numbers:
+        if number not in cluster.brokers:
+            known = ", ".join(map(str, sorted(cluster.brokers)))
+            raise Failed(f"there is no broker {number}; the cluster has {known}")
+    return [BrokerId(it) for it in numbers] or sorted(cluster.brokers)
+
+
+class Named(click.ParamType[str]):
+    """A name that the shell completes from the cluster."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = kind
+
+    def convert(self, value: Any, _: click.Parameter | None, __: click.Context | None) -> str:
+        """As it was typed."""
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Names that begin so; none, if no cluster answers at once."""
+        from odradek.cli.options import META, Options
+        from odradek.cli.talking import talk
+
+        ctx.meta.setdefault(META, Options()).timeout = COMPLETION_SECONDS
+        try:
+            with ctx:
+                known = talk(_topics if self.name == "topic" else _groups)
+        except Exception:  # noqa: BLE001 - a shell shows no errors while it completes
+            return []
+        del param
+        return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
+async def _topics(cluster: Cluster) -> list[str]:
+    return [topic.name or "" for topic in await topics_named(cluster, ())]
+
+
+async def _groups(cluster: Cluster) -> list[str]:
+    return await groups_named(cluster, ())
+
+
+TOPIC = Named("topic")
+GROUP = Named("group")

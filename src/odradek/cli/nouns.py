@@ -1,0 +1,58 @@
+"""The nouns of the command, each with its line of help: the one place where a noun is added.
+
+A noun's module, `cli/<noun>.py` with `_` for `-`, is imported when the noun is called; it holds its
+click command under the name `command`, whose help begins with the same line.
+"""
+
+from typing import Final
+
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    "Clusters": {
+        "cluster": "The cluster: its brokers, controller and health.",
+        "broker": "Brokers: list them, show one.",
+        "topic": "Topics: create, list, describe, alter, trim, delete.",
+        "group": "Consumer groups: list, describe, reset offsets, delete.",
+        "config": "Settings of topics and brokers: describe, alter.",
+        "logdirs": "Log dirs: sizes, free space, failures.",
+        "offsets": "Offsets of partitions: first, last, by time.",
+        "producer-id": "Producer ids that partitions remember.",
+    },
+    "Records": {
+        "produce": "Produce each line of FILE, or of standard input, as a record.",
+        "consume": "Print the records of a topic, one a line, until interrupted.",
+    },
+    "Servers": {
+        "serve": "Start a broker with the settings of a properties file.",
+        "zookeeper": "The ZooKeeper server that comes with Odradek.",
+    },
+    "Files": {
+        "check": "Check a properties file, and the host it is for.",
+        "dump-log": "Show the contents of log files, and where they are corrupt.",
+    },
+    "This command": {
+        "context": "Contexts: named clusters, so that --bootstrap can be left out.",
+        "completion": "Print the shell's completion script.",
+    },
+}
+"""Every noun, in the order of the help."""
+
+NOUNS: Final[dict[str, str]] = {
+    noun: line for section in SECTIONS.values() for noun, line in section.items()
+}
+
+SCRIPTS: Final[dict[str, str]] = {}
+"""Kafka's scripts: `odradek kafka-topics` takes what `kafka-topics.sh` takes."""
+
+ALIASES: Final[dict[str, str]] = {
+    "brokers": "broker",
+    "clusters": "cluster",
+    "configs": "config",
+    "consumer-groups": "group",
+    "contexts": "context",
+    "groups": "group",
+    "log-dirs": "logdirs",
+    "producer-ids": "producer-id",
+    "start": "serve",
+    "topics": "topic",
+}
+"""Other names under which a noun is found."""

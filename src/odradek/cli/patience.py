@@ -1,0 +1,137 @@
+"""A cluster that says for what it waits: nobody looks at a silent terminal and has to guess.
+
+Each conversation step (a connection, a request, a series of attempts) is noted while it lasts.
+What has lasted for two seconds is written to stderr, once; when the time is up the same sentence
+says what it was that did not come.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final, TypeVar, cast
+
+import click
+
+from odradek.client.cluster import Cluster
+from odradek.client.connection import Connection
+from odradek.model.errors import BrokerError
+from odradek.model.units import Millis
+from odradek.ports import Address
+from odradek.wire.apis import APIS
+from odradek.wire.schema import Request
+
+T = TypeVar("T")
+
+SILENT_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 0.5
+ADMIN_PORT: Final = 9644
+
+
+class Waits:
+    """What is being waited for, oldest first."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._numbers = count()
+        self._open: dict[int, tuple[float, str]] = {}
+        self._said: set[str] = set()
+        self._given_up = ""  # what was waited for when the time was up
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[Callable[[str], None]]:
+        """While it lasts; the function that it gives tells more precisely what it is."""
+        number = next(self._numbers)
+        began = asyncio.get_running_loop().time()
+        self._open[number] = (began, what)
+
+        def precisely(text: str) -> None:
+            self._open[number] = (began, text)
+
+        try:
+            yield precisely
+        except asyncio.CancelledError:
+            self._given_up = self._given_up or self.text()
+            raise
+        finally:
+            del self._open[number]
+
+    def text(self) -> str:
+        """The innermost of what has lasted long: the step that holds the others up."""
+        if self._given_up:
+            return self._given_up
+        now = asyncio.get_running_loop().time()
+        long = [what for began, what in self._open.values() if now - began >= SILENT_SECONDS]
+        every = [what for _, what in self._open.values()]
+        return next((what for what in reversed(long or every) if what), "")
+
+    def look(self) -> None:
+        """Twice a second, for as long as the loop runs."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if any(what and now - began >= SILENT_SECONDS for began, what in self._open.values()):
+            text = self.text()
+            if text and text not in self._said:
+                self._said.add(text)
+                click.echo(f"odradek: {text}; --timeout {self._seconds:g} ends it", err=True)
+        self._timer = loop.call_later(LOOK_SECONDS, self.look)
+
+    def close(self) -> None:
+        """The conversation is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class Asking:
+    """A connection whose requests are noted; everything else is the connection's."""
+
+    def __init__(self, connection: Connection, address: str, waits: Waits) -> None:
+        self._connection = connection
+        self._address = address
+        self._waits = waits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def ask(self, request: Request, version: int | None = None) -> Any:
+        """Requests that a broker is to keep for a while are no wait."""
+        kept = getattr(request, "max_wait_ms", 0) or getattr(request, "rebalance_timeout_ms", 0)
+        name = APIS[request.KEY].name
+        what = "" if kept else f"waiting for {self._address} to answer {name}"
+        with self._waits.waiting(what):
+            return await self._connection.ask(request, version)
+
+
+class PatientCluster(Cluster):
+    """Waits as long as `--timeout` says and tells for what."""
+
+    waits: Waits
+    seconds: float
+
+    async def connection(self, address: Address) -> Connection:
+        """The note names the port's usual user where Kafka's protocol is not spoken."""
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        text = f"{host}:{address[1]}"
+        hint = " (9644 is the port of /metrics; clients use 9092)" if address[1] == 9644 else ""
+        with self.waits.waiting(f"waiting for {text} to speak Kafka's protocol{hint}"):
+            found = await super().connection(address)
+        return cast(Connection, Asking(found, text, self.waits))
+
+    async def patiently(
+        self,
+        attempt: Callable[[], Awaitable[T]],
+        patience: Millis = Millis(0),  # noqa: ARG002 - the command's own counts
+    ) -> T:
+        """As long as the command's own time lasts, however long the caller would try."""
+        with self.waits.waiting("") as precisely:
+
+            async def noted() -> T:
+                try:
+                    return await attempt()
+                except BrokerError as error:
+                    if error.code.retriable:
+                        precisely(f"trying again: {error}")
+                    raise
+
+            return await super().patiently(noted, Millis(int(self.seconds * 1_000)))
