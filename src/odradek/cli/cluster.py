@@ -15,9 +15,9 @@ from odradek.cli.printing import print_json, show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import counted
 from odradek.client.cluster import Cluster
-from odradek.client.connection import ConnectionGone
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
+from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 

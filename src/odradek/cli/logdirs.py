@@ -7,7 +7,7 @@ from odradek.cli.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.printing import Size, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
-from odradek.client.connection import check
+from odradek.client.errors import check
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult

@@ -94,13 +94,15 @@ class Asking:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    async def ask(self, request: Request, version: int | None = None) -> Any:
+    async def ask(
+        self, request: Request, version: int | None = None, *, at_most: int | None = None
+    ) -> Any:
         """Requests that a broker is to keep for a while are no wait."""
         kept = getattr(request, "max_wait_ms", 0) or getattr(request, "rebalance_timeout_ms", 0)
         name = APIS[request.KEY].name
         what = "" if kept else f"waiting for {self._address} to answer {name}"
         with self._waits.waiting(what):
-            return await self._connection.ask(request, version)
+            return await self._connection.ask(request, version, at_most=at_most)
 
 
 class PatientCluster(Cluster):

@@ -8,7 +8,7 @@ from odradek.cli.printing import show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import led_partitions
 from odradek.client.cluster import Cluster
-from odradek.client.connection import check
+from odradek.client.errors import check
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 

@@ -9,10 +9,11 @@ from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.failing import UNREACHABLE, Failed
 from odradek.cli.options import options
 from odradek.cli.patience import PatientCluster, Waits
-from odradek.client.cluster import Cluster, Surroundings, addresses
-from odradek.client.connection import ConnectionGone
+from odradek.client.addresses import addresses
+from odradek.client.cluster import Cluster, Surroundings
 from odradek.model.errors import InvalidSetting
 from odradek.model.ids import TopicPartition
+from odradek.peers.errors import ConnectionGone
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
 

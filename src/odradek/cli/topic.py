@@ -15,7 +15,7 @@ from odradek.cli.progress import progress
 from odradek.cli.talking import chosen, settings_of, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
-from odradek.client.connection import Refused
+from odradek.client.errors import Refused
 from odradek.client.reader import EARLIEST, LATEST, offsets_at
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

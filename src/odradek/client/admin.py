@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from odradek.client.cluster import Cluster
-from odradek.client.connection import Refused, check
+from odradek.client.errors import Refused, check
 from odradek.client.member import commit
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition

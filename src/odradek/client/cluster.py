@@ -6,17 +6,22 @@ that trying again can mend.
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from odradek.client.connection import Connection, ConnectionGone, Refused, check
-from odradek.config.kinds import PORT
-from odradek.model.errors import BrokerError, ErrorCode, InvalidSetting
+from odradek.client.connection import Connection
+from odradek.client.coordinators import (
+    COORDINATOR_VERSION,
+    check_coordinator,
+    find_coordinator,
+    read_coordinator,
+)
+from odradek.client.errors import NoLeader, check
+from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis
+from odradek.peers.errors import ConnectionGone
 from odradek.ports import Address, Clock, Network
-from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -27,20 +32,7 @@ from odradek.wire.schema import Request
 
 PATIENCE: Final = Millis(30 * SECOND)
 PAUSE: Final = Millis(100)
-NOT_SERVED: Final = frozenset(
-    {
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-    }
-)
-COORDINATOR_VERSION: Final = 3  # one group at a time
-
-DEFAULT_PORT: Final = 9092
-
 T = TypeVar("T")
-
-_ADDRESS = re.compile(rf"(?P<host>\[[^\s\[\]]+\]|[^\s:\[\]]+)(:(?P<port>{PORT}))?")
 
 
 class Surroundings(NamedTuple):
@@ -48,43 +40,6 @@ class Surroundings(NamedTuple):
 
     network: Network
     clock: Clock
-
-
-class NoLeader(BrokerError):
-    """A partition that nobody leads now, or that is not there."""
-
-    code = ErrorCode.LEADER_NOT_AVAILABLE
-
-
-def check_coordinator(answer: Any) -> None:
-    """Raises what trying again can mend, perhaps with somebody else.
-
-    Some answers say it for the whole, others in each group, result or partition: all say the same.
-    """
-    code = getattr(answer, "error_code", 0)
-    if code and ErrorCode(code).retriable:
-        raise Refused(code)
-    row = answer
-    for name in ("groups", "results", "topics", "partitions"):
-        rows = getattr(row, name, None)
-        if rows:
-            row = rows[0]
-            code = getattr(row, "error_code", 0)
-            if code in NOT_SERVED:
-                raise Refused(code)
-
-
-def addresses(text: str) -> tuple[Address, ...]:
-    """`host:port,host:port`; the port may be left out."""
-    found = []
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        match = _ADDRESS.fullmatch(item)
-        if match is None:
-            raise InvalidSetting(f"bootstrap-server: {item[:80]!r} is not host:port")
-        found.append((match["host"].strip("[]"), int(match["port"] or DEFAULT_PORT)))
-    if not found:
-        raise InvalidSetting("bootstrap-server: no broker's address is given")
-    return tuple(found)
 
 
 class Cluster:
@@ -116,7 +71,7 @@ class Cluster:
         async with self._dialling.setdefault(address, asyncio.Lock()):
             found = self._connections.get(address)
             if found is None or not found.is_open:
-                found = await Connection.open(self.world.network, address, self._client_id)
+                found = await Connection.open(*self.world, address, self._client_id)
                 self._connections[address] = found
             return found
 
@@ -170,9 +125,8 @@ class Cluster:
         address = self._coordinators.get(group)
         if address is None:
             connection = await self.any()
-            answer = await connection.ask(FindCoordinatorRequest(key=group), COORDINATOR_VERSION)
-            check(answer.error_code, answer.error_message)
-            address = self._coordinators[group] = (answer.host, answer.port)
+            answer = await connection.ask(find_coordinator(group), COORDINATOR_VERSION)
+            address = self._coordinators[group] = read_coordinator(answer)
         return await self.connection(address)
 
     # Metadata

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from odradek.client.cluster import Cluster
-from odradek.client.connection import Refused, check
+from odradek.client.errors import Refused, check
 from odradek.client.reader import EARLIEST, offsets_at
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

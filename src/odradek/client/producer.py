@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.client.cluster import Cluster
-from odradek.client.connection import Refused, check
+from odradek.client.errors import Refused, check
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import KIB, SECOND, Bytes, Millis

@@ -10,11 +10,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.client.cluster import Cluster
-from odradek.client.connection import ConnectionGone, Refused, check
+from odradek.client.connection_limits import FETCH_BY_NAME
+from odradek.client.errors import Refused, check
 from odradek.client.producer import STALE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import MIB, Bytes
+from odradek.peers.errors import ConnectionGone
 from odradek.records.batch import BatchHeader, check_crc, headers
 from odradek.records.control import read_end_marker
 from odradek.records.record import Record, read_records
@@ -83,7 +85,7 @@ class Reader:
             topics=[FetchTopic(name, partitions=rows) for name, rows in topics.items()],
         )
         try:
-            answer = await (await self._cluster.broker(leader)).ask(request)
+            answer = await (await self._cluster.broker(leader)).ask(request, at_most=FETCH_BY_NAME)
             check(answer.error_code)
         except ConnectionGone:
             for it in partitions:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from odradek.client.cluster import addresses
+from odradek.client.addresses import addresses
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import MIB, MINUTE, Bytes, Millis
 from odradek.pipelines.errors import InvalidOption

@@ -19,6 +19,8 @@ from odradek.runtime.stream import SystemStream, plain_address
 ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
 SWEEP_SECONDS: Final = 5.0
 SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
+NOT_TRIED: Final = frozenset({errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EAFNOSUPPORT})
+"""This machine has no way to addresses of that family: nothing was asked of the other one."""
 ACCEPT_AGAIN_SECONDS: Final = 1.0  # out of descriptors as a rule: others must close first
 
 
@@ -56,17 +58,21 @@ class SystemNetwork:
         return SystemListener(loop, sock, lambda sock, peer: self._open(sock, peer, accept))
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
-        """Tries every address that the host's name stands for; the last error counts."""
-        failure: OSError | None = None
+        """Tries every address that the host's name stands for; the first telling error counts.
+
+        A refusal tells that no process listens, but only if no other address of the host stayed
+        silent: then a process may listen there.
+        """
+        failures: list[OSError] = []
         for family, name in await _resolve(address):
             try:
                 sock = await _connected(family, name)
             except OSError as error:
-                failure = error
+                failures.append(error)
             else:
                 return self._open(sock, plain_address(name), attach)
-        assert failure is not None, "a name that resolves has an address"
-        raise failure
+        assert failures, "a name that resolves has an address"
+        raise min(failures, key=_says)
 
     def _open(
         self, sock: socket.socket, peer: Address, attach: Callable[[Stream], Receiver]
@@ -176,6 +182,13 @@ async def _resolve(address: Address) -> list[tuple[socket.AddressFamily, Address
         raise OSError(error.errno, error.strerror, host) from None
     families = [(info[0], (str(info[4][0]), int(info[4][1]))) for info in found]
     return sorted(families, key=lambda family_and_name: family_and_name[0] != socket.AF_INET)
+
+
+def _says(error: OSError) -> int:
+    """What counts most: silence, then any other error, then an address that we cannot even try."""
+    if isinstance(error, TimeoutError) or error.errno == errno.EHOSTUNREACH:
+        return 0
+    return 2 if error.errno in NOT_TRIED else 1
 
 
 async def _connected(family: socket.AddressFamily, name: Address) -> socket.socket:

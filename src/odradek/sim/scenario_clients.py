@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings
-from odradek.client.connection import Refused, check
+from odradek.client.errors import Refused, check
 from odradek.client.member import Member, committed, starting_positions
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import EARLIEST, Reader, offsets_at

@@ -284,3 +284,12 @@ def test_a_port_that_is_taken_is_named(run: Run) -> None:
         listener.close()
 
     run(conversation)
+
+
+def test_a_host_refuses_only_if_none_of_its_addresses_stayed_silent() -> None:
+    """A refusal counts as proof that a process is gone; where nothing answered it may yet live."""
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    silent = TimeoutError(errno.ETIMEDOUT, "silent")
+    no_family = OSError(errno.EADDRNOTAVAIL, "this machine has no IPv6")
+    assert min([refused, silent], key=network_module._says) is silent
+    assert min([no_family, refused], key=network_module._says) is refused

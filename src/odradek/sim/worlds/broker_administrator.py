@@ -12,7 +12,7 @@ from typing import Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster
-from odradek.client.connection import check
+from odradek.client.errors import check
 from odradek.client.producer import Producer
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

@@ -1,0 +1,164 @@
+"""A connection on the loop: asks, delivers answers in their order, and reports its end at once.
+
+The shell of `requests` on the Network and Clock doors, the same in `runtime` and in `sim`. One
+timer serves all requests in flight. A request that is overdue ends the connection: answers come in
+order, so nothing behind it can come first.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from odradek.model.units import SECOND, Millis
+from odradek.peers.errors import (
+    ClosedByUs,
+    ConnectionGone,
+    TimedOut,
+    connecting_failed,
+    connection_ended,
+)
+from odradek.peers.requests import EncodedRequest, RequestsInFlight, encode_request
+from odradek.ports import Address, Clock, Network, Stream
+from odradek.wire.schema import Request
+
+CONNECT_MS: Final = Millis(10 * SECOND)
+ANSWER_MS: Final = Millis(30 * SECOND)
+
+OnEnd = Callable[[ConnectionGone], None]
+
+
+class Connection:
+    """One connection to one process; the receiver of its stream. It is not opened again.
+
+    `on_end` is called once, in a turn of the loop, with the reason, when every request in flight
+    has failed with the same.
+    """
+
+    def __init__(
+        self, clock: Clock, address: Address, client_id: str | None, on_end: OnEnd | None = None
+    ) -> None:
+        self.address = address
+        self._clock = clock
+        self._on_end = on_end
+        self._flight: RequestsInFlight[asyncio.Future[Any]] = RequestsInFlight(client_id)
+        self._stream: Stream | None = None
+        self._reason: ConnectionGone | None = None  # why we ended it; or None, and the peer did
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = Millis(0)
+
+    async def open(self, network: Network, connect_ms: Millis = CONNECT_MS) -> "Connection":
+        """Connects; the errors of `peers.errors` say why not."""
+        try:
+            async with asyncio.timeout(connect_ms / SECOND):
+                await network.connect(self.address, self._attach)
+        except TimeoutError as error:  # ours, or the kernel's own
+            host, port = self.address
+            raise TimedOut(f"{host}:{port}: no connection in {connect_ms} ms") from error
+        except OSError as error:
+            raise connecting_failed(self.address, error) from error
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may be asked."""
+        return self._stream is not None and self._reason is None
+
+    @property
+    def in_flight(self) -> int:
+        """The count of requests that wait for their answers."""
+        return len(self._flight)
+
+    async def ask(self, request: Request, version: int, *, timeout_ms: Millis = ANSWER_MS) -> Any:
+        """The answer to a request."""
+        return await self.send(encode_request(request, version), timeout_ms=timeout_ms)
+
+    def send(
+        self, request: EncodedRequest, *, timeout_ms: Millis = ANSWER_MS
+    ) -> asyncio.Future[Any]:
+        """Sends now; the future gets the answer."""
+        stream = self._open_stream()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        deadline = Millis(self._clock.monotonic() + timeout_ms)
+        stream.send(self._flight.send(request, deadline, future))
+        if self._timer is None or deadline < self._rings_at:
+            self._arm(deadline)
+        return future
+
+    def post(self, request: EncodedRequest) -> None:
+        """Sends a request that gets no answer."""
+        self._open_stream().send(self._flight.post(request))
+
+    def close(self) -> None:
+        """Ends it; requests in flight fail."""
+        self._end(ClosedByUs("the connection was closed by this process"))
+
+    def _open_stream(self) -> Stream:
+        if self._stream is None or self._reason is not None:
+            raise self._reason or ClosedByUs("the connection is closed")
+        return self._stream
+
+    # Time
+
+    def _arm(self, deadline: Millis) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = deadline
+        seconds = max(0, deadline - self._clock.monotonic()) / SECOND
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        """Most requests were answered long ago: the timer moves on to those that were not."""
+        self._timer = None
+        late = self._flight.overdue(self._clock.monotonic())
+        if late is not None:
+            self._end(late)
+            return
+        deadline = self._flight.deadline()
+        if deadline is not None:
+            self._arm(deadline)
+
+    # The end
+
+    def _end(self, reason: ConnectionGone) -> None:
+        """By our own doing; the stream tells `closed` in a turn of its own."""
+        if self._stream is not None and self._reason is None:
+            self._reason = reason
+            self._stream.abort()
+            self._fail(reason)
+
+    def _fail(self, reason: ConnectionGone) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for future in self._flight.abandon():
+            if not future.done():
+                future.set_exception(reason)
+
+    # The receiver
+
+    def _attach(self, stream: Stream) -> "Connection":
+        self._stream = stream
+        return self
+
+    def buffer(self) -> memoryview:
+        """Where the next bytes go."""
+        return self._flight.buffer()
+
+    def received(self, count: int) -> None:
+        """Whole answers go to those who wait for them."""
+        for future, response in self._flight.received(count):
+            if not future.done():
+                future.set_result(response)
+        if self._flight.fault is not None:
+            self._end(self._flight.fault)
+
+    def drained(self) -> None:
+        """Nobody waits for this."""
+
+    def closed(self, error: OSError | None) -> None:
+        """Whoever waits for an answer learns that none will come, and why."""
+        self._stream = None
+        reason = self._reason = self._reason or connection_ended(self.address, error)
+        self._fail(reason)
+        if self._on_end is not None:
+            self._on_end(reason)

@@ -1,0 +1,144 @@
+"""The requests in flight on one connection: the core that every shell drives. It does no IO.
+
+A shell hands a request in and gets the frame to send; it reads into `buffer`, tells `received` how
+much came, and gets the answers with the ticket that it gave for each. Deadlines are told, not
+watched: a shell asks for the earliest one and says what time it is.
+
+A Kafka process answers the requests of one connection in their order. So an answer belongs to the
+oldest request in flight or it belongs to nobody, and then nothing after it can be believed.
+
+Invariants: correlation ids in flight go up by one and wrap at 2^31; after a `fault` nothing is
+received any more.
+"""
+
+from collections import deque
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from odradek.model.errors import BrokerError
+from odradek.model.limits import FRAME_BYTES_MAX
+from odradek.model.units import Millis
+from odradek.peers.errors import ConnectionGone, MalformedAnswer, TimedOut, UnexpectedAnswer
+from odradek.ports import Chunk
+from odradek.wire.apis import APIS
+from odradek.wire.codec import encode, encoded
+from odradek.wire.framing import Framer, Scratch, framed
+from odradek.wire.headers import read_response, request_header_version
+from odradek.wire.messages.headers import RequestHeader
+from odradek.wire.schema import Request
+
+CORRELATION_IDS: Final = 1 << 31
+CORRELATION_ID_END: Final = 4  # where it ends in the frame of an answer
+
+T = TypeVar("T")
+
+
+class EncodedRequest(NamedTuple):
+    """A request as bytes without its header, for as many connections as shall get it."""
+
+    key: int
+    version: int
+    body: list[Chunk]
+
+
+def encode_request(request: Request, version: int) -> EncodedRequest:
+    """Encodes once what may be sent many times."""
+    return EncodedRequest(request.KEY, version, encode(request, version))
+
+
+class Answer(NamedTuple, Generic[T]):
+    """What came, and the ticket of the request that it answers."""
+
+    ticket: T
+    response: Any
+
+
+class _Expected(NamedTuple, Generic[T]):
+    """One request in flight."""
+
+    correlation_id: int
+    key: int
+    version: int
+    deadline: Millis
+    ticket: T
+
+
+class RequestsInFlight(Generic[T]):
+    """One connection's requests, oldest first.
+
+    `fault` is why the connection must be closed, once the answers before it were dealt with.
+    """
+
+    def __init__(self, client_id: str | None, *, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+        self.fault: ConnectionGone | None = None
+        self._client_id = client_id
+        self._framer = Framer(Scratch(), limit=frame_bytes_max, eager=frame_bytes_max)
+        self._next_id = 0
+        self._expected: deque[_Expected[T]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._expected)
+
+    def send(self, request: EncodedRequest, deadline: Millis, ticket: T) -> list[Chunk]:
+        """The frame of a request that will be answered."""
+        number = self._next_id
+        frame = self.post(request)
+        expected = _Expected(number, request.key, request.version, deadline, ticket)
+        self._expected.append(expected)
+        return frame
+
+    def post(self, request: EncodedRequest) -> list[Chunk]:
+        """The frame of a request that gets no answer: Produce with acks=0."""
+        key, version, body = request
+        header = RequestHeader(key, version, self._next_id, self._client_id)
+        self._next_id = (self._next_id + 1) % CORRELATION_IDS
+        return framed(encoded(header, request_header_version(APIS[key], version)), body)
+
+    def buffer(self) -> memoryview:
+        """Where the next bytes go."""
+        return self._framer.buffer()
+
+    def received(self, count: int) -> list[Answer[T]]:
+        """So many bytes were put there: the answers that are whole now, in order."""
+        answers: list[Answer[T]] = []
+        for frame in self._framer.received(count):
+            if self.fault is None:
+                self._read(frame, answers)
+        if self.fault is None and self._framer.fault is not None:
+            self.fault = MalformedAnswer(str(self._framer.fault))
+        return answers
+
+    def _read(self, frame: bytearray, answers: list[Answer[T]]) -> None:
+        number = int.from_bytes(frame[:CORRELATION_ID_END], "big", signed=True)
+        if not self._expected or number != self._expected[0].correlation_id:
+            awaited = f"{self._expected[0].correlation_id} was next" if self._expected else "none"
+            self.fault = UnexpectedAnswer(f"answer to request {number}; awaited: {awaited}")
+            return
+        first = self._expected.popleft()
+        api = APIS[first.key]
+        try:
+            _, response = read_response(api.response, first.version, frame)
+        except BrokerError as error:
+            self._expected.appendleft(first)
+            self.fault = MalformedAnswer(f"{api.name} v{first.version}: {error}")
+            return
+        answers.append(Answer(first.ticket, response))
+
+    def deadline(self) -> Millis | None:
+        """When the first of the requests in flight is overdue; None: there are none."""
+        return min((it.deadline for it in self._expected), default=None)
+
+    def overdue(self, now: Millis) -> TimedOut | None:
+        """Why the connection must be closed now, if a deadline has passed.
+
+        A request behind a late one is late with it, so one that is overdue ends them all.
+        """
+        for it in self._expected:
+            if it.deadline <= now:
+                return TimedOut(f"no answer to {APIS[it.key].name} in time")
+        return None
+
+    def abandon(self) -> list[T]:
+        """The connection is over: the tickets of all requests that will not be answered."""
+        tickets = [it.ticket for it in self._expected]
+        self._expected.clear()
+        return tickets
