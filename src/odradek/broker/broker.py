@@ -13,28 +13,30 @@ from typing import Final
 
 import structlog
 
+from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import BrokerSession
-from odradek.broker.control.controller_loop import ControllerLoop, Deliver
+from odradek.broker.control.control_requests import ControlRequests
+from odradek.broker.control.controlled_shutdown import give_up_leaderships
+from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.control.to_controller import ControllerRequests, NotConnected
+from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import Surroundings
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import Fetches, Means
+from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.figures.pages import Page, PageServer
 from odradek.broker.figures.request_times import RequestTimes
-from odradek.broker.handlers.leader_and_isr import leader_and_isr
-from odradek.broker.handlers.stop_replica import stop_replica
-from odradek.broker.handlers.update_metadata import update_metadata
 from odradek.broker.network import apis
 from odradek.broker.network.dispatch import Dispatch
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import AllDirsFailed, ReplicaManager
 from odradek.broker.services import Services
@@ -43,7 +45,7 @@ from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
-from odradek.config.derived import zookeeper_is_embedded
+from odradek.config.derived import inter_broker_listener_name, zookeeper_is_embedded
 from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import zookeeper as zookeeper_rows
@@ -55,10 +57,6 @@ from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
 from odradek.model.units import SECOND, Millis
 from odradek.storage.dirs.log_dirs import LogDirs
-from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
-from odradek.wire.messages.stop_replica import StopReplicaRequest
-from odradek.wire.messages.update_metadata import UpdateMetadataRequest
-from odradek.wire.schema import Request, Response
 from odradek.zookeeper.server.settings import ServerSettings
 
 STOP_PATIENCE: Final = Millis(5 * SECOND)
@@ -87,6 +85,9 @@ class Broker:
         self._stopping = asyncio.Event()
         self._failure: Exception | None = None  # why it stops, if it does by itself
         self._zookeeper: ZookeeperServer | None = None
+        self._dispatch: Dispatch
+        self._fetchers: ReplicaFetchers
+        self._to_controller: ControllerRequests
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
     @property
@@ -197,8 +198,10 @@ class Broker:
     ) -> ControllerLoop:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
-        to_controller = ControllerRequests(self.cluster, NotConnected())
-        isr_changes = AlterPartitionManager(self.cluster, to_controller, self.doors.clock)
+        listener = inter_broker_listener_name(self.config)
+        brokers = BrokerConnections(self.cluster, self.doors.network, self.doors.clock, listener)
+        self._to_controller = ControllerRequests(self.cluster, brokers)
+        isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
         replicas = ReplicaManager(
             self.cluster.me,
             self.doors,
@@ -208,14 +211,26 @@ class Broker:
             isr_changes=isr_changes,
         )
         replicas.on_all_failed = self._on_all_failed
+        replicas.on_dir_failed.append(lambda _name: coordination.report_failed_dir())
         await replicas.open()
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
-        self.services = services = self._services(client, replicas, tasks)
-        self.socket_server.on_frame = Dispatch(services, apis.OFFERED).on_frame
+        control = ControlRequests(self.cluster, replicas, coordination.read_settings)
+        deps = FetchersDeps(
+            self.cluster,
+            replicas,
+            self.doors.network,
+            self.doors.clock,
+            tasks,
+            listener,
+        )
+        self._fetchers = ReplicaFetchers(deps, self.config)
+        self.services = services = self._services(client, control, tasks)
+        self._dispatch = Dispatch(services, apis.OFFERED)
+        self.socket_server.on_frame = self._dispatch.on_frame
         self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
         self.settings.broker_watchers.append(self._on_settings)
-        controlling.deliver = self._deliver_by(coordination, replicas)
+        controlling.deliver = services.control.serve_own
         coordination.on_change = [coordination.look_at_changes, controlling.look]
         coordination.on_session_over.append(controlling.resign)
         endpoints = await self.socket_server.bind()
@@ -223,13 +238,15 @@ class Broker:
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
         mark = BrokerMark(self.doors.hostname, bound)
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
-        self._running.append(tasks.create_task(isr_changes.run()))
+        isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
+        self._running += [tasks.create_task(isr_changes.run()), tasks.create_task(isr_watch.run())]
+        self.socket_server.open()  # to other brokers, and to clients once we know the cluster
         return controlling
 
     def _services(
-        self, client: ZooKeeperClient, replicas: ReplicaManager, tasks: asyncio.TaskGroup
+        self, client: ZooKeeperClient, control: ControlRequests, tasks: asyncio.TaskGroup
     ) -> Services:
-        config, me = self.config, self.cluster.me
+        config, me, replicas = self.config, self.cluster.me, control.replicas
         fetches = Fetches(
             Means(
                 replicas,
@@ -253,31 +270,13 @@ class Broker:
             producer_ids=ProducerIds(me, client),
             socket_server=self.socket_server,
             replicas=replicas,
+            control=control,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,
         )
-
-    def _deliver_by(self, coordination: BrokerSession, replicas: ReplicaManager) -> Deliver:
-        """The controller's messages to this broker, as if they came by the network."""
-
-        async def deliver(request: Request) -> Response:
-            match request:
-                case LeaderAndIsrRequest():
-                    await coordination.read_settings(
-                        [topic.topic_name for topic in request.topic_states]
-                    )
-                    return await leader_and_isr(self.cluster, replicas, request)
-                case UpdateMetadataRequest():
-                    return update_metadata(self.cluster, request)
-                case StopReplicaRequest():
-                    return await stop_replica(self.cluster, replicas, request)
-                case _:
-                    raise AssertionError(request)
-
-        return deliver
 
     async def _give_up(self, coordination: BrokerSession) -> None:
         """The start failed, perhaps for a typing error: what it opened needs no repair later."""
@@ -290,7 +289,7 @@ class Broker:
         """Once all was looked at, and the controller has spoken of us."""
         await coordination.has_looked.wait()
         await self.cluster.has_broker(self.cluster.me)
-        self.socket_server.open()
+        self._dispatch.open()
         self.is_ready = True
         log.info("broker.started", broker=self.cluster.me, listeners=self.socket_server.addresses)
         ready()
@@ -313,9 +312,13 @@ class Broker:
         services = self.services_of_this_life
         log.info("broker.stopping", broker=services.broker_id)
         self.is_ready = False
+        await give_up_leaderships(
+            self.cluster, self._to_controller, self.settings.broker, self.doors.clock
+        )
         self.socket_server.close_listeners()
         await self._finish_requests()
         services.groups.close()
+        self._fetchers.close()
         coordination.stop_registering()
         await services.replicas.close(self.cluster.broker_epoch)
         controlling.resign()

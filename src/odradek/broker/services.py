@@ -6,6 +6,7 @@ Made once, by `broker.Broker`, and handed to each handler; a test may make one w
 import asyncio
 from dataclasses import dataclass
 
+from odradek.broker.control.control_requests import ControlRequests
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
@@ -34,6 +35,7 @@ class Services:
     producer_ids: ProducerIds
     socket_server: SocketServer
     replicas: ReplicaManager
+    control: ControlRequests
     fetches: Fetches
     groups: GroupCoordinator
     timers: Timers

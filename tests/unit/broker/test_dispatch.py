@@ -83,6 +83,13 @@ class StillClock:
         del deadline
 
 
+def opened(services: Services, api: Api) -> Dispatch:
+    """One that serves clients already."""
+    dispatch = Dispatch(services, {api.key: api})
+    dispatch.open()
+    return dispatch
+
+
 class Desk:
     """What the connections have in common, and the handler of Heartbeat in our own hands."""
 
@@ -102,7 +109,9 @@ class Desk:
         self._answer = answer
         offered = {12: heartbeat, 18: api_versions.API}
         services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
-        self.on_frame = Dispatch(services, offered).on_frame
+        self.dispatch = Dispatch(services, offered)
+        self.dispatch.open()
+        self.on_frame = self.dispatch.on_frame
 
     def _handle(self, services: Services, pending: PendingRequest, request: Any) -> None:
         del services
@@ -337,7 +346,7 @@ def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
             pass
         desk = Desk()
         services = cast("Services", type("Few", (), {"tasks": tasks})())
-        desk.on_frame = Dispatch(services, {12: Api(12, range(5), handle, _refuse)}).on_frame
+        desk.on_frame = opened(services, Api(12, range(5), handle, _refuse)).on_frame
         client = Client(desk)
         client.send(HeartbeatRequest("g"), 4, 1)
         return client
@@ -361,8 +370,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
         async with asyncio.TaskGroup() as tasks:
             desk = Desk()
             services = cast("Services", type("Few", (), {"tasks": tasks})())
-            api = Api(12, range(5), handle, _refuse)
-            desk.on_frame = Dispatch(services, {12: api}).on_frame
+            desk.on_frame = opened(services, Api(12, range(5), handle, _refuse)).on_frame
             client = Client(desk)
             client.send(HeartbeatRequest("g"), 4, 1)
         return client
@@ -370,3 +378,18 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
     client = asyncio.run(talk())
     _, answer = read_response(HeartbeatResponse, 4, client.frames()[0])
     assert answer.throttle_time_ms == 7
+
+
+def test_a_client_that_comes_before_the_broker_knows_the_cluster_is_served_once_it_does() -> None:
+    """Requests of brokers are served meanwhile: without them it would never know."""
+    desk = Desk(lambda pending, _: pending.answer(HeartbeatResponse()))
+    services = cast("Services", type("Few", (), {"offered": ()})())
+    heartbeat = Api(12, range(5), desk._handle, _refuse)
+    desk.on_frame = (dispatch := Dispatch(services, {12: heartbeat, 18: api_versions.API})).on_frame
+    client, broker = Client(desk), Client(desk)
+    client.send(HeartbeatRequest("g"), 4, 1)
+    client.send(HeartbeatRequest("g"), 4, 2)
+    broker.send(ApiVersionsRequest(), 0, 1)
+    assert (client.frames(), client.hands.paused, len(broker.frames())) == ([], True, 1)
+    dispatch.open()
+    assert (len(client.frames()), client.hands.paused) == (2, False)

@@ -27,6 +27,7 @@ from odradek.ensemble.chroot import make_chroot
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
+from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ClusterIdZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsChangeZnode, SettingsZnode
@@ -101,6 +102,7 @@ class BrokerSession:
         self._has_news = asyncio.Event()
         self._is_over = False  # a session expired, and that was not dealt with yet
         self._is_closing = False  # it registers no more
+        self._failed_dirs = 0  # that the controller was not told of
         self._changes_seen = -1  # the number of the last change of settings that was read
 
     # Start and stop
@@ -152,6 +154,7 @@ class BrokerSession:
                     await self._begin_session()
                     changed = frozenset({ALL_PATHS})
                 await self._stay_registered(changed)
+                await self._report_failures()
                 for look in self.on_change:
                     await look(changed)
                 self.has_looked.set()
@@ -197,6 +200,21 @@ class BrokerSession:
             log.warning("broker.registration_gone", broker=broker.id)
             await self._register(broker)
             await self.client.exists(path, watch=True)
+
+    def report_failed_dir(self) -> None:
+        """A log dir has failed: the controller is told, now or once ZooKeeper is back."""
+        self._failed_dirs += 1
+        self._has_news.set()
+
+    async def _report_failures(self) -> None:
+        """One event tells of all dirs: the controller asks for every replica of this broker."""
+        if not self._failed_dirs or self._broker is None:
+            return
+        reported = self._failed_dirs
+        data = LogDirEventZnode.encode(self._broker.id)
+        mode = CreateMode.PERSISTENT_SEQUENTIAL
+        await self.client.create(LogDirEventZnode.CREATE_PATH, data, mode=mode)
+        self._failed_dirs -= reported
 
     def stop_registering(self) -> None:
         """This broker shuts down: from now on it does not register again."""

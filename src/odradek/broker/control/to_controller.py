@@ -27,15 +27,6 @@ class Brokers(Protocol):
         ...
 
 
-class NotConnected:
-    """No other broker can be reached."""
-
-    async def ask(self, broker: BrokerId, request: Request) -> Response:
-        """Raises."""
-        del request
-        raise NoController(f"broker {broker} cannot be reached by this one")
-
-
 class ControllerRequests:
     """Asks the controller, wherever it is."""
 

@@ -1,16 +1,18 @@
 """LeaderAndIsr (key 4), version 7: the controller says who leads the partitions that we hold.
 
 Version 2 brought broker epochs, 3 the replicas that are added and removed, 5 topic ids, 6 the mark
-of a recovery. Not offered to clients; the controller in this process calls it.
-Skipped: versions below 5, which name no topic ids.
+of a recovery. Skipped: versions below 5, which name no topic ids.
 """
 
-from odradek.broker.control.metadata_cache import MetadataCache
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import LeaderEpoch, PartitionEpoch
 from odradek.replication.leader import Leadership
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -20,18 +22,43 @@ from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrTopicError,
     LeaderAndIsrTopicState,
 )
+from odradek.wire.schema import Response
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
 
 
 async def leader_and_isr(
-    cluster: MetadataCache, replicas: ReplicaManager, request: LeaderAndIsrRequest
+    services: "Services", _pending: PendingRequest, request: LeaderAndIsrRequest
+) -> Response:
+    """In the order of the controller's requests."""
+    return await services.control.serve(request)
+
+
+def refuse(
+    _request: LeaderAndIsrRequest, _version: int, code: ErrorCode, _text: str
 ) -> LeaderAndIsrResponse:
-    """Begins and ends leaderships as the controller says."""
-    epoch = ControllerEpoch(request.controller_epoch)
-    cluster.check(epoch, BrokerEpoch(request.broker_epoch))
+    """The whole request."""
+    return LeaderAndIsrResponse(error_code=code)
+
+
+API = Api(4, range(5, 8), leader_and_isr, refuse)
+
+
+def apply(
+    replicas: ReplicaManager, request: LeaderAndIsrRequest
+) -> Awaitable[LeaderAndIsrResponse]:
+    """Begins and ends leaderships at once; the answer waits for the disks."""
     states = [
         _state(topic, state) for topic in request.topic_states for state in topic.partition_states
     ]
-    errors = await replicas.apply_leader_and_isr(states)
+    return _answer(request, replicas.apply_leader_and_isr(states))
+
+
+async def _answer(
+    request: LeaderAndIsrRequest, applied: Awaitable[dict[TopicPartition, ErrorCode]]
+) -> LeaderAndIsrResponse:
+    errors = await applied
     return LeaderAndIsrResponse(
         topics=[
             LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))

@@ -2,17 +2,20 @@
 
 It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
 being deleted. Version 5 brought broker epochs, 7 topic ids, 8 the mark of a full update.
-Not offered to clients; the controller in this process calls it.
-Skipped: versions below 5.
+Skipped: versions below 7, which name no topic ids.
 """
 
+from typing import TYPE_CHECKING
+
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.network.pending_request import Api, PendingRequest
 from odradek.config.listeners import SecurityProtocol
 from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId
-from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.wire.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataPartitionState,
@@ -20,14 +23,31 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataResponse,
     UpdateMetadataTopicState,
 )
+from odradek.wire.schema import Response
+
+if TYPE_CHECKING:
+    from odradek.broker.services import Services
 
 
-def update_metadata(
-    cluster: MetadataCache, request: UpdateMetadataRequest
+async def update_metadata(
+    services: "Services", _pending: PendingRequest, request: UpdateMetadataRequest
+) -> Response:
+    """In the order of the controller's requests."""
+    return await services.control.serve(request)
+
+
+def refuse(
+    _request: UpdateMetadataRequest, _version: int, code: ErrorCode, _text: str
 ) -> UpdateMetadataResponse:
+    """The whole request."""
+    return UpdateMetadataResponse(error_code=code)
+
+
+API = Api(6, range(7, 9), update_metadata, refuse)
+
+
+def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
     """Takes it over, at once and whole."""
-    epoch = ControllerEpoch(request.controller_epoch)
-    cluster.check(epoch, BrokerEpoch(request.broker_epoch))
     changes = Changes(cluster.image)
     changes.brokers(map(_broker, request.live_brokers))
     changes.controller(BrokerId(request.controller_id))

@@ -24,6 +24,7 @@ from odradek.broker.handlers import (
     incremental_alter_configs,
     init_producer_id,
     join_group,
+    leader_and_isr,
     leave_group,
     list_groups,
     list_offsets,
@@ -33,7 +34,9 @@ from odradek.broker.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    stop_replica,
     sync_group,
+    update_metadata,
 )
 from odradek.broker.network.pending_request import Api
 
@@ -60,6 +63,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             incremental_alter_configs.API,
             init_producer_id.API,
             join_group.API,
+            leader_and_isr.API,
             leave_group.API,
             list_groups.API,
             list_offsets.API,
@@ -69,7 +73,9 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             offset_fetch.API,
             offset_for_leader_epoch.API,
             produce.API,
+            stop_replica.API,
             sync_group.API,
+            update_metadata.API,
         )
     }
 )

@@ -49,18 +49,62 @@ class _Row(NamedTuple):
     is_coroutine: bool
 
 
+BETWEEN_BROKERS: Final = frozenset(
+    key
+    for key, api in APIS.items()
+    if api.name
+    in {
+        "AllocateProducerIds",
+        "AlterPartition",
+        "ApiVersions",
+        "ControlledShutdown",
+        "Fetch",
+        "LeaderAndIsr",
+        "ListOffsets",
+        "OffsetForLeaderEpoch",
+        "StopReplica",
+        "UpdateMetadata",
+    }
+)
+"""What brokers ask each other; it is served before clients are, so that this broker can join."""
+
+
 class Dispatch:
-    """The table of APIs, ready for requests."""
+    """The table of APIs, ready for requests.
+
+    Until it is opened, requests that only clients make are kept: this broker does not know the
+    cluster yet, and an answer would be wrong. Their connections are not read meanwhile.
+    """
 
     def __init__(self, services: Services, offered: Mapping[int, Api]) -> None:
+        self._is_open = False
+        self._early: list[tuple[Connection, bytearray]] = []
         self._services = services
         self._offered = offered
         self._rows: dict[tuple[int, int], _Row] = {}  # by key and version, as they are met
+
+    def open(self) -> None:
+        """Clients are served from now on."""
+        self._is_open = True
+        early, self._early = self._early, []
+        for connection, frame in early:
+            if not connection.is_over:
+                self.on_frame(connection, frame)
+                connection.stream.resume()
+
+    def _is_too_early(self, connection: Connection, key: int, frame: bytearray) -> bool:
+        if key in BETWEEN_BROKERS and all(it is not connection for it, _ in self._early):
+            return False
+        self._early.append((connection, frame))
+        connection.stream.pause()
+        return True
 
     def on_frame(self, connection: Connection, frame: bytearray) -> None:
         """Begins one request."""
         try:
             key, version, correlation_id, size = _START(frame)
+            if not self._is_open and self._is_too_early(connection, key, frame):
+                return
             row = self._rows.get((key, version)) or self._find(key, version, correlation_id)
             at = _CLIENT_ID_AT
             if row.header_version == 1 and size >= 0:

@@ -1,4 +1,4 @@
-"""One partition that this broker follows: its log takes what the leader sends, and nothing else.
+"""One partition that this broker follows: its log takes what the leader sends.
 
 What is fetched, from where, and how far the log is cut is decided by the follower's core, and
 carried out by the fetcher of its leader (`fetching`). Here is the log as the fetcher uses it.
@@ -9,8 +9,9 @@ from collections.abc import Callable
 from odradek.broker.partitions.replica import Replica, Scheduler
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import Offset
 from odradek.ports import Clock
+from odradek.replication.leader import Leadership
 from odradek.storage.logs.log import PartitionLog
 
 Done = Callable[[BrokerError | None], None]
@@ -19,20 +20,20 @@ Done = Callable[[BrokerError | None], None]
 class FollowingReplica(Replica):
     """A partition of which another broker is the leader, or none is."""
 
-    __slots__ = ("is_over", "leader", "leader_epoch", "watchers")
+    __slots__ = ("is_over", "leader", "leadership", "watchers")
 
     def __init__(
         self,
         log: PartitionLog,
         leader: BrokerId | None,
-        leader_epoch: LeaderEpoch,
+        leadership: Leadership,
         *,
         appends: Scheduler,
         clock: Clock,
     ) -> None:
         super().__init__(log, appends, clock)
         self.leader = leader
-        self.leader_epoch = leader_epoch
+        self.leadership = leadership
         self.is_over = False  # it follows no more, or in another epoch
         self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
 
@@ -44,7 +45,7 @@ class FollowingReplica(Replica):
         end = self.log.append_replica(run, self._clock.wall())
         self.expect(_Told(done), 0, end)
 
-    def on_leader_offsets(self, high_watermark: Offset) -> None:
+    def on_high_watermark(self, high_watermark: Offset) -> None:
         """The leader's high watermark, as far as this log goes."""
         reached = min(high_watermark, self.log.log_end_offset)
         if reached > self.log.high_watermark:

@@ -34,6 +34,10 @@ class Lane:
                 done.cancel()  # the broker stops
         return done
 
+    def begin(self, work: Work) -> None:
+        """Likewise, for a caller that does not wait for it."""
+        self.run(work).add_done_callback(_is_done)
+
     def is_stuck(self, patience: Millis) -> bool:
         """Whether one piece has been under way for longer than this."""
         return self._begun_at is not None and self._clock.monotonic() - self._begun_at > patience
@@ -48,6 +52,10 @@ class Lane:
                     done.set_result(None)
         finally:
             self._begun_at = None
+
+
+def _is_done(_done: "asyncio.Future[None]") -> None:
+    """Nobody waits for it."""
 
 
 async def all_done(futures: Iterable["asyncio.Future[None]"], patience: Millis) -> bool:

@@ -5,9 +5,9 @@ changed only on the loop.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -26,6 +26,8 @@ from odradek.storage.dirs.log_dir import InDir, LogDir, NewLog, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 8
@@ -35,6 +37,13 @@ REPAIRS_TOLD_MAX: Final = 100
 """So many logs are spoken of one by one after an unclean stop."""
 
 log = structlog.get_logger()
+
+
+class RunningCompaction(NamedTuple):
+    """A log that is being compacted: how to end that, and when it has ended."""
+
+    cancel: Callable[[], None]
+    ended: asyncio.Event
 
 
 class LocalLogs:
@@ -49,6 +58,7 @@ class LocalLogs:
         }
         self._clock = doors.clock
         self._settings = settings
+        self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
 
     def config_of(self, topic: str) -> LogConfig:
@@ -166,6 +176,36 @@ class LocalLogs:
             await self.appends[log_dir.name].settled()
             discard = partial(self.dirs.discard, log_dir, forgotten)
             await off_loop(self.workers[log_dir.name], discard)
+
+    # Logs change their ends
+
+    async def truncate(self, found: PartitionLog, offset: Offset) -> None:
+        """Drops all batches that reach to this offset or beyond. In the lane of its dir."""
+        log_dir = self.dirs.named(found.folder.disk.name)
+        cut = partial(log_dir.truncate, {found.partition: offset}, self._clock.wall())
+        await self._alone_with(found, cut)
+
+    async def start_fully_at(self, found: PartitionLog, offset: Offset) -> None:
+        """Drops everything; the log begins anew at this offset. In the lane of its dir."""
+        await self._alone_with(found, partial(truncate_fully, found, offset, self._clock.wall()))
+
+    async def move_start(self, found: PartitionLog, start: Offset) -> None:
+        """Deletes the segments below this offset. In the lane of its dir."""
+        await self._end_compaction(found)
+        job = DeleteJob(found, min(start, found.high_watermark))
+        await off_loop(self.worker_of(found), job.run)
+
+    async def _alone_with(self, found: PartitionLog, change: Callable[[], None]) -> None:
+        """Nothing is on its way to the log, and it is not being compacted."""
+        await self._end_compaction(found)
+        await self.appends[found.folder.disk.name].settled()
+        await off_loop(self.worker_of(found), change)
+
+    async def _end_compaction(self, found: PartitionLog) -> None:
+        compaction = self.compactions.get(found)
+        if compaction is not None:
+            compaction.cancel()
+            await compaction.ended.wait()
 
     # Reading all of a log
 

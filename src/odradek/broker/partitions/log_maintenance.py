@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.partitions.jobs import drained, off_loop
+from odradek.broker.partitions.local_logs import RunningCompaction
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import cleaner as cleaner_rows
@@ -208,6 +209,8 @@ class LogMaintenance:
             _rate(self._settings.broker[cleaner_rows.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])
         )
         steps = compaction.steps()
+        running = RunningCompaction(compaction.cancel, asyncio.Event())
+        self._replicas.logs.compactions[found] = running
         try:
             while (count := await off_loop(worker, partial(next, steps, None))) is not None:
                 now = self._clock.monotonic()
@@ -218,6 +221,8 @@ class LogMaintenance:
             compaction.cancel()
             await drained(worker)
             compaction.publish()
+            del self._replicas.logs.compactions[found]
+            running.ended.set()
         if log_dir.logs.get(found.partition) is found:
             await off_loop(worker, partial(log_dir.note_cleaned, found.partition, compaction.end))
         log.info("log.compacted", partition=str(found.partition), upto=compaction.end)

@@ -9,9 +9,9 @@ and the broker goes on while it has one dir left.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -45,10 +45,14 @@ from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, LogEnds
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
+from odradek.storage.logs.log import PartitionLog
 
 ANSWER_PATIENCE: Final = Millis(2 * SECOND)
 """How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
 it fails, that is reported like any other failure of a dir."""
+
+Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]
+"""What could not be done, once the disks have done the rest; it is to be awaited."""
 
 log = structlog.get_logger()
 
@@ -129,6 +133,10 @@ class ReplicaManager:
         """Every partition that this broker follows."""
         return self._hosted.all_following()
 
+    def lane_of(self, found: PartitionLog) -> Lane:
+        """Of the dir that has this log."""
+        return self._lanes[found.folder.disk.name]
+
     # Start and stop
 
     async def open(self) -> None:
@@ -147,10 +155,12 @@ class ReplicaManager:
 
     # The controller's requests
 
-    async def apply_leader_and_isr(
-        self, states: Sequence[LeaderAndIsrState]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Begins, continues or ends the leadership of each; what failed has its error code."""
+    def apply_leader_and_isr(self, states: Sequence[LeaderAndIsrState]) -> Answer:
+        """Begins, continues or ends the leadership of each; what failed has its error code.
+
+        It is decided by this call, so requests count in the order of the calls; the answer waits
+        for the disks.
+        """
         errors: dict[TopicPartition, ErrorCode] = {}
         in_dirs: dict[str, list[Starting]] = {}
         leading: list[LeadingReplica] = []
@@ -165,12 +175,20 @@ class ReplicaManager:
             else:
                 self._end_role(partition)
                 self._start(Starting(state), in_dirs)
-        begun = _Begun(leading)
         work = [
             self._lanes[name].run(partial(self._start_in, name, starting))
             for name, starting in in_dirs.items()
         ]
-        await self._wait([*work, begun.future], in_dirs)
+        return self._started(states, errors, [*work, _Begun(leading).future], in_dirs)
+
+    async def _started(
+        self,
+        states: Sequence[LeaderAndIsrState],
+        errors: dict[TopicPartition, ErrorCode],
+        work: Sequence["asyncio.Future[None]"],
+        in_dirs: Mapping[str, object],
+    ) -> dict[TopicPartition, ErrorCode]:
+        await self._wait(work, in_dirs)
         self.look_at_failures()
         return errors | {
             state.partition: ErrorCode.KAFKA_STORAGE_ERROR
@@ -178,10 +196,8 @@ class ReplicaManager:
             if isinstance(self._hosted[state.partition], Offline)
         }
 
-    async def stop(
-        self, partitions: Mapping[TopicPartition, StopState]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Ends roles, and deletes the logs where that is asked for.
+    def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
+        """Ends roles by this call, and deletes the logs where that is asked for.
 
         A log that is not found, while a dir is offline, may be there: it is not deleted until
         the dir is back. Else it would be found one day beside a later one of its name.
@@ -213,6 +229,14 @@ class ReplicaManager:
             self._lanes[name].run(partial(self._delete_in, its, errors))
             for name, its in in_dirs.items()
         ]
+        return self._deleted(work, in_dirs, errors)
+
+    async def _deleted(
+        self,
+        work: Sequence["asyncio.Future[None]"],
+        in_dirs: Mapping[str, Sequence[TopicPartition]],
+        errors: dict[TopicPartition, ErrorCode],
+    ) -> dict[TopicPartition, ErrorCode]:
         if not await self._wait(work, in_dirs):
             late = (partition for its in in_dirs.values() for partition in its)
             errors |= {it: ErrorCode.KAFKA_STORAGE_ERROR for it in late if self._is_there(it)}
@@ -306,7 +330,7 @@ class ReplicaManager:
         replica = FollowingReplica(
             found,
             state.leader,
-            state.leadership.leader_epoch,
+            state.leadership,
             appends=self.logs.appends[found.folder.disk.name],
             clock=self._clock,
         )

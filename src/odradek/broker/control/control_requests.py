@@ -1,0 +1,65 @@
+"""What a controller asks of this broker, whether it comes by the network or from this process.
+
+LeaderAndIsr, UpdateMetadata and StopReplica are carried out in the order in which they came, as
+far as memory goes; the disks follow, and the answers wait for them. A request of an earlier
+controller, or for an earlier life of this broker, is answered with an error and changes nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.handlers import leader_and_isr, stop_replica, update_metadata
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.model.errors import BrokerError
+from odradek.model.positions import BrokerEpoch, ControllerEpoch
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
+from odradek.wire.schema import Request, Response
+
+ControlRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+APIS: Final = (leader_and_isr.API, update_metadata.API, stop_replica.API)
+ReadSettings = Callable[[list[str]], Awaitable[None]]
+
+
+class ControlRequests:
+    """Serves them."""
+
+    def __init__(
+        self, cluster: MetadataCache, replicas: ReplicaManager, read_settings: ReadSettings
+    ) -> None:
+        """`read_settings` reads those of topics that are not known yet, before logs are made."""
+        self._cluster = cluster
+        self.replicas = replicas
+        self._read_settings = read_settings
+        self._one_at_a_time = asyncio.Lock()
+
+    async def serve(self, request: Request) -> Response:
+        """The answer; a BrokerError refuses the request as a whole."""
+        assert isinstance(request, ControlRequest), request
+        epochs = ControllerEpoch(request.controller_epoch), BrokerEpoch(request.broker_epoch)
+        answer: Awaitable[Response]
+        async with self._one_at_a_time:
+            self._cluster.check(*epochs)
+            match request:
+                case LeaderAndIsrRequest():
+                    await self._read_settings([topic.topic_name for topic in request.topic_states])
+                    self._cluster.check(*epochs)
+                    answer = leader_and_isr.apply(self.replicas, request)
+                case UpdateMetadataRequest():
+                    return update_metadata.apply(self._cluster, request)
+                case StopReplicaRequest():
+                    answer = stop_replica.apply(self.replicas, request)
+        return await answer
+
+    async def serve_own(self, request: Request) -> Response:
+        """A request of the controller in this process: an error is an answer there, too."""
+        try:
+            return await self.serve(request)
+        except BrokerError as error:
+            refuse = next(api.refuse for api in APIS if api.key == request.KEY)
+            refusal: Response | None = refuse(request, 0, error.code, str(error))
+            assert refusal is not None, request
+            return refusal

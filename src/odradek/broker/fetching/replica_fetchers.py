@@ -1,0 +1,304 @@
+"""What this broker follows: one fetcher for each broker that leads something of it.
+
+A fetcher's core (`replication.fetcher`) decides what is asked for and what an answer means; here
+requests go out, and logs change as the effects say. Appends are written at the end of the turn like
+those of clients. A truncation has the log for itself, in the lane of its dir: a dir that hangs
+holds up its own partitions, and the fetcher goes on without them.
+"""
+
+import asyncio
+from functools import partial
+from typing import Final, NamedTuple
+
+import structlog
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions.following_replica import FollowingReplica
+from odradek.broker.partitions.jobs import begin
+from odradek.broker.partitions.lanes import Work
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.config.broker import BrokerConfig
+from odradek.config.rows import replication as rows
+from odradek.metadata.image import ClusterImage
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import Millis
+from odradek.peers.connection import Connection
+from odradek.peers.errors import ConnectionGone, NotConnected
+from odradek.peers.requests import encode_request
+from odradek.ports import Address, Clock, Network
+from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Response
+from odradek.replication.fetcher_requests import FetcherSettings
+from odradek.replication.following import Follower, FollowerEffects, FollowerSettings, FollowerState
+from odradek.wire.messages.fetch import FetchRequest
+from odradek.wire.messages.list_offsets import ListOffsetsRequest
+from odradek.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+
+VERSIONS: Final = {OffsetForLeaderEpochRequest.KEY: 4, ListOffsetsRequest.KEY: 9}
+"""As Kafka 3.9 speaks among brokers; that of Fetch depends on whether all topics have ids."""
+
+log = structlog.get_logger()
+
+
+class FetchersDeps(NamedTuple):
+    """What fetchers need of their broker."""
+
+    cluster: MetadataCache
+    replicas: ReplicaManager
+    network: Network
+    clock: Clock
+    tasks: asyncio.TaskGroup
+    listener: str  # the inter-broker one
+
+
+class ReplicaFetchers:
+    """All fetchers of a broker."""
+
+    def __init__(self, deps: FetchersDeps, config: BrokerConfig) -> None:
+        self._deps = deps
+        self._settings = _settings(config)
+        self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
+        self._fetchers: dict[BrokerId, LeaderFetcher] = {}
+        deps.replicas.on_following.append(self._follow)
+        deps.replicas.on_unfollowed.append(self._unfollow)
+        deps.cluster.watchers.append(self._on_metadata)
+
+    def _follow(self, replica: FollowingReplica) -> None:
+        leader = replica.leader
+        if leader is None:
+            return
+        fetcher = self._fetchers.get(leader)
+        if fetcher is None:
+            fetcher = LeaderFetcher(leader, self._deps, self._settings, self._patience)
+            self._fetchers[leader] = fetcher
+            if not begin(self._deps.tasks, fetcher.run()):
+                return
+        fetcher.add(replica)
+
+    def _unfollow(self, replica: FollowingReplica) -> None:
+        if replica.leader is None:
+            return
+        fetcher = self._fetchers.get(replica.leader)
+        if fetcher is not None:
+            fetcher.remove(replica.partition)
+            if not len(fetcher):
+                fetcher.stop()
+                del self._fetchers[replica.leader]
+
+    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        if old.brokers is new.brokers:
+            return
+        for leader, fetcher in self._fetchers.items():
+            if old.brokers.get(leader) != new.brokers.get(leader):
+                fetcher.look_up_leader()
+
+    def close(self) -> None:
+        """Nothing is fetched from now on."""
+        for fetcher in self._fetchers.values():
+            fetcher.stop()
+        self._fetchers.clear()
+
+
+def _settings(config: BrokerConfig) -> FetcherSettings:
+    return FetcherSettings(
+        wait_max=config[rows.REPLICA_FETCH_WAIT_MAX_MS],
+        bytes_min=config[rows.REPLICA_FETCH_MIN_BYTES],
+        partition_bytes_max=config[rows.REPLICA_FETCH_MAX_BYTES],
+        response_bytes_max=config[rows.REPLICA_FETCH_RESPONSE_MAX_BYTES],
+        backoff_max=config[rows.REPLICA_FETCH_BACKOFF_MS],
+    )
+
+
+class LeaderFetcher:
+    """Fetches from one leader all partitions of it that this broker follows."""
+
+    def __init__(
+        self, leader: BrokerId, deps: FetchersDeps, settings: FetcherSettings, patience: Millis
+    ) -> None:
+        self.leader = leader
+        self._deps = deps
+        self._clock = deps.clock
+        self._patience = patience
+        self._core = ReplicaFetcher(deps.cluster.me, deps.cluster.broker_epoch, settings)
+        self._replicas: dict[TopicPartition, FollowingReplica] = {}
+        self._connection: Connection | None = None
+        self._has_news = asyncio.Event()
+        self._is_over = False
+
+    def __len__(self) -> int:
+        return len(self._replicas)
+
+    # Partitions come and go
+
+    def add(self, replica: FollowingReplica) -> None:
+        """Follows one more partition, or an old one in another leader epoch."""
+        state = FollowerState(
+            self.leader,
+            replica.leadership.leader_epoch,
+            replica.leadership.partition_epoch,
+            replica.leadership.isr,
+        )
+        name = (replica.partition, replica.topic_id)
+        me = self._deps.cluster.me
+        follower = Follower(me, name, replica.log, state, settings=FollowerSettings())
+        self._replicas[replica.partition] = replica
+        self._carry_out(replica, self._core.add(follower, self._now))
+        self._has_news.set()
+
+    def remove(self, partition: TopicPartition) -> None:
+        """Follows it no more."""
+        if self._replicas.pop(partition, None) is not None:
+            self._core.remove(partition)
+            self._has_news.set()
+
+    def look_up_leader(self) -> None:
+        """The leader's registration has changed: another life of it, or another address."""
+        if self._connection is not None:
+            self._connection.close()
+        self._has_news.set()
+
+    def stop(self) -> None:
+        """Fetches nothing any more."""
+        self._is_over = True
+        if self._connection is not None:
+            self._connection.close()
+        self._has_news.set()
+
+    # Requests
+
+    async def run(self) -> None:
+        """Asks, as long as there is something to follow."""
+        while not self._is_over:
+            self._has_news.clear()
+            self._core.broker_epoch = self._deps.cluster.broker_epoch
+            request = self._core.next_request(self._now)
+            if isinstance(request, Pause):
+                await self._rest(request.until)
+                continue
+            try:
+                await self._send(request)
+            except ConnectionGone as error:
+                self._on_gone(error)
+
+    async def _rest(self, until: Millis | None) -> None:
+        """Until something happens, or this moment."""
+        if until is None:
+            await self._has_news.wait()
+            return
+        try:
+            async with asyncio.timeout(max(0, until - self._now) / 1_000):
+                await self._has_news.wait()
+        except TimeoutError:
+            return
+
+    async def _send(self, request: Request) -> None:
+        connection = self._connection
+        if connection is None or not connection.is_open:
+            connection = self._connection = await self._connect()
+        version = VERSIONS.get(request.KEY, self._core.fetch_version)
+        wait_max = request.max_wait_ms if isinstance(request, FetchRequest) else 0
+        answer = connection.send(
+            encode_request(request, version), timeout_ms=Millis(self._patience + wait_max)
+        )
+        answer.add_done_callback(partial(self._on_answer, connection))
+
+    async def _connect(self) -> Connection:
+        connection = Connection(self._clock, self._address(), f"broker-{self._deps.cluster.me}")
+        return await connection.open(self._deps.network, self._patience)
+
+    def _address(self) -> Address:
+        broker = self._deps.cluster.image.brokers.get(self.leader)
+        endpoint = None if broker is None else broker.endpoint(self._deps.listener)
+        if endpoint is None:
+            raise NotConnected(f"broker {self.leader} has no {self._deps.listener} listener now")
+        return endpoint.host, endpoint.port
+
+    def _on_answer(self, connection: Connection, answer: "asyncio.Future[Response]") -> None:
+        error = answer.exception()
+        if self._is_over or connection is not self._connection:
+            return
+        if isinstance(error, ConnectionGone):
+            self._on_gone(error)
+            return
+        if error is not None:
+            raise error
+        for step in self._core.on_response(answer.result(), self._now):
+            replica = self._replicas.get(step.follower.partition)
+            if replica is not None:
+                self._carry_out(replica, step.effects)
+        self._has_news.set()
+
+    def _on_gone(self, error: ConnectionGone) -> None:
+        """Every request on its way is lost with the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if not self._is_over:
+            log.info("fetcher.disconnected", leader=self.leader, error=str(error))
+            self._core.on_no_response(self._now)
+            self._has_news.set()
+
+    # Effects
+
+    def _carry_out(self, replica: FollowingReplica, effects: FollowerEffects) -> None:
+        """What the core wants done to a log, from top to bottom."""
+        logs = self._deps.replicas.logs
+        if effects.truncate_to is not None:
+            self._change(replica, partial(logs.truncate, replica.log, effects.truncate_to))
+        elif effects.start_fully_at is not None:
+            self._change(replica, partial(logs.start_fully_at, replica.log, effects.start_fully_at))
+        elif effects.append is not None:
+            self._append(replica, effects.append)
+        if effects.high_watermark is not None:
+            replica.on_high_watermark(effects.high_watermark)
+        if effects.log_start_offset is not None:
+            self._deps.replicas.lane_of(replica.log).begin(
+                partial(self._move_start, replica, effects.log_start_offset)
+            )
+
+    def _append(self, replica: FollowingReplica, run: memoryview) -> None:
+        try:
+            replica.append(run, partial(self._on_applied, replica))
+        except BrokerError as error:
+            self._on_applied(replica, error)
+
+    def _change(self, replica: FollowingReplica, change: Work) -> None:
+        self._deps.replicas.lane_of(replica.log).begin(partial(self._change_log, replica, change))
+
+    async def _change_log(self, replica: FollowingReplica, change: Work) -> None:
+        """In the lane of its dir."""
+        error: BrokerError | None = None
+        try:
+            await change()
+        except BrokerError as raised:
+            error = raised
+            log.error("log.not_truncated", partition=str(replica.partition), error=str(raised))
+        else:
+            end = replica.log.log_end_offset
+            log.info("log.truncated", partition=str(replica.partition), log_end_offset=end)
+        self._on_applied(replica, error)
+
+    async def _move_start(self, replica: FollowingReplica, start: Offset) -> None:
+        """In the lane of its dir: what the leader's log has no longer is deleted here, too."""
+        if self._replicas.get(replica.partition) is replica:
+            await self._deps.replicas.logs.move_start(replica.log, start)
+            if self._replicas.get(replica.partition) is replica:
+                self._core.on_log_start(replica.partition, self._now)
+                self._has_news.set()
+
+    def _on_applied(self, replica: FollowingReplica, error: BrokerError | None) -> None:
+        """The log has been changed, or could not be."""
+        if self._is_over or self._replicas.get(replica.partition) is not replica:
+            return
+        if error is None:
+            self._carry_out(replica, self._core.on_applied(replica.partition, self._now))
+        else:
+            log.error("follower.not_written", partition=str(replica.partition), error=str(error))
+            code = ErrorCode(error.code)
+            self._core.on_apply_failed(replica.partition, code, self._now)
+        self._has_news.set()
+
+    @property
+    def _now(self) -> Millis:
+        return self._clock.monotonic()
