@@ -225,23 +225,23 @@ class ReplicaManager:
                 in_dirs.setdefault(where, []).append(partition)
             elif self.dirs.some_failed:
                 errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
+        left = {partition: None for its in in_dirs.values() for partition in its}
         work = [
-            self._lanes[name].run(partial(self._delete_in, its, errors))
+            self._lanes[name].run(partial(self._delete_in, its, left, errors))
             for name, its in in_dirs.items()
         ]
-        return self._deleted(work, in_dirs, errors)
+        return self._deleted(work, in_dirs, left, errors)
 
     async def _deleted(
         self,
         work: Sequence["asyncio.Future[None]"],
-        in_dirs: Mapping[str, Sequence[TopicPartition]],
+        in_dirs: Mapping[str, object],
+        left: Mapping[TopicPartition, None],
         errors: dict[TopicPartition, ErrorCode],
     ) -> dict[TopicPartition, ErrorCode]:
-        if not await self._wait(work, in_dirs):
-            late = (partition for its in in_dirs.values() for partition in its)
-            errors |= {it: ErrorCode.KAFKA_STORAGE_ERROR for it in late if self._is_there(it)}
+        await self._wait(work, in_dirs)
         self.look_at_failures()
-        return dict(errors)
+        return dict.fromkeys(left, ErrorCode.KAFKA_STORAGE_ERROR) | errors
 
     async def _wait(
         self, work: Sequence["asyncio.Future[None]"], names: Mapping[str, object]
@@ -288,9 +288,6 @@ class ReplicaManager:
     def _is_current(self, starting: Starting) -> bool:
         """No later request has replaced it, and its dir has not failed."""
         return self._hosted[starting.state.partition] is starting
-
-    def _is_there(self, partition: TopicPartition) -> bool:
-        return self.dirs.get(partition) is not None
 
     def _new_leader(self, state: LeaderAndIsrState) -> LeadingReplica:
         found = self.dirs.get(state.partition)
@@ -354,16 +351,19 @@ class ReplicaManager:
                     unfollowed(replica)
 
     async def _delete_in(
-        self, partitions: Sequence[TopicPartition], errors: dict[TopicPartition, ErrorCode]
+        self,
+        partitions: Sequence[TopicPartition],
+        left: dict[TopicPartition, None],
+        errors: dict[TopicPartition, ErrorCode],
     ) -> None:
         """In the lane of a dir: a log that was asked for again meanwhile stays."""
         for partition in partitions:
-            if self._hosted[partition] is not None:
-                continue
-            try:
-                await self.logs.put_away(partition)
-            except StorageError as error:
-                errors[partition] = error.code
+            if self._hosted[partition] is None:
+                try:
+                    await self.logs.put_away(partition)
+                except StorageError as error:
+                    errors[partition] = error.code
+            del left[partition]
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads or follows the partition."""

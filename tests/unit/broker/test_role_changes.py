@@ -1,0 +1,184 @@
+"""Roles that change while disks are slow: what is decided at once, and what waits for which dir."""
+
+import asyncio
+
+from odradek.broker.partitions.replica_manager import ANSWER_PATIENCE, ReplicaManager, StopState
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.replication.errors import NotLeaderOrFollower
+from odradek.sim.worker import SimulatedWorker
+from odradek.storage.errors import LogDirOffline
+from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
+from tests.unit.broker.test_replicas import settled
+
+OTHER = TopicPartition("other", 0)
+
+
+def worker_of(replicas: ReplicaManager, partition: TopicPartition) -> SimulatedWorker:
+    """The worker of the dir that has its log."""
+    found = replicas.dirs.get(partition)
+    assert found is not None, partition
+    worker = replicas.logs.worker_of(found)
+    assert isinstance(worker, SimulatedWorker)
+    return worker
+
+
+def error_of(replicas: ReplicaManager, partition: TopicPartition) -> type[Exception] | None:
+    """What a client is told."""
+    try:
+        replicas.led(partition)
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        return type(error)
+    return None
+
+
+def test_a_dir_that_hangs_holds_up_no_request_for_another() -> None:
+    """The answer waits a while for the dir that hangs, once; the other partition is led at once."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(), word(OTHER)])
+        hanging = worker_of(replicas, ORDERS)
+        assert hanging is not worker_of(replicas, OTHER)
+        hanging.hang()
+        began = replicas.logs._clock.monotonic()
+        both = [word(epoch=1), word(OTHER, epoch=1)]
+        assert await replicas.apply_leader_and_isr(both) == {}
+        Appender(replicas.led(OTHER)).append(batch_of("a"))
+        await replicas.logs.appends[_dir_of(replicas, OTHER)].settled()
+        assert replicas.led(OTHER).log.log_end_offset == 1
+        assert replicas.logs._clock.monotonic() - began == ANSWER_PATIENCE
+        hanging.go_on()
+        await settled(replicas)
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def _dir_of(replicas: ReplicaManager, partition: TopicPartition) -> str:
+    found = replicas.dirs.home_of(partition)
+    assert found is not None, partition
+    return found.name
+
+
+def test_a_leadership_that_waits_for_its_disk_is_not_an_offline_dir() -> None:
+    """A client asks again; a dir that is offline would send it away for good."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        worker_of(replicas, ORDERS).hang()
+        starting = asyncio.ensure_future(replicas.apply_leader_and_isr([word(epoch=1)]))  # noqa: TID251, RUF100
+        await asyncio.sleep(0)
+        assert error_of(replicas, ORDERS) is NotLeaderOrFollower
+        worker_of(replicas, ORDERS).go_on()
+        assert await starting == {}
+        assert error_of(replicas, ORDERS) is None
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def test_a_role_that_was_overtaken_while_its_disk_hung_does_not_begin() -> None:
+    """The newer request counts, in whichever order the disk gets round to them."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        elected: list[LeaderEpoch] = []
+        replicas.on_elected.append(lambda leading: elected.append(leading.leader_epoch))
+        worker_of(replicas, ORDERS).hang()
+        await replicas.apply_leader_and_isr([word(epoch=1)])
+        await replicas.apply_leader_and_isr([word(epoch=2, leader=BrokerId(2))])
+        worker_of(replicas, ORDERS).go_on()
+        await asyncio.sleep(1)
+        assert elected == []
+        followed = replicas.followed(ORDERS)
+        assert followed is not None
+        assert followed.leader == 2
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def test_a_log_that_is_deleted_while_its_dir_hangs_is_gone_once_it_goes_on() -> None:
+    """Until then the deletion has failed, and the controller asks again."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        hanging = worker_of(replicas, ORDERS)
+        hanging.hang()
+        assert await replicas.stop({ORDERS: GONE}) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        hanging.go_on()
+        await asyncio.sleep(1)
+        assert replicas.dirs.get(ORDERS) is None
+        assert await replicas.stop({ORDERS: GONE}) == {}
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_stop_without_deletion_keeps_the_log_and_the_epoch() -> None:
+    """A broker that shuts down is told so; a later request of the same epoch finds it stopped."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        stop = StopState(LeaderEpoch(0), delete=False)
+        assert await replicas.stop({ORDERS: stop}) == {}
+        assert error_of(replicas, ORDERS) is NotLeaderOrFollower
+        assert await replicas.apply_leader_and_isr([word()]) == {
+            ORDERS: ErrorCode.STALE_CONTROLLER_EPOCH
+        }
+        assert replicas.dirs.get(ORDERS) is not None
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_replica_on_a_failed_dir_is_told_so_to_a_controller_that_repeats_its_epoch() -> None:
+    """It is how a controller learns which replicas are offline."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        failed: list[str] = []
+        replicas.on_dir_failed.append(failed.append)
+        await replicas.apply_leader_and_isr([word(), word(OTHER)])
+        name = _dir_of(replicas, ORDERS)
+        replicas.dirs.failures.report(name, OSError("gone"))
+        replicas.look_at_failures()
+        assert failed == [name]
+        assert error_of(replicas, ORDERS) is LogDirOffline
+        assert await replicas.apply_leader_and_isr([word(), word(OTHER)]) == {
+            ORDERS: ErrorCode.KAFKA_STORAGE_ERROR,
+            OTHER: ErrorCode.STALE_CONTROLLER_EPOCH,
+        }
+        assert await replicas.stop({ORDERS: GONE}) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_follower_takes_what_its_leader_sent_as_it_is() -> None:
+    """Offsets and epochs are the leader's; the high watermark is, as far as the log goes."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(), word(OTHER, leader=BrokerId(2))])
+        led, followed = replicas.led(ORDERS), replicas.followed(OTHER)
+        assert followed is not None
+        Appender(led).append(batch_of("a", "b"))
+        await settled(replicas)
+        told: list[object] = []
+        async for piece in replicas.logs.read_in_pieces(led.log, 1 << 20):
+            followed.append(memoryview(piece), told.append)
+        await settled(replicas)
+        assert told == [None]
+        assert followed.log.log_end_offset == 2
+        assert [it.leader_epoch for it in followed.log.epochs.entries] == [0]
+        followed.on_high_watermark(Offset(9))
+        assert followed.log.high_watermark == 2
+
+    with Ground() as ground:
+        ground.live(talk)
