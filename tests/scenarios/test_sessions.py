@@ -3,6 +3,8 @@
 from odradek.sim.scenario import Scenario
 from odradek.zookeeper.client.errors import OutcomeUnknown
 from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_requests import Create, Delete
 
 
 def test_a_session_expires_while_its_client_stands_still(t: Scenario) -> None:
@@ -83,3 +85,36 @@ def test_a_broker_that_starts_bears_that_its_connection_to_zookeeper_breaks(t: S
         t.broker.start()
     shop.produce("orders", "a")
     assert shop.read("orders") == ["a"]
+
+
+def test_a_broker_whose_registration_was_deleted_registers_again(t: Scenario) -> None:
+    """A controller may take its process for dead; it comes back by itself, in another life."""
+    shop, keeper = t.client("shop"), t.keeper("keeper")
+    shop.make("orders")
+    before = keeper.does(keeper.zookeeper.exists("/brokers/ids/1"))
+    keeper.does(keeper.zookeeper.delete("/brokers/ids/1", before.version))
+
+    def is_back() -> bool:
+        found = keeper.does(keeper.zookeeper.exists("/brokers/ids/1"))
+        return found is not None and found.czxid > before.czxid
+
+    t.wait_until(is_back, "it registers again")
+    shop.produce("orders", "a")
+    assert shop.read("orders") == ["a"]
+
+
+def test_a_broker_does_not_strike_another_of_its_number(t: Scenario) -> None:
+    """The same number and the same address, but bound by another process: it lives."""
+    keeper = t.keeper("keeper")
+    path = "/brokers/ids/1"
+    mine = keeper.does(keeper.zookeeper.get(path))
+    other = mine.data.replace(b'"broker:9092"]', b'"broker:9999"]')
+    assert other != mine.data
+    takeover = (
+        Delete(path, mine.stat.version),
+        Create(path, other, OPEN_ACL, CreateMode.EPHEMERAL),
+    )
+    keeper.does(keeper.zookeeper.multi(takeover))
+    theirs = keeper.does(keeper.zookeeper.exists(path))
+    t.run(seconds=5)
+    assert keeper.does(keeper.zookeeper.exists(path)).czxid == theirs.czxid
