@@ -166,9 +166,8 @@ def test_a_leadership_that_could_not_begin_leaves_nothing_behind() -> None:
         await replicas.apply_leader_and_isr([word()])
 
     async def second(replicas: ReplicaManager) -> None:
-        for name in ("disk-a", "disk-b"):
-            faults = ground.machine.disk(name).faults
-            faults.rows.append(Fault(path="*leader-epoch-checkpoint*"))
+        for log_dir in replicas.dirs.dirs:
+            replicas.dirs.failures.report(log_dir.name, OSError("gone"))
         assert await replicas.apply_leader_and_isr([word(epoch=1)]) == {
             ORDERS: ErrorCode.KAFKA_STORAGE_ERROR
         }

@@ -292,15 +292,42 @@ def test_a_follower_takes_all_of_a_run_or_nothing() -> None:
     assert t.log.next_offset == 0
 
 
-def test_an_epoch_is_durable_before_its_first_record() -> None:
-    """A leader notes its epoch when it begins to lead, and a follower with the first batch."""
+def test_a_leadership_begins_without_a_disk() -> None:
+    """Its epoch is in the history at once, and in the file before a flush covers its records."""
     t = Partition()
     t.epoch = LeaderEpoch(4)
+    assert isinstance(t.disk, SimulatedDisk)
+    calls = t.disk.faults.calls
     t.log.begin_epoch(t.epoch)
-    t.write()
+    assert t.log.take_job() is None
+    assert t.disk.faults.calls == calls
+    assert t.log.epochs.entries == ((4, 0),)
     t.append("a")
+    t.flush()
     assert t.disk.open("orders-0/leader-epoch-checkpoint").read(99, 0) == b"0\n1\n4 0\n"
-    assert [tuple(entry) for entry in t.log.epochs.entries] == [(4, 0)]
+    assert t.unsynced() == set()
+
+
+def test_a_leadership_that_begins_behind_appends_starts_behind_them() -> None:
+    """What is on its way belongs to the epoch before, whether it is written or not."""
+    t = Partition()
+    t.append("a")
+    t.decide("b")
+    job = t.log.take_job()
+    assert job is not None
+    t.log.begin_epoch(LeaderEpoch(4))
+    assert t.log.epochs.latest == 0
+    job.run()
+    job.publish()
+    assert t.log.epochs.entries == ((0, 0), (4, 2))
+    t.decide("c")
+    job = t.log.take_job()
+    assert job is not None
+    t.log.begin_epoch(LeaderEpoch(5))
+    job.fail()
+    t.epoch = LeaderEpoch(5)
+    t.append("c")
+    assert t.log.epochs.entries == ((0, 0), (5, 2))
 
 
 def test_looking_up_a_time() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
+from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
 from odradek.storage.logs.loading import Checkpointed
@@ -217,6 +218,7 @@ def test_a_torn_tail_is_cut() -> None:
 def test_a_harmed_history_of_epochs_is_built_from_the_batches() -> None:
     """Each batch carries the epoch that wrote it."""
     t = filled()
+    t.flush()
     expected = t.log.epochs.entries
     for harm in (b"", b"0\n3\n0 0\n", b"junk"):
         file = t.disk.open("orders-0/leader-epoch-checkpoint")
@@ -255,3 +257,24 @@ def test_an_orphaned_index_goes() -> None:
     t.reopen()
     names = t.disk.names("orders-0")
     assert not [name for name in names if "99." in name or name.endswith(("tmp", "deleted"))]
+
+
+@pytest.mark.parametrize("flushed", range(21))
+def test_epochs_survive_a_loss_of_power_without_a_sync_of_their_own(flushed: int) -> None:
+    """Below the recovery point the file tells them, behind it the batches that are left."""
+    t = Partition()
+    t.disk.sync_directory("")
+    for number, value in enumerate(VALUES):
+        if number == flushed:
+            t.flush()
+        t.epoch = LeaderEpoch(number // 4)
+        t.log.begin_epoch(t.epoch)
+        t.append(value)
+    t.log.begin_epoch(LeaderEpoch(9))
+    expected = t.log.epochs.entries
+    point = t.log.recovery_point
+    t.disk = disk_of(t).after_crash(SeededRandom(flushed, "power"))
+    t.open(Checkpointed(point))
+    end = t.log.log_end_offset
+    assert end >= point
+    assert t.log.epochs.entries == tuple(it for it in expected if it.start_offset < end)

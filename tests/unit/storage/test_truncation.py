@@ -60,7 +60,6 @@ def test_truncating_beyond_the_end_drops_epochs_only() -> None:
     """An epoch of which no record came is not part of the log's history."""
     t = filled()
     t.log.begin_epoch(LeaderEpoch(9))
-    t.write()
     truncate_to(t.log, Offset(20), t.now)
     assert t.log.epochs.latest == 2
     assert t.read() == VALUES

@@ -27,7 +27,6 @@ from odradek.storage.dirs.checkpoints import (
     decode_clean_shutdown,
     decode_offsets,
     encode_clean_shutdown,
-    encode_epochs,
     encode_offsets,
     encode_partition_metadata,
 )
@@ -42,7 +41,6 @@ from odradek.storage.dirs.files import (
 from odradek.storage.dirs.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
-    EPOCH_CHECKPOINT,
     HIGH_WATERMARKS,
     LOCK,
     LOG_START_OFFSETS,
@@ -373,9 +371,7 @@ class LogDir:
         opener = LogOpener(self.failures, clean=False, now=now)
         log = opener.open(new.partition, folder, new.how.config).log
         if new.how.leader_epoch != NO_LEADER_EPOCH:
-            log.epochs.assign(new.how.leader_epoch, log.log_end_offset)
-            log.reset()
-            put_small(self.disk, folder.path(EPOCH_CHECKPOINT), encode_epochs(log.epochs.entries))
+            log.begin_epoch(new.how.leader_epoch)
         self.disk.sync_directory(name)
         log.closed_end = log.log_end_offset
         return log

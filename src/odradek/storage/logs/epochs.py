@@ -2,8 +2,9 @@
 
 Two replicas compare their logs by asking each other where an epoch ended. The history is a list
 of (epoch, start offset), both rising strictly; an epoch ends where the next one starts, the last
-one at the end of the log. It is written to `leader-epoch-checkpoint` before a record of a new
-epoch is, so that a log never holds an epoch of which its history knows nothing.
+one at the end of the log. A new epoch is noted before a record of it is written, and saved to
+`leader-epoch-checkpoint` before the recovery point passes that record: below the recovery point the
+file tells the epochs, behind it the batches do.
 
 Invariant: epochs and start offsets rise strictly, and none is negative.
 """

@@ -14,7 +14,7 @@ from odradek.model.units import Timestamp
 from odradek.ports import Disk
 from odradek.storage.dirs.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.writing import WriteJob
+from odradek.storage.logs.writing import WriteJob, save_epochs
 from odradek.storage.segments.segment import Save, Segment
 
 
@@ -34,12 +34,13 @@ def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
 class FlushJob:
     """Makes one log durable up to where it ended when this was planned."""
 
-    __slots__ = ("log", "now", "saves", "segments", "upto")
+    __slots__ = ("epochs", "log", "now", "saves", "segments", "upto")
 
     def __init__(self, log: PartitionLog, now: Timestamp) -> None:
         self.log = log
         self.now = now
         self.upto: Offset = log.log_end_offset
+        self.epochs = log.epochs.entries
         first = log.segment_of(log.recovery_point)
         self.segments: list[Segment] = log.segments[log.segments.index(first) :]
         self.saves: list[Save] = [save for s in self.segments for save in s.saves()]
@@ -58,6 +59,7 @@ class FlushJob:
                 sync_if_there(disk, segment.path(TIME_INDEX))
                 sync_if_there(disk, segment.path(TXN_INDEX))
                 sync_if_there(disk, segment.path(SNAPSHOT))
+            save_epochs(log, self.epochs)
             disk.sync_directory(log.folder.name)
 
     def publish(self) -> None:

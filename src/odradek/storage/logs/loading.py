@@ -7,6 +7,7 @@ missing or lie are built anew, and so is the history of epochs: the batches hold
 The producers are taken from the newest whole snapshot and followed from there to the end.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -20,10 +21,9 @@ from odradek.storage.dirs.checkpoints import (
     EpochStart,
     decode_epochs,
     decode_partition_metadata,
-    encode_epochs,
 )
 from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import delete_if_there, read_small, write_small
+from odradek.storage.dirs.files import delete_if_there, read_small
 from odradek.storage.dirs.names import (
     EPOCH_CHECKPOINT,
     INDEX,
@@ -45,6 +45,7 @@ from odradek.storage.logs.hardening import harden
 from odradek.storage.logs.leftovers import delete_orphans, settle
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
+from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.scan import is_old_format, walk_batches, walk_headers
 from odradek.storage.segments.segment import Folder, Segment
@@ -356,8 +357,10 @@ class _Loading:
                 self.repair.notes.append(f"history of epochs built anew: {error.reason}")
         log.epochs = self._history(entries)
         self._correct(log.epochs)
-        if log.epochs.entries != tuple(entries):
-            write_small(self.folder.disk, path, encode_epochs(log.epochs.entries))
+        log.saved_epochs = tuple(entries)
+        settled = [_below(epochs, log.recovery_point) for epochs in (entries, log.epochs.entries)]
+        if settled[0] != settled[1] and save_epochs(log, log.epochs.entries):
+            self.folder.disk.sync_directory(self.folder.name)
 
     def _correct(self, history: EpochHistory) -> None:
         """Brings a history into line with what was found in the log.
@@ -426,6 +429,10 @@ class _Loading:
         """Whether the producers at its end are in a file; before the first record are none."""
         found = (file.suffix == SNAPSHOT and file.base_offset == self.end for file in files)
         return not self.end or any(found)
+
+
+def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:
+    return [entry for entry in entries if entry.start_offset < offset]
 
 
 def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:

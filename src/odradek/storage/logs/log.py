@@ -27,6 +27,7 @@ from odradek.records.batch import (
     place,
 )
 from odradek.records.control import EndMarker, end_marker_in
+from odradek.storage.dirs.checkpoints import EpochStart
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.errors import (
     BatchLargerThanSegment,
@@ -81,6 +82,7 @@ class PartitionLog(ReadableLog):
         "config",
         "epochs",
         "flushed_at",
+        "saved_epochs",
         "topic_id",
     )
 
@@ -92,6 +94,7 @@ class PartitionLog(ReadableLog):
         self.config = config
         self.topic_id: TopicId = NO_TOPIC_ID
         self.epochs = EpochHistory()
+        self.saved_epochs: tuple[EpochStart, ...] = ()  # in the file; the disk's thread changes it
         self.flushed_at = Timestamp(0)
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
@@ -213,7 +216,7 @@ class PartitionLog(ReadableLog):
             job = self._begin_job()
         epoch = header.leader_epoch
         if epoch >= 0 and epoch != self._next_epochs.latest:
-            self._begin_epoch(job, LeaderEpoch(epoch), Offset(header.base_offset))
+            self._begin_epoch(LeaderEpoch(epoch), Offset(header.base_offset))
         if header.producer_id >= 0:
             job.updates.append(self.producers.plan(header, marker, now))
         piece = job.pieces[-1]
@@ -316,14 +319,20 @@ class PartitionLog(ReadableLog):
             self._begin_segment(self._next_offset, now)
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
-        """A leadership begins here: its epoch is noted before its first record (KIP-101)."""
-        if leader_epoch != self._next_epochs.latest:
-            self._begin_epoch(self._job or self._begin_job(), leader_epoch, self._next_offset)
+        """A leadership begins here: its epoch is noted before its first record (KIP-101).
 
-    def _begin_epoch(self, job: WriteJob, leader_epoch: LeaderEpoch, start: Offset) -> None:
-        changed = self._next_epochs.copy()
-        changed.assign(leader_epoch, start)
-        job.epochs = self._next_epochs = changed
+        In memory only, so ten thousand leaderships begin without touching a disk. A start forgets
+        an epoch without records anyway; one that has some is saved before the recovery point
+        passes them, and until then recovery reads it in the batches.
+        """
+        if leader_epoch != self._next_epochs.latest:
+            self._begin_epoch(leader_epoch, self._next_offset)
+        if self.is_idle:
+            self.epochs = self._next_epochs
+
+    def _begin_epoch(self, leader_epoch: LeaderEpoch, start: Offset) -> None:
+        self._next_epochs = self._next_epochs.copy()
+        self._next_epochs.assign(leader_epoch, start)
 
     # Writing
 
@@ -333,6 +342,7 @@ class PartitionLog(ReadableLog):
         if job is not None:
             self._job = None
             job.end_offset = self._next_offset
+            job.epochs = self._next_epochs
             self._in_flight += 1
             segment = job.pieces[0].segment
             if segment.index.write_is_due:
@@ -352,12 +362,13 @@ class PartitionLog(ReadableLog):
                 self.segment_of(aborted.last_offset).aborted.entries.append(aborted)
         for save in job.saves:
             save.note()
-        if job.epochs is not None:
-            self.epochs = job.epochs
+        self.epochs = job.epochs
         self.log_end_offset = job.end_offset
         if job.wants_sync:
             self._note_synced(job)
         self._in_flight -= 1
+        if self.is_idle:
+            self.epochs = self._next_epochs  # of a leadership that began meanwhile
 
     def _published_first(self, piece: Piece) -> None:
         """A segment got its first batches; from the first one's time on, its room has an end."""

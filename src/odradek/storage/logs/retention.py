@@ -7,11 +7,11 @@ thread. Ranges that were handed out before keep their files open until they have
 
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
-from odradek.storage.dirs.checkpoints import encode_epochs
-from odradek.storage.dirs.files import delete_if_there, write_small
-from odradek.storage.dirs.names import EPOCH_CHECKPOINT, LOG, SNAPSHOT
+from odradek.storage.dirs.files import delete_if_there
+from odradek.storage.dirs.names import LOG, SNAPSHOT
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.segment import Segment
 
 
@@ -60,9 +60,8 @@ class DeleteJob:
             for segment in self.segments:
                 segment.delete()
                 delete_if_there(disk, segment.path(SNAPSHOT))
-            if self.epochs is not None:
-                data = encode_epochs(self.epochs.entries)
-                write_small(disk, folder.path(EPOCH_CHECKPOINT), data)
+            if self.epochs is not None and save_epochs(self.log, self.epochs.entries):
+                disk.sync_directory(folder.name)
 
 
 def _excess(log: PartitionLog) -> int:

@@ -39,7 +39,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
             _reload_producers(log, now)
         history = log.epochs.copy()
         if history.truncate_from_end(min(offset, log.log_end_offset)):
-            _write_epochs(log, history)
+            log.epochs = history  # the file follows with the recovery point
         log.reset()
 
 
@@ -115,3 +115,4 @@ def _write_epochs(log: PartitionLog, history: EpochHistory) -> None:
     path = log.folder.path(EPOCH_CHECKPOINT)
     write_small(log.folder.disk, path, encode_epochs(history.entries))
     log.epochs = history
+    log.saved_epochs = history.entries

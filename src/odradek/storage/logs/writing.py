@@ -12,9 +12,9 @@ from typing import Protocol
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import BatchHeader, Buffer
-from odradek.storage.dirs.checkpoints import encode_epochs
+from odradek.storage.dirs.checkpoints import EpochStart, encode_epochs
 from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import write_small
+from odradek.storage.dirs.files import put_small
 from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.errors import StorageError
 from odradek.storage.logs.epochs import EpochHistory
@@ -32,6 +32,8 @@ class Owner(Protocol):
     failures: Failures
     broken: bool  # a write failed, and what rests on it must fail too
     log_end_offset: Offset
+    epochs: EpochHistory
+    saved_epochs: tuple[EpochStart, ...]
 
     def published(self, job: "WriteJob") -> None:
         """The job is in the file."""
@@ -40,6 +42,20 @@ class Owner(Protocol):
     def unwritten(self) -> None:
         """A job is not."""
         ...
+
+
+def save_epochs(log: Owner, entries: tuple[EpochStart, ...]) -> bool:
+    """Replaces `leader-epoch-checkpoint` if it says something else; whether it did.
+
+    On the disk's thread, before the recovery point passes a record of these epochs; whoever calls
+    syncs the directory. Behind the recovery point the batches themselves tell their epochs, so
+    neither an append nor the beginning of a leadership waits for this file.
+    """
+    if entries == log.saved_epochs:
+        return False
+    put_small(log.folder.disk, log.folder.path(EPOCH_CHECKPOINT), encode_epochs(entries))
+    log.saved_epochs = entries
+    return True
 
 
 class Piece:
@@ -66,7 +82,7 @@ class WriteJob:
         self.log = log
         self.pieces = [first]
         self.end_offset: Offset = log.log_end_offset
-        self.epochs: EpochHistory | None = None  # the history, where a new epoch begins here
+        self.epochs: EpochHistory = log.epochs  # as it is once this is written
         self.updates: list[Update] = []
         self.saves: list[Save] = []
         # Its bytes must be durable before they are published; settings may change in between.
@@ -81,7 +97,7 @@ class WriteJob:
     def may_block(self) -> bool:
         """Whether it does more than write: then it belongs on the disk's thread."""
         rolls = self.pieces[-1].is_new
-        return rolls or self.wants_sync or bool(self.saves) or self.epochs is not None
+        return rolls or self.wants_sync or bool(self.saves)
 
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""
@@ -92,9 +108,6 @@ class WriteJob:
                 f"{log.partition}: an earlier write failed, and this one rests on it"
             )
         try:
-            if self.epochs is not None:
-                data = encode_epochs(self.epochs.entries)
-                write_small(log.folder.disk, log.folder.path(EPOCH_CHECKPOINT), data)
             for piece in self.pieces:
                 if piece.is_new:
                     self._begin(piece)
@@ -114,7 +127,8 @@ class WriteJob:
             with log.failures.syncing(log.folder.disk.name):
                 for piece in self.pieces:
                     piece.segment.file.sync()
-                if any(piece.is_new for piece in self.pieces):
+                is_new_epoch = save_epochs(log, self.epochs.entries)
+                if is_new_epoch or any(piece.is_new for piece in self.pieces):
                     log.folder.disk.sync_directory(log.folder.name)
         except StorageError:
             log.broken = True
