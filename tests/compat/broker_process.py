@@ -21,7 +21,6 @@ from tests.external.zookeeper import die_with_parent, free_port
 READY_SECONDS_MAX: Final = 20
 STOP_SECONDS_MAX: Final = 20
 POLL_SECONDS: Final = 0.02
-STARTED: Final = "[KafkaServer id=1] started"
 SETTINGS: Final = {
     "broker.id": "1",
     "num.partitions": "1",
@@ -83,12 +82,16 @@ class OdradekBroker:
         self._said = len(self.log()) if self._log.exists() else 0
         process = self._process = self._launch()
         eventually(
-            lambda: process.poll() is not None or STARTED in self.log()[self._said :],
+            lambda: process.poll() is not None or self._has_started(),
             seconds=READY_SECONDS_MAX,
         )
         if process.poll() is not None:
             self._process = None
             raise AssertionError(f"the broker did not start:\n{self.log()[-4000:]}")
+
+    def _has_started(self) -> bool:
+        number = self._settings["broker.id"]
+        return f"[KafkaServer id={number}] started" in self.log()[self._said :]
 
     @property
     def pid(self) -> int:

@@ -1,0 +1,329 @@
+"""Three of our brokers beside three of Apache Kafka 3.9 in ZooKeeper mode: one machine, one run.
+
+Replication factor 3, `min.insync.replicas` 2, acks=all, the same clients. Both clusters run all the
+time; each case is done by one and then by the other, round by round, and ratios are taken within a
+round. The JVMs are warmed up by the first round, which is shown apart. CPU seconds are those of all
+three brokers, from the kernel's books. `python benchmarks/cluster.py [--rounds N] [CASE ...]`.
+
+Bars: 1 KB at least 2 times the throughput at 0.4 of the CPU; lz4 and idempotent 1.5 and 0.5; 1,000
+messages a second p50 at most 0.8, p99 at most 0.15, CPU at most 0.6; RF 1 at least 1.5 at 0.6. A
+broker or the controller killed: the longest gap in acknowledgements on all partitions at most
+0.5 s. 10,000 partitions of RF 3: created in 8 s; all led again 2 s after the controller was killed;
+a broker with 10,000 replicas at most 250 MB and less than 5 % of a core when idle.
+"""
+
+import argparse
+import compileall
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from benchmarks.broker import TICKS, Figures, produce, quantiles, spread, used
+from tests.crash.zookeeper_process import ZookeeperProcess
+from tests.external import tools
+from tests.external.kafka import RealKafka
+from tests.external.zookeeper import free_port
+from tests.live.cluster import LiveCluster
+from tests.live.workload import SteadyProducer
+
+PARTITIONS: Final = 6
+GAP_PARTITIONS: Final = 30
+MESSAGES: Final = 200_000
+PACE: Final = 1_000
+PACED_SECONDS: Final = 5
+SETTLE_SECONDS: Final = 60
+MANY: Final = 10_000
+
+
+class KafkaBroker(RealKafka):
+    """One of three."""
+
+    options = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+
+
+class Cluster:
+    """Three brokers of one make."""
+
+    def __init__(self, name: str, brokers: dict[int, Any]) -> None:
+        self.name = name
+        self.brokers = brokers
+        self.broker = self  # where a benchmark of one broker looks for the bootstrap
+
+    @property
+    def bootstrap(self) -> str:
+        """Of all three."""
+        return ",".join(broker.bootstrap for broker in self.brokers.values())
+
+    @property
+    def pids(self) -> list[int]:
+        """Of their processes."""
+        return [broker._process.pid for broker in self.brokers.values() if broker._process]  # noqa: SLF001
+
+    def cpu(self) -> tuple[float, float]:
+        """User and system seconds so far, of all."""
+        user = system = 0.0
+        for pid in self.pids:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            user, system = user + int(fields[11]) / TICKS, system + int(fields[12]) / TICKS
+        return user, system
+
+    def rss(self) -> list[float]:
+        """Megabytes of each."""
+        return [
+            int(line.split()[1]) / 1_024
+            for pid in self.pids
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+            if line.startswith("VmRSS")
+        ]
+
+    def admin(self) -> AdminClient:
+        """A client of all."""
+        return AdminClient({"bootstrap.servers": self.bootstrap})
+
+    def make(self, topic: str, partitions: int = PARTITIONS, replicas: int = 3) -> None:
+        """A topic; returns once all replicas are in sync."""
+        config = {"min.insync.replicas": str(min(2, replicas))}
+        new = NewTopic(topic, partitions, replicas, config=config)
+        self.admin().create_topics([new], request_timeout=120)[topic].result(120)
+        self.await_isr(topic, replicas)
+
+    def await_isr(self, topic: str, count: int) -> None:
+        """Until every partition is led, and has so many replicas in sync."""
+        end = perf_counter() + SETTLE_SECONDS
+        admin = self.admin()
+        while perf_counter() < end:
+            rows = admin.list_topics(topic, timeout=30).topics[topic].partitions.values()
+            if all(it.leader >= 0 and len(it.isrs) >= count for it in rows):
+                return
+            sleep(0.1)
+        raise AssertionError(f"{self.name}: {topic} has not {count} replicas in sync")
+
+    def controller(self) -> int:
+        """Which broker it is."""
+        return int(self.admin().list_topics(timeout=30).controller_id)
+
+
+Case = Callable[[Cluster, str], Figures]
+
+
+def case_produce(size: int, count: int, replicas: int = 3, **settings: Any) -> Case:
+    """One producer, six partitions."""
+
+    def case(cluster: Cluster, topic: str) -> Figures:
+        cluster.make(topic, replicas=replicas)
+        how = {"acks": "all", **settings}
+        return used(cluster, lambda: produce(cluster, topic, size, count, **how), "message")  # type: ignore[arg-type]
+
+    return case
+
+
+def case_paced(cluster: Cluster, topic: str) -> Figures:
+    """1,000 messages a second of 1 KB, linger 0, acks=all: until acknowledged."""
+    cluster.make(topic)
+    acked: list[float] = []
+    how = {"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 0}
+    producer = Producer(how)
+    before = sum(cluster.cpu())
+    began = perf_counter()
+    for number in range(PACE * PACED_SECONDS):
+        while perf_counter() < began + number / PACE:
+            producer.poll(0.0002)
+        sent = perf_counter()
+
+        def on_delivery(error: object, message: object, sent: float = sent) -> None:
+            del message
+            if error is None:
+                acked.append(perf_counter() - sent)
+
+        producer.produce(topic, os.urandom(500) + bytes(500), on_delivery=on_delivery)
+        producer.poll(0)
+    producer.flush(10)
+    busy = (sum(cluster.cpu()) - before) / PACED_SECONDS
+    return quantiles(acked, "ms acked") | {"core share": busy}
+
+
+def gap_of(cluster: Cluster, topic: str, hit: Callable[[], int]) -> Figures:
+    """The longest time without an acknowledgement, over all partitions, when something is done.
+
+    `hit` returns the broker that it ended, which is started again at the end.
+    """
+    cluster.make(topic, GAP_PARTITIONS)
+    with SteadyProducer(cluster.bootstrap, topic, GAP_PARTITIONS, pause=0.01) as producer:
+        sleep(2)
+        producer.reset_gaps()
+        sleep(1)
+        quiet = max(producer.gaps.values())
+        ended = hit()
+        wait_for_all(producer)
+        gap = max(producer.gaps.values())
+    cluster.brokers[ended].start()
+    cluster.await_isr(topic, 3)
+    assert not producer.failed, producer.failed[:3]
+    return {"gap s": gap, "gap s before": quiet}
+
+
+def wait_for_all(producer: SteadyProducer) -> None:
+    """Until every partition has acknowledged something new."""
+    sleep(1)
+    counts = {number: len(acks) for number, acks in producer.acknowledged.items()}
+    end = perf_counter() + SETTLE_SECONDS
+    while perf_counter() < end:
+        if all(len(producer.acknowledged[it]) > count for it, count in counts.items()):
+            sleep(0.5)
+            return
+        sleep(0.05)
+    raise AssertionError("some partition acknowledges nothing any more")
+
+
+def case_kill_leader(cluster: Cluster, topic: str) -> Figures:
+    """`kill -9` of a broker that is not the controller, and leads a third of 30 partitions."""
+
+    def hit() -> int:
+        number = next(it for it in cluster.brokers if it != cluster.controller())
+        cluster.brokers[number].kill()
+        return number
+
+    return gap_of(cluster, topic, hit)
+
+
+def case_kill_controller(cluster: Cluster, topic: str) -> Figures:
+    """`kill -9` of the controller, which also leads a third of 30 partitions."""
+
+    def hit() -> int:
+        number = cluster.controller()
+        cluster.brokers[number].kill()
+        return number
+
+    return gap_of(cluster, topic, hit)
+
+
+def case_rolling(cluster: Cluster, topic: str) -> Figures:
+    """Each broker is stopped and started, one after the other, under load."""
+    cluster.make(topic, GAP_PARTITIONS)
+    gaps = []
+    with SteadyProducer(cluster.bootstrap, topic, GAP_PARTITIONS, pause=0.01) as producer:
+        sleep(2)
+        for broker in cluster.brokers.values():
+            producer.reset_gaps()
+            broker.stop()
+            broker.start()
+            cluster.await_isr(topic, 3)
+            gaps.append(max(producer.gaps.values()))
+    assert not producer.failed, producer.failed[:3]
+    return {f"gap s of broker {number}": gap for number, gap in enumerate(gaps, 1)}
+
+
+def case_many(cluster: Cluster, topic: str) -> Figures:
+    """10,000 partitions of RF 3: made, idle, and led again after `kill -9` of the controller."""
+    began = perf_counter()
+    new = NewTopic(topic, MANY, 3, config={"min.insync.replicas": "2"})
+    with suppress(Exception):  # a request may time out; what counts is when all are led
+        cluster.admin().create_topics([new], request_timeout=120)[topic].result(120)
+    cluster.await_isr(topic, 3)
+    created = perf_counter() - began
+    sleep(5)
+    before = sum(cluster.cpu())
+    sleep(10)
+    idle = (sum(cluster.cpu()) - before) / 10 / len(cluster.brokers)
+    rss = max(cluster.rss())
+    number = cluster.controller()
+    cluster.brokers[number].kill()
+    began = perf_counter()
+    admin = cluster.admin()
+    while perf_counter() - began < SETTLE_SECONDS:
+        rows = admin.list_topics(topic, timeout=30).topics[topic].partitions.values()
+        if all(it.leader not in {-1, number} for it in rows):
+            break
+        sleep(0.05)
+    led = perf_counter() - began
+    cluster.brokers[number].start()
+    cluster.await_isr(topic, 3)
+    return {"created s": created, "idle core share": idle, "RSS MB": rss, "led again s": led}
+
+
+CASES: Final[dict[str, Case]] = {
+    "1kb": case_produce(1_000, MESSAGES),
+    "lz4": case_produce(1_000, MESSAGES, **{"compression.type": "lz4", "enable.idempotence": True}),
+    "rf1": case_produce(1_000, MESSAGES, replicas=1),
+    "paced": case_paced,
+    "kill-leader": case_kill_leader,
+    "kill-controller": case_kill_controller,
+    "rolling": case_rolling,
+    "many": case_many,
+}
+
+
+def main() -> None:
+    """Round by round, in turn."""
+    compileall.compile_dir(str(Path(__file__).parents[1] / "src"), quiet=1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--alone", action="store_true", help="only our own brokers")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        with LiveCluster(root / "odradek") as live:
+            clusters = [Cluster("odradek", dict(live.brokers))]
+            keeper = ZookeeperProcess(root / "kafka-zookeeper", "--port", str(free_port()))
+            if not chosen.alone:
+                clusters.append(start_kafka(root, keeper))
+            try:
+                for name in chosen.cases or CASES:
+                    compare(name, clusters, chosen.rounds)
+            finally:
+                for cluster in clusters[1:]:
+                    for broker in cluster.brokers.values():
+                        broker.kill()
+                    keeper.stop()
+
+
+def start_kafka(root: Path, keeper: ZookeeperProcess) -> Cluster:
+    """Side by side: they start slowly."""
+    keeper.directory.mkdir()
+    keeper.start()
+    where = f"{keeper.address[0]}:{keeper.address[1]}"
+    brokers = {
+        number: KafkaBroker(tools.kafka_classpath(), root / f"kafka-{number}", where, number)
+        for number in (1, 2, 3)
+    }
+    starting = [threading.Thread(target=broker.start) for broker in brokers.values()]
+    for thread in starting:
+        thread.start()
+    for thread in starting:
+        thread.join()
+    return Cluster("kafka", dict(brokers))
+
+
+def compare(name: str, clusters: list[Cluster], rounds: int) -> None:
+    """One case: the figures of both, and the ratios of ours to Kafka's."""
+    case = CASES[name]
+    found: list[list[Figures]] = []
+    for number in range(1 + rounds):
+        turn = clusters if number % 2 else clusters[::-1]
+        figures = {cluster.name: case(cluster, f"{name}-{number}") for cluster in turn}
+        found.append([figures[cluster.name] for cluster in clusters])
+    print(f"\n{name}: min / median / max of {rounds} rounds, and the ratio of the one before them")
+    for key in found[0][0]:
+        print(f"  {key:22}", end="")
+        for place, cluster in enumerate(clusters):
+            print(f" {cluster.name} {spread([row[place][key] for row in found[1:]]):28}", end="")
+        if len(clusters) > 1:
+            cold, *ratios = [ours[key] / max(theirs[key], 1e-9) for ours, theirs in found]
+            print(f" ratio {spread(ratios):24} first {cold:,.3g}", end="")
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Producers that write all the time and remember what was acknowledged, and what is read back."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from time import monotonic
+from typing import Any, Self
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+
+class SteadyProducer:
+    """Sends numbered values to every partition of a topic, a round each few milliseconds.
+
+    `gaps` says for each partition the longest time between two acknowledgements.
+    """
+
+    def __init__(
+        self, bootstrap: str, topic: str, partitions: int, *, pause: float = 0.005, **settings: Any
+    ) -> None:
+        self.acknowledged: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+        self.failed: list[str] = []
+        self._acknowledged_at: dict[int, float] = {}
+        self.gaps: dict[int, float] = defaultdict(float)
+        self._topic = topic
+        self._partitions = partitions
+        self._pause = pause
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "acks": "all",
+                "linger.ms": 0,
+                "retry.backoff.ms": 20,
+                "reconnect.backoff.ms": 20,
+                "reconnect.backoff.max.ms": 100,
+                "topic.metadata.refresh.fast.interval.ms": 50,
+                "delivery.timeout.ms": 60_000,
+                **settings,
+            }
+        )
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Sends no more, and waits for what is on its way."""
+        if self._thread.is_alive():
+            self._stopping.set()
+            self._thread.join()
+            left = self._producer.flush(60)
+            assert left == 0, f"{left} records were never answered"
+
+    def reset_gaps(self) -> None:
+        """From now on."""
+        self.gaps.clear()
+        self._acknowledged_at.clear()
+
+    def _run(self) -> None:
+        number = 0
+        while not self._stopping.wait(self._pause):
+            for partition in range(self._partitions):
+                self._producer.produce(
+                    self._topic, b"%d" % number, partition=partition, on_delivery=self._told
+                )
+            number += 1
+            self._producer.poll(0)
+
+    def _told(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self.failed.append(str(error))
+            return
+        partition, now = message.partition(), monotonic()
+        before = self._acknowledged_at.get(partition, now)
+        self.gaps[partition] = max(self.gaps[partition], now - before)
+        self._acknowledged_at[partition] = now
+        self.acknowledged[partition].append((message.offset(), message.value()))
+
+
+def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[int, bytes]]]:
+    """Every record of a topic up to the high watermarks of now."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False}
+    )
+    found: dict[int, list[tuple[int, bytes]]] = {}
+    for number in range(partitions):
+        where = TopicPartition(topic, number, 0)
+        low, high = consumer.get_watermark_offsets(where, timeout=30)
+        assert low == 0, (number, low)
+        consumer.assign([where])
+        read: list[tuple[int, bytes]] = []
+        while not read or read[-1][0] < high - 1:
+            if not high:
+                break
+            for message in consumer.consume(1_000, timeout=30):
+                assert message.error() is None, message.error()
+                read.append((message.offset(), message.value()))
+        found[number] = read
+    consumer.close()
+    return found
+
+
+def check_kept(producer: SteadyProducer, found: dict[int, list[tuple[int, bytes]]]) -> None:
+    """Every acknowledged record is at the offset that it was acknowledged at."""
+    for partition, acknowledged in producer.acknowledged.items():
+        by_offset = dict(found[partition])
+        for offset, value in acknowledged:
+            assert by_offset.get(offset) == value, (partition, offset, value, by_offset.get(offset))
+
+
+def check_once(found: dict[int, list[tuple[int, bytes]]]) -> None:
+    """No value is in a partition twice, and they are in their order."""
+    for partition, records in found.items():
+        values = [int(value) for _, value in records]
+        doubled = [value for value, count in Counter(values).items() if count > 1]
+        assert not doubled, (partition, doubled[:10])
+        assert values == sorted(values), partition
