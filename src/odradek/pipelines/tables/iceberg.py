@@ -1,0 +1,326 @@
+"""An Iceberg table, through any catalog that `pyiceberg` knows.
+
+Where the table ends is the table property `odradek.positions`, set in the transaction that makes
+the snapshot, and is also in the summary of that snapshot. The catalog refuses a transaction whose
+snapshot is not the current one any more; pyiceberg's own repetition, which would put it behind
+another writer's, is off. Two kinds of location:
+
+    iceberg:DIRECTORY              the directory is the table; its catalog is `catalog.db` there
+    iceberg:CATALOG.NAMESPACE.NAME a table of a catalog that pyiceberg's settings or options name
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from odradek.pipelines.errors import InvalidOption, PipelineError
+from odradek.pipelines.positions import Positions
+from odradek.pipelines.tables.files import DataFile, values_of
+from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField
+from odradek.pipelines.tables.store import Store, nonce, open_store
+from odradek.pipelines.tables.table import (
+    NOTHING_SAID,
+    Change,
+    CommitConflict,
+    NoSuchTable,
+    Snapshot,
+    TableExists,
+    TableRefused,
+)
+
+POSITIONS: Final = "odradek.positions"
+COMMIT: Final = "odradek.commit"
+PROPERTY: Final = "odradek.property."
+NAMESPACE: Final = "odradek"
+NAME_MAPPING: Final = "schema.name-mapping.default"
+RETRIES: Final = "commit.retry.num-retries"
+FORMAT_VERSION: Final = "2"
+
+
+class IcebergTable:
+    """One table of one catalog."""
+
+    holds_partition_columns = True
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        self.location = f"iceberg:{name}"
+        self._options = dict(options)
+        self._identifier, self._catalog, self._place = _catalog(name, self._options)
+        self._table: Any = None
+        self._entries: dict[str, Any] = {}
+        self._files: tuple[int, tuple[DataFile, ...]] = (-1, ())
+
+    @property
+    def store(self) -> Store:
+        """Where the catalog says that the table lies; there must be one."""
+        assert self._table is not None, "load or create the table before asking where it lies"
+        options = {
+            name.removeprefix("s3.").replace("-", "_"): value
+            for name, value in self._options.items()
+            if name.startswith("s3.")
+        }
+        return open_store(self._table.location(), options)
+
+    def load(self) -> Snapshot:
+        """Asks the catalog."""
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        try:
+            with _named(self.location):
+                self._table = self._catalog.load_table(self._identifier)
+        except (NoSuchTableError, NoSuchNamespaceError) as error:
+            raise NoSuchTable(f"there is no table at {self.location}") from error
+        return self._snapshot()
+
+    def create(
+        self,
+        schema: pa.Schema,
+        partitioning: tuple[PartitionField, ...],
+        positions: Positions,
+        *,
+        properties: Mapping[str, str] = NOTHING_SAID,
+    ) -> Snapshot:
+        """One transaction of the catalog."""
+        from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
+
+        settings = {
+            "format-version": FORMAT_VERSION,
+            RETRIES: "0",
+            POSITIONS: json.dumps(positions.to_json()),
+            **{f"{PROPERTY}{name}": value for name, value in properties.items()},
+        }
+        try:
+            with _named(self.location):
+                self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
+                transaction = self._catalog.create_table_transaction(
+                    self._identifier, schema, location=self._place, properties=settings
+                )
+                with transaction as it:
+                    mapping = it.table_metadata.schema().name_mapping.model_dump_json()
+                    it.set_properties({NAME_MAPPING: mapping})
+                    if partitioning:
+                        with it.update_spec() as spec:
+                            for field in partitioning:
+                                spec.add_field(field.source, _transform(field), field.name)
+        except (TableAlreadyExistsError, CommitFailedException) as error:
+            raise TableExists(f"{self.location} was created by another process") from error
+        return self.load()
+
+    def commit(self, base: Snapshot, change: Change) -> Snapshot:
+        """One transaction: schema, files, positions."""
+        from pyiceberg.exceptions import (
+            CommitFailedException,
+            CommitStateUnknownException,
+            ValidationException,
+        )
+
+        if self._table is None or self._table.metadata.last_sequence_number != base.version:
+            raise CommitConflict(f"{self.location} has moved on from version {base.version}")
+        commit_id = nonce()
+        # A table made by others may have it otherwise: a repetition would not look where it begins.
+        self._table.metadata.properties[RETRIES] = "0"
+        try:
+            with _named(self.location):
+                self._transact(change, commit_id)
+        except (CommitFailedException, ValidationException) as error:
+            raise CommitConflict(f"{self.location}: {_first_line(error)}") from error
+        except CommitStateUnknownException as error:
+            self.load()
+            if not self._holds(commit_id):
+                raise CommitConflict(f"{self.location}: {_first_line(error)}") from error
+        return self._snapshot()
+
+    def _transact(self, change: Change, commit_id: str) -> None:
+        from pyiceberg.io.pyarrow import parquet_file_to_data_file
+
+        with self._table.transaction() as transaction:
+            if change.schema is not None:
+                with transaction.update_schema() as update:
+                    update.union_by_name(change.schema)
+            summary = {COMMIT: commit_id, **change.summary}
+            if change.positions is not None:
+                positions = json.dumps(change.positions.to_json())
+                summary[POSITIONS] = positions
+                transaction.set_properties({POSITIONS: positions})
+            update_snapshot = transaction.update_snapshot(snapshot_properties=summary)
+            producer = (
+                update_snapshot.overwrite() if change.remove else update_snapshot.merge_append()
+            )
+            with producer as snapshot:
+                for file in change.add:
+                    snapshot.append_data_file(
+                        parquet_file_to_data_file(
+                            self._table.io, transaction.table_metadata, self._uri(file.path)
+                        )
+                    )
+                for file in change.remove:
+                    snapshot.delete_data_file(self._entries[file.path])
+
+    def files(self, snapshot: Snapshot) -> tuple[DataFile, ...]:
+        """From the manifests of the current snapshot."""
+        assert self._table.metadata.last_sequence_number == snapshot.version
+        if self._files[0] != snapshot.version:
+            found: dict[str, tuple[int, DataFile]] = {}
+            self._entries = {}
+            current = self._table.current_snapshot()
+            manifests = current.manifests(self._table.io) if current else []
+            for manifest in manifests:
+                for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
+                    if entry.data_file.content.value:
+                        raise TableRefused(
+                            f"{self.location} has delete files, which are not supported"
+                        )
+                    file = self._file(entry.data_file)
+                    self._entries[file.path] = entry.data_file
+                    found[file.path] = (entry.sequence_number or 0, file)
+            ordered = sorted(found.values(), key=lambda pair: (pair[0], pair[1].path))
+            self._files = (snapshot.version, tuple(file for _, file in ordered))
+        return self._files[1]
+
+    def referenced(self) -> Collection[str]:
+        """Of all snapshots that the catalog still has."""
+        self.load()
+        io = self._table.io
+        return {
+            self._path(entry.data_file.file_path)
+            for snapshot in self._table.metadata.snapshots
+            for manifest in snapshot.manifests(io)
+            for entry in manifest.fetch_manifest_entry(io, discard_deleted=True)
+        }
+
+    def expire(self, before_ms: int) -> int:
+        """Forgets snapshots; a sweep then removes the files that only they needed."""
+        self.load()
+        current = self._table.current_snapshot()
+        old = [
+            it.snapshot_id
+            for it in self._table.metadata.snapshots
+            if it.timestamp_ms < before_ms and current and it.snapshot_id != current.snapshot_id
+        ]
+        if old:
+            with _named(self.location):
+                self._table.maintenance.expire_snapshots().by_ids(old).commit()
+            self.load()
+        return len(old)
+
+    def _snapshot(self) -> Snapshot:
+        from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+        properties = self._table.properties
+        if POSITIONS not in properties:
+            raise TableRefused(f"{self.location} was not made by Odradek: it has no {POSITIONS}")
+        schema = schema_to_pyarrow(self._table.schema(), include_field_ids=False)
+        return Snapshot(
+            self._table.metadata.last_sequence_number,
+            _small(schema),
+            tuple(_partition_fields(self._table)),
+            Positions.from_json(json.loads(properties[POSITIONS])),
+            {
+                name.removeprefix(PROPERTY): value
+                for name, value in properties.items()
+                if name.startswith(PROPERTY)
+            },
+        )
+
+    def _holds(self, commit_id: str) -> bool:
+        return any(
+            it.summary and it.summary.additional_properties.get(COMMIT) == commit_id
+            for it in self._table.metadata.snapshots
+        )
+
+    def _uri(self, path: str) -> str:
+        return f"{self._table.location().rstrip('/')}/{path}"
+
+    def _path(self, uri: str) -> str:
+        return uri.removeprefix(self._table.location().rstrip("/") + "/")
+
+    def _file(self, data_file: Any) -> DataFile:
+        path = self._path(data_file.file_path)
+        return DataFile(path, data_file.file_size_in_bytes, data_file.record_count, values_of(path))
+
+
+def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], Any, str | None]:
+    """Identifier, catalog, and where a new table shall lie, if it is not the catalog's to say."""
+    from pyiceberg.catalog import load_catalog
+
+    if "/" in name or name.startswith("."):
+        directory = Path(name).absolute()
+        directory.mkdir(parents=True, exist_ok=True)
+        settings = {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", **options}
+        catalog = load_catalog("odradek", **{"warehouse": directory.as_uri(), **settings})
+        return (NAMESPACE, directory.name.replace(".", "_")), catalog, unquote(directory.as_uri())
+    parts = tuple(name.split("."))
+    if len(parts) < 3 or not all(parts):
+        raise InvalidOption(
+            f"iceberg:{name} names no table: give iceberg:DIRECTORY/ with a slash, or "
+            "iceberg:CATALOG.NAMESPACE.NAME"
+        )
+    with _named(f"iceberg:{name}"):
+        return parts[1:], load_catalog(parts[0], **options), None
+
+
+def _transform(field: PartitionField) -> Any:
+    from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform
+
+    transforms = {IDENTITY: IdentityTransform, "day": DayTransform, "hour": HourTransform}
+    return transforms[field.transform]()
+
+
+def _partition_fields(table: Any) -> list[PartitionField]:
+    names = {"identity": IDENTITY, "day": "day", "hour": "hour"}
+    fields = []
+    for field in table.spec().fields:
+        transform = str(field.transform)
+        if transform not in names:
+            raise TableRefused(f"the table is partitioned by {transform}, which is not supported")
+        source = table.schema().find_field(field.source_id).name
+        fields.append(PartitionField(names[transform], source))
+    return fields
+
+
+def _small(schema: pa.Schema) -> pa.Schema:
+    """Without the large types that pyiceberg reads text and bytes as."""
+    return pa.schema([pa.field(field.name, _small_type(field.type)) for field in schema])
+
+
+def _small_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind):
+        return pa.binary()
+    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _small_type(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(it.name, _small_type(it.type)) for it in kind])
+    return kind
+
+
+class _named:  # noqa: N801 - read as a verb after `with`
+    """Turns what a catalog or its store meets into a sentence that names the table."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+
+    def __enter__(self) -> None:
+        """Nothing is held."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None or isinstance(error, PipelineError):
+            return
+        from pyiceberg.exceptions import CommitFailedException
+
+        if type(error).__module__.startswith("sqlalchemy"):
+            if "locked" in str(error):
+                raise CommitFailedException("the catalog is busy") from error
+            raise PipelineError(f"{self._location}: {_first_line(error)}") from error
+        if isinstance(error, OSError):
+            raise PipelineError(f"{self._location}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__

@@ -1,0 +1,144 @@
+"""Data files written anew: without the rows of some offsets, or several small ones as one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.partitioning import IDENTITY
+from odradek.pipelines.tables.table import Snapshot, Table
+from odradek.pipelines.tables.writing import Layout, write_rows
+
+READ_ROWS: Final = 16_384
+SMALL_SHARE: Final = 2
+"""A file is small below the target size divided by this."""
+FILES_MIN: Final = 4
+"""Fewer small files than this are left alone."""
+FILES_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Reads and writes the data files of one table."""
+
+    layout: Layout
+    topics: dict[str, str]  # names by topic id: rows hold names, spans hold ids
+
+    def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+        """The rows of a file in the table's schema, a few at a time."""
+        source = self.layout.store.reading(file.path)
+        values = dict(file.values)
+        for batch in pq.ParquetFile(source).iter_batches(READ_ROWS):
+            yield self._completed(batch, values)
+
+    def _completed(self, batch: pa.RecordBatch, values: dict[str, str]) -> pa.RecordBatch:
+        columns = []
+        identities = {it.source for it in self.layout.partitioning if it.transform == IDENTITY}
+        for field in self.layout.schema:
+            if field.name in batch.schema.names:
+                columns.append(batch.column(field.name).cast(field.type))
+            elif field.name in identities and field.name in values:
+                scalar = pa.scalar(values[field.name]).cast(field.type)
+                columns.append(pa.repeat(scalar, batch.num_rows))
+            else:
+                columns.append(pa.nulls(batch.num_rows, field.type))
+        return pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+
+    def trim(self, file: DataFile, spans: Sequence[Span]) -> tuple[DataFile, ...]:
+        """The files that hold the rest of a file; the file itself, if nothing of it goes."""
+        rows = 0
+        rest: list[pa.RecordBatch] = []
+        for batch in self.read(file):
+            kept = batch.filter(pc.invert(self._within(batch, spans)))
+            rows += batch.num_rows - kept.num_rows
+            if kept.num_rows:
+                rest.append(kept)
+        if not rows:
+            return (file,)
+        if not rest:
+            return ()
+        return tuple(write_rows(self.layout, self._span(file, rest[0]), rest))
+
+    def merge(self, files: Sequence[DataFile]) -> tuple[DataFile, ...]:
+        """The rows of files of one partition, in the order of their offsets, in few files."""
+        spans = [file.span for file in files]
+        first = spans[0]
+        assert first is not None
+        end = max(span.end for span in spans if span is not None)
+        span = Span(first.topic_id, first.partition, first.start, end)
+        rows = (batch for file in files for batch in self.read(file))
+        return tuple(write_rows(self.layout, span, rows))
+
+    def _within(self, batch: pa.RecordBatch, spans: Sequence[Span]) -> pa.Array:
+        topic, partition, offset = (
+            batch.column(self.layout.column(name)) for name in ("topic", "partition", "offset")
+        )
+        inside = pa.repeat(pa.scalar(value=False), batch.num_rows)
+        for span in spans:
+            one = pc.and_(
+                pc.equal(topic, self.topics[span.topic_id]), pc.equal(partition, span.partition)
+            )
+            low, high = pc.greater_equal(offset, span.start), pc.less(offset, span.end)
+            inside = pc.or_(inside, pc.and_(one, pc.and_(low, high)))
+        return inside
+
+    def _span(self, file: DataFile, rows: pa.RecordBatch) -> Span:
+        if file.span is not None:
+            return file.span
+        ids = {name: topic_id for topic_id, name in self.topics.items()}
+        topic = rows.column(self.layout.column("topic"))[0].as_py()
+        partition = rows.column(self.layout.column("partition"))[0].as_py()
+        return Span(ids.get(topic, ""), partition, 0, 1 << 62)
+
+
+def topics_of(snapshot: Snapshot) -> dict[str, str]:
+    """Names by topic id, for `Rewriting`."""
+    return {topic.topic_id: name for name, topic in snapshot.positions.topics.items()}
+
+
+def groups_to_merge(files: Sequence[DataFile], file_bytes: int) -> list[tuple[DataFile, ...]]:
+    """Small files that lie beside each other in one partition and one directory."""
+
+    def place(file: DataFile) -> tuple[str, int, tuple[tuple[str, str], ...]]:
+        span = file.span
+        assert span is not None
+        return span.topic_id, span.partition, file.values
+
+    def start(file: DataFile) -> int:
+        span = file.span
+        assert span is not None
+        return span.start
+
+    known = [file for file in files if file.span is not None]
+    groups: list[tuple[DataFile, ...]] = []
+    for _, together in groupby(sorted(known, key=lambda it: (place(it), start(it))), place):
+        run: list[DataFile] = []
+        for file in [*together, None]:
+            small = file is not None and file.bytes * SMALL_SHARE <= file_bytes
+            full = sum(it.bytes for it in run) >= file_bytes or len(run) >= FILES_MAX
+            if run and (not small or full):
+                groups += [tuple(run)] if len(run) >= FILES_MIN else []
+                run = []
+            if small and file is not None:
+                run.append(file)
+    return groups
+
+
+def merge_small(table: Table, layout: Layout, snapshot: Snapshot) -> tuple[int, int]:
+    """Merges what is small; says how many files went and how many came."""
+    went = came = 0
+    rewriting = Rewriting(layout, topics_of(snapshot))
+    for group in groups_to_merge(table.files(snapshot), layout.file_bytes):
+        merged = rewriting.merge(group)
+        committed = commits.merge(table, group, merged, {"files": str(len(group))})
+        if committed is None:
+            layout.store.delete([file.path for file in merged])
+            continue
+        went, came = went + len(group), came + len(merged)
+    return went, came

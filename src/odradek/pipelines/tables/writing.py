@@ -1,0 +1,218 @@
+"""Rows of one offset range into Parquet files: split by partition of the table, rolled by size.
+
+Memory is bounded by the bytes of a row group times the files that are open at once, whatever the
+range holds. A task that dies leaves files that no commit names; a sweep removes them.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from odradek.pipelines.tables.files import DataFile, Span, path_of
+from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
+from odradek.pipelines.tables.store import Store, nonce, now_ms
+
+FILE_BYTES: Final = 128 << 20
+ROW_GROUP_BYTES: Final = 32 << 20
+OPEN_FILES_MAX: Final = 16
+REPEATING: Final = ("topic", "_topic", "partition", "_partition", "timestampType")
+"""Columns with few values: Parquet keeps these as a dictionary."""
+STATISTICS: Final = ("partition", "offset", "timestamp")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the files of a table are written. Goes to the tasks."""
+
+    store: Store
+    schema: pa.Schema
+    partitioning: tuple[PartitionField, ...] = ()
+    keeps_partition_columns: bool = False
+    file_bytes: int = FILE_BYTES
+    compression: str = "zstd"
+    prefix: str = ""  # of the columns that every record has, such as `offset`
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        """What a data file holds."""
+        if self.keeps_partition_columns:
+            return self.schema
+        dropped = {it.source for it in self.partitioning if it.transform == IDENTITY}
+        return pa.schema([it for it in self.schema if it.name not in dropped])
+
+    def column(self, name: str) -> str:
+        """What a column that every record has is called here."""
+        return f"{self.prefix}{name}"
+
+
+class RangeWriter:
+    """Writes batches of rows that are in the order of their offsets."""
+
+    def __init__(self, layout: Layout, span: Span) -> None:
+        self._layout = layout
+        self._span = span
+        self._schema = layout.file_schema
+        self._open: OrderedDict[tuple[str, ...], _OpenFile] = OrderedDict()
+        self._done: list[DataFile] = []
+        self.rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Takes rows; they are in files once `finish` was called."""
+        for values, rows in split(self._layout.partitioning, batch):
+            if rows.num_rows:
+                self._file(values, rows).write(rows.select(self._schema.names))
+                self.rows += rows.num_rows
+                if self._open[values].bytes >= self._layout.file_bytes:
+                    self._close(values)
+
+    def finish(self) -> list[DataFile]:
+        """Closes all files and says what they are."""
+        for values in list(self._open):
+            self._close(values)
+        return self._done
+
+    def abandon(self) -> None:
+        """Drops the files that are open."""
+        for file in self._open.values():
+            file.abandon()
+        self._open.clear()
+
+    def _file(self, values: tuple[str, ...], rows: pa.RecordBatch) -> "_OpenFile":
+        if values in self._open:
+            self._open.move_to_end(values)
+            return self._open[values]
+        if len(self._open) >= OPEN_FILES_MAX:
+            self._close(next(iter(self._open)))
+        offsets = rows.column(self._layout.column("offset"))
+        span = Span(self._span.topic_id, self._span.partition, offsets[0].as_py(), self._span.end)
+        names = [field.name for field in self._layout.partitioning]
+        pairs = tuple(zip(names, values, strict=True))
+        self._open[values] = _OpenFile(self._layout, self._schema, span, pairs)
+        return self._open[values]
+
+    def _close(self, values: tuple[str, ...]) -> None:
+        self._done.append(self._open.pop(values).close())
+
+
+class _OpenFile:
+    """One Parquet file that is being written."""
+
+    def __init__(
+        self, layout: Layout, schema: pa.Schema, span: Span, values: tuple[tuple[str, str], ...]
+    ) -> None:
+        self._layout = layout
+        self._schema = schema
+        self._values = values
+        self.path = path_of(span, values, nonce())
+        self._stack = ExitStack()
+        self._sink = self._stack.enter_context(layout.store.writing(self.path))
+        self._counted = _Counted(self._sink)
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self._counted, mode="w"),
+            schema,
+            compression=layout.compression,
+            use_dictionary=[name for name in REPEATING if name in schema.names],
+            store_schema=True,
+        )
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_bytes = 0
+        self._rows = 0
+        self._bounds: dict[str, tuple[Any, Any]] = {}
+
+    @property
+    def bytes(self) -> int:
+        """Of the file so far, with what waits counted as it is."""
+        return self._counted.bytes + self._waiting_bytes
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Keeps rows until they make a row group."""
+        self._waiting.append(rows)
+        self._waiting_bytes += rows.get_total_buffer_size()
+        self._rows += rows.num_rows
+        self._note(rows)
+        if self._waiting_bytes >= ROW_GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> DataFile:
+        """Ends the file well."""
+        self._flush()
+        self._writer.close()
+        self._stack.close()
+        return DataFile(
+            self.path, self._counted.bytes, self._rows, self._values, self._stats(), now_ms()
+        )
+
+    def abandon(self) -> None:
+        """Ends it without making an object."""
+        abandoned = InterruptedError("the file is not wanted")
+        self._stack.__exit__(InterruptedError, abandoned, None)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            table = pa.Table.from_batches(self._waiting, self._schema)
+            self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            self._waiting = []
+            self._waiting_bytes = 0
+
+    def _note(self, rows: pa.RecordBatch) -> None:
+        for name in STATISTICS:
+            column = self._layout.column(name)
+            if column in self._schema.names:
+                bounds = pc.min_max(rows.column(column)).as_py()
+                low, high = self._bounds.get(column, (bounds["min"], bounds["max"]))
+                self._bounds[column] = (min(low, bounds["min"]), max(high, bounds["max"]))
+
+    def _stats(self) -> str:
+        low = {name: _json_value(pair[0]) for name, pair in self._bounds.items()}
+        high = {name: _json_value(pair[1]) for name, pair in self._bounds.items()}
+        return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
+
+
+class _Counted:
+    """A file that says how much was written to it."""
+
+    closed = False
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+        self.bytes = 0
+
+    def write(self, data: Any) -> int:
+        self._sink.write(data)
+        self.bytes += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.bytes
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def close(self) -> None:
+        """The context of the store closes the file."""
+
+
+def _json_value(value: Any) -> Any:
+    return value if isinstance(value, int) else value.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def write_rows(
+    layout: Layout, span: Span, batches: Iterator[pa.RecordBatch] | Sequence[pa.RecordBatch]
+) -> list[DataFile]:
+    """All rows of a span, at once."""
+    writer = RangeWriter(layout, span)
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise

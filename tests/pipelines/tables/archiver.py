@@ -1,0 +1,91 @@
+"""Processes that write to one table at the same time, and may be killed at any moment.
+
+Each function is the whole life of a process. A process that is to be killed counts the calls that
+the code of the tables makes, and kills itself at a given one: no cleaning up, no `finally`.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.rewriting import merge_small
+from odradek.pipelines.tables.sweep import sweep
+from odradek.pipelines.tables.table import NoSuchTable, Snapshot, TableExists, TableRefused
+from tests.pipelines.tables.lake import TOPIC, Lake, new_range
+
+STEP = 10
+WATCHED = ("odradek/pipelines/tables", "pyiceberg/table", "pyiceberg/catalog")
+
+
+class Mortal:
+    """Counts calls, and kills the process at one of them."""
+
+    def __init__(self, kill_at: int | None) -> None:
+        self.calls = 0
+        self._kill_at = kill_at
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
+        """What the interpreter calls at each call and return."""
+        if event in {"call", "c_call"} and any(it in frame.f_code.co_filename for it in WATCHED):
+            self.calls += 1
+            if self.calls == self._kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def archive(location: str, end: int, kill_at: int | None = None, said: str = "") -> None:
+    """Adds batches of ten offsets until the table ends there, whoever adds beside it."""
+    mortal = Mortal(kill_at)
+    sys.setprofile(mortal)
+    lake = Lake(location)
+    snapshot = opened(lake)
+    while (at := reached(snapshot)) < end:
+        try:
+            snapshot = lake.append(snapshot, new_range(at, min(at + STEP, end)))
+        except TableRefused:
+            snapshot = lake.table.load()
+    sys.setprofile(None)
+    if said:
+        Path(said).write_text(str(mortal.calls), encoding="utf-8")
+
+
+def opened(lake: Lake) -> Snapshot:
+    """The table, created if nobody has."""
+    try:
+        return lake.table.load()
+    except NoSuchTable:
+        try:
+            return lake.create()
+        except TableExists:
+            return lake.table.load()
+
+
+def reached(snapshot: Snapshot) -> int:
+    """Where the table ends."""
+    topic = snapshot.positions.topics.get(TOPIC)
+    return 0 if topic is None else topic.offsets[0]
+
+
+def backfill(location: str, end: int) -> None:
+    """Rewrites what is there, again and again, until the table is full."""
+    lake = Lake(location)
+    snapshot = opened(lake)
+    while (at := reached(snapshot)) < end:
+        if at > STEP:
+            lake.replace(lake.batch(snapshot, new_range(at // 2, at // 2 + STEP // 2)))
+        snapshot = lake.table.load()
+
+
+def merge(location: str, end: int) -> None:
+    """Merges small files, expires versions and sweeps, until the table is full."""
+    lake = Lake(location)
+    snapshot = opened(lake)
+    while reached(snapshot) < end:
+        merge_small(lake.table, lake.layout(snapshot), snapshot)
+        sweep(lake.table)
+        snapshot = lake.table.load()
+
+
+__all__ = ["archive", "backfill", "commits", "merge"]

@@ -1,0 +1,64 @@
+"""Several processes on one table, and processes that die."""
+
+import multiprocessing
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.tables import archiver
+from tests.pipelines.tables.lake import FORMATS, Lake, expected
+
+KILLS = {"delta": 20, "iceberg": 6, "parquet": 20}  # a commit of Iceberg costs ten times as much
+PRELOADED = [
+    "tests.pipelines.tables.archiver",
+    "odradek.pipelines.tables.iceberg",
+    "pyiceberg.io.pyarrow",
+]
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(PRELOADED)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.timeout(600)
+def test_writers_at_once_lose_and_double_nothing(name: str, tmp_path: Path) -> None:
+    """Two archivers, a backfill and a merge: each commits on what it has seen, or repeats."""
+    location = f"{name}:{tmp_path}/{name}"
+    end = {"delta": 150, "iceberg": 50, "parquet": 150}[name]
+    running = [
+        processes.Process(target=target, args=(location, end))
+        for target in (archiver.archive, archiver.archive, archiver.backfill, archiver.merge)
+    ]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    assert [process.exitcode for process in running] == [0] * len(running)
+    assert Lake(location).rows() == expected(end)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.timeout(600)
+def test_an_archiver_killed_anywhere_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
+    """Whatever step the process died at, the next finds rows and ends that belong together."""
+    said = tmp_path / "calls"
+    _run(archiver.archive, f"{name}:{tmp_path}/whole", 30, None, str(said))
+    calls = int(said.read_text())
+    location = f"{name}:{tmp_path}/{name}"
+    chance = random.Random(name)
+    deaths, kills = 0, KILLS[name]
+    for number in range(kills):
+        kill_at = chance.randrange(1, calls)
+        deaths += _run(archiver.archive, location, (number + 2) * 20, kill_at) == -signal.SIGKILL
+    assert deaths >= kills // 2
+    assert _run(archiver.archive, location, (kills + 2) * 20) == 0
+    assert Lake(location).rows() == expected((kills + 2) * 20)
+
+
+def _run(target: object, *arguments: object) -> int | None:
+    process = processes.Process(target=target, args=arguments)  # type: ignore[arg-type]
+    process.start()
+    process.join()
+    return process.exitcode
