@@ -36,8 +36,10 @@ def error_of(replicas: ReplicaManager, partition: TopicPartition) -> type[Except
 def test_a_dir_that_hangs_holds_up_no_request_for_another() -> None:
     """The answer waits a while for the dir that hangs, once; the other partition is led at once."""
 
-    async def talk(replicas: ReplicaManager) -> None:
+    async def first(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word(), word(OTHER)])
+
+    async def second(replicas: ReplicaManager) -> None:
         hanging = worker_of(replicas, ORDERS)
         assert hanging is not worker_of(replicas, OTHER)
         hanging.hang()
@@ -48,11 +50,14 @@ def test_a_dir_that_hangs_holds_up_no_request_for_another() -> None:
         await replicas.logs.appends[_dir_of(replicas, OTHER)].settled()
         assert replicas.led(OTHER).log.log_end_offset == 1
         assert replicas.logs._clock.monotonic() - began == ANSWER_PATIENCE
+        assert await replicas.apply_leader_and_isr([word(epoch=2)]) == {}
+        assert replicas.logs._clock.monotonic() - began == ANSWER_PATIENCE
         hanging.go_on()
         await settled(replicas)
 
     with Ground() as ground:
-        ground.live(talk)
+        ground.live(first)
+        ground.live(second)
 
 
 def _dir_of(replicas: ReplicaManager, partition: TopicPartition) -> str:

@@ -40,7 +40,7 @@ class Lane:
 
     def is_stuck(self, patience: Millis) -> bool:
         """Whether one piece has been under way for longer than this."""
-        return self._begun_at is not None and self._clock.monotonic() - self._begun_at > patience
+        return self._begun_at is not None and self._clock.monotonic() - self._begun_at >= patience
 
     async def _work_off(self) -> None:
         try:

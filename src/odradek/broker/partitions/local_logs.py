@@ -5,6 +5,7 @@ changed only on the loop.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -60,6 +61,7 @@ class LocalLogs:
         self._settings = settings
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
+        self._being_made_in: Counter[str] = Counter()  # their count, by dir
 
     def config_of(self, topic: str) -> LogConfig:
         """What holds for the logs of a topic."""
@@ -121,14 +123,12 @@ class LocalLogs:
         begun = self._being_made.get(partition)
         if begun is not None and not self.dirs.failures.has_failed(begun):
             return begun
-        candidates = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
-        if not candidates or (self.dirs.some_failed and not wanted.is_new):
+        if self.dirs.all_failed or (self.dirs.some_failed and not wanted.is_new):
             return None
-        for name in self._being_made.values():
-            if name in candidates:
-                candidates[name] += 1
-        chosen = self._being_made[partition] = min(candidates, key=candidates.__getitem__)
-        return chosen
+        fewest = min(self.dirs.online, key=lambda it: len(it) + self._being_made_in[it.name])
+        self._being_made[partition] = fewest.name
+        self._being_made_in[fewest.name] += 1
+        return fewest.name
 
     def dir_of(self, partition: TopicPartition) -> str | None:
         """The dir that has a partition's log, or in which it is being made."""
@@ -157,7 +157,8 @@ class LocalLogs:
                 log_dir.logs |= {found.partition: found for found in made}
         finally:
             for state in wanted:
-                self._being_made.pop(state.partition, None)
+                if self._being_made.pop(state.partition, None) is not None:
+                    self._being_made_in[name] -= 1
 
     def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
         """With the leader epoch that begins it, where this broker leads."""
