@@ -94,6 +94,8 @@ class SystemStream:
         self._read()
 
     def _read(self) -> None:
+        if self._sock is None:
+            return
         receiver = self._receiver
         assert receiver is not None, "nothing is read before `attach`"
         self.quiet = False
@@ -262,8 +264,10 @@ class SystemStream:
         self._loop.call_soon(self._tell_closed, error)
 
     def _tell_closed(self, error: OSError | None) -> None:
-        if self._receiver is not None:
-            self._receiver.closed(error)
+        """Stream and receiver know each other: a cycle would keep both until the collector runs."""
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.closed(error)
 
 
 def _read(chunk: FileRange) -> bytes:

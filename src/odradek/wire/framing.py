@@ -64,13 +64,14 @@ class Framer:
     """Cuts one connection's bytes into frames.
 
     `fault` is why the connection must be closed, once the frames before it were dealt with;
-    `announced` is the size of the frame that has begun, 0 if there is none: a shell that is short
-    of memory stops reading before it asks for the next buffer.
+    `announced` is the size of the frame that has begun, 0 if there is none; `held` is the memory
+    that it takes, or will with the next call of `buffer`. A shell that is short of memory stops
+    reading before it makes that call.
     """
 
     __slots__ = (
         *("_eager", "_filled", "_frame", "_limit", "_rest", "_scratch", "_view"),
-        *("announced", "fault"),
+        *("announced", "fault", "held"),
     )
 
     def __init__(
@@ -78,6 +79,7 @@ class Framer:
     ) -> None:
         assert LENGTH_BYTES < len(scratch.data) < eager, "what is left over is always smaller"
         self.announced = 0
+        self.held = 0
         self.fault: InvalidFrame | None = None
         self._scratch = scratch
         self._limit = limit
@@ -91,6 +93,8 @@ class Framer:
         """Where the next bytes are to be put; good until the next call of `received`."""
         assert self.fault is None, self.fault
         if self._view is not None:
+            if self._filled == len(self._view):
+                return self._give(self._view)
             return self._view[self._filled :]
         if self.announced:
             self._filled, rest = len(self._rest), self._rest
@@ -113,12 +117,18 @@ class Framer:
         if self._filled < len(self._frame):
             return []
         if self._filled < self.announced:
-            self._give(self._view)
+            self.held = self._room(self._filled)
             return []
         frame = self._frame
         self._view = self._frame = None
-        self.announced = 0
+        self.announced = self.held = 0
         return [frame]
+
+    def drop(self) -> None:
+        """The connection is over: what has begun will never be whole."""
+        self._view = self._frame = None
+        self._rest = b""
+        self.announced = self.held = 0
 
     def feed(self, data: bytes) -> list[bytearray]:
         """All at once, for those who have the bytes already; stops at a fault."""
@@ -143,17 +153,21 @@ class Framer:
             position += LENGTH_BYTES
             if end - position < size:
                 self.announced = size
+                self.held = self._room(end - position)
                 break
             frames.append(data[position : position + size])
             position += size
         self._rest = bytes(data[position:end])
         return frames
 
+    def _room(self, came: int) -> int:
+        """How much memory the frame that has begun gets, when so much of it is there."""
+        trusted = min(self._eager, max(FIRST_BYTES, TRUST * came))
+        return min(self.announced, max(trusted, 2 * came))
+
     def _give(self, begun: bytes | memoryview) -> memoryview:
         """Gives the frame that has begun its own memory, or more of it."""
-        came = len(begun)
-        trusted = min(self._eager, max(FIRST_BYTES, TRUST * came))
-        self._frame = bytearray(min(self.announced, max(trusted, 2 * came)))
+        self._frame = bytearray(self.held)
         self._view = memoryview(self._frame)
         self._view[: len(begun)] = begun
         return self._view[self._filled :]

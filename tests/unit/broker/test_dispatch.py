@@ -7,9 +7,10 @@ from typing import Any, cast
 import pytest
 
 from odradek.broker.handlers import api_versions
-from odradek.broker.network.connection import Connection, Memory
+from odradek.broker.network.connection import Connection
 from odradek.broker.network.dispatch import Dispatch
 from odradek.broker.network.pending_request import Api, PendingRequest, Refusal
+from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode, MalformedRequest
 from odradek.model.limits import FRAME_BYTES_MAX
@@ -101,7 +102,7 @@ class Desk:
     ) -> None:
         self.scratch = Scratch()
         self.clock: Clock = StillClock()
-        self.memory = Memory(None if memory is None else Bytes(memory))
+        self.memory = RequestMemory(None if memory is None else Bytes(memory))
         self.frame_bytes_max: int = FRAME_BYTES_MAX
         self.open: list[PendingRequest] = []
         self.forgotten: list[Connection] = []
@@ -294,20 +295,6 @@ def test_a_client_that_does_not_take_its_answers_is_not_read() -> None:
     client.hands.waiting = 0
     client.connection.drained()
     assert not client.hands.paused
-
-
-def test_a_large_request_waits_until_there_is_memory() -> None:
-    """Requests of all connections share a bound; who comes when it is reached is not read on."""
-    desk = Desk(memory=100_000)
-    rich, poor = Client(desk), Client(desk)
-    rich.send(HeartbeatRequest("g" * 32_000), 2, 1)
-    rich.send(HeartbeatRequest("g" * 32_000), 2, 2)
-    rich.send(HeartbeatRequest("g" * 32_000, member_id="m" * 9_000), 2, 3)
-    poor.send_raw((90_000).to_bytes(4, "big") + b"start")
-    assert poor.hands.paused
-    for pending in desk.open:
-        pending.answer(HeartbeatResponse())
-    assert not poor.hands.paused
 
 
 def test_who_waits_learns_that_the_client_is_gone() -> None:

@@ -2,9 +2,11 @@
 
 import asyncio
 import errno
+import gc
 import os
 import socket
 import struct
+import weakref
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
@@ -293,3 +295,34 @@ def test_a_host_refuses_only_if_none_of_its_addresses_stayed_silent() -> None:
     no_family = OSError(errno.EADDRNOTAVAIL, "this machine has no IPv6")
     assert min([refused, silent], key=network_module._says) is silent
     assert min([no_family, refused], key=network_module._says) is refused
+
+
+def test_a_closed_stream_and_its_receiver_let_go_of_each_other(run: Run) -> None:
+    """The collector runs seldom in a server: a cycle would keep the receiver's buffers for long."""
+
+    async def conversation() -> None:
+        network = SystemNetwork()
+        ears: list[weakref.ref[Ear]] = []
+        ends: list[asyncio.Future[OSError | None]] = []
+
+        def accept(stream: Stream) -> Ear:
+            ear = Ear(stream)
+            ears.append(weakref.ref(ear))
+            ends.append(ear.ended)
+            return ear
+
+        listener = await network.listen(("127.0.0.1", 0), accept)
+        stream = await network.connect(listener.address, Ear)
+        stream.send([b"half a request"])
+        stream.close()
+        await until(lambda: bool(ends))
+        await ends[0]
+        await asyncio.sleep(0)
+        assert ears[0]() is None
+        listener.close()
+
+    gc.disable()
+    try:
+        run(conversation)
+    finally:
+        gc.enable()

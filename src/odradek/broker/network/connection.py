@@ -15,6 +15,7 @@ from typing import Final, Protocol
 import structlog
 
 from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.request_memory import RequestMemory
 from odradek.model.units import MIB, Bytes
 from odradek.ports import Address, Clock, Stream
 from odradek.wire.framing import Framer, Scratch
@@ -28,45 +29,12 @@ UNSENT_BYTES_MAX: Final = Bytes(MIB)
 log = structlog.get_logger()
 
 
-class Memory:
-    """The bytes of requests that are open, of all connections together."""
-
-    def __init__(self, bytes_max: Bytes | None) -> None:
-        self._bytes_max = bytes_max
-        self._taken = 0
-        self._waiting: deque[Callable[[], None]] = deque()
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether anybody needs to count."""
-        return self._bytes_max is not None
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether no further request may be begun."""
-        return self._bytes_max is not None and self._taken >= self._bytes_max
-
-    def take(self, count: int) -> None:
-        """A request of this size is there, or on its way."""
-        self._taken += count
-
-    def give_back(self, count: int) -> None:
-        """It was answered, or will not come."""
-        self._taken -= count
-        while self._waiting and not self.is_spent:
-            self._waiting.popleft()()
-
-    def wait(self, ready: Callable[[], None]) -> None:
-        """Calls once there is memory again; the one who waits longest first."""
-        self._waiting.append(ready)
-
-
 class ConnectionHost(Protocol):
     """What all the connections of a broker have in common."""
 
     scratch: Scratch
     clock: Clock
-    memory: Memory
+    memory: RequestMemory
     frame_bytes_max: int
 
     @property
@@ -88,10 +56,10 @@ class Connection:
     """A client's end of things; the `Receiver` of its stream."""
 
     __slots__ = (
-        "_announced",
         "_closing",
         "_counts",
         "_framer",
+        "_held",
         "_house",
         "_is_reading",
         "_leaving",
@@ -116,7 +84,7 @@ class Connection:
         self._house = house
         self._counts = house.memory.is_bounded
         self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
-        self._announced = 0  # bytes of a request on its way that were taken from the memory
+        self._held = 0  # bytes that were claimed for a request that is arriving
         self._leaving: list[PendingRequest] = []  # whose answers wait for the client to read them
         self._is_reading = False  # answers wait until all frames of one read were begun
         self._paused = False
@@ -147,7 +115,7 @@ class Connection:
             self._is_reading = True
             for frame in frames:
                 if self._counts:
-                    self._count(frame)
+                    house.memory.take(len(frame))
                 house.on_frame(self, frame)
                 if self.is_over:
                     return
@@ -157,8 +125,8 @@ class Connection:
         if framer.fault is not None:
             log.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
-        elif self._counts and framer.announced and not self._announced:
-            self._announce(framer.announced)
+        elif framer.held != self._held:
+            self._hold(framer.held, framer.announced)
         if len(self.row) >= EXCHANGES_MAX:
             self._pause()
 
@@ -173,20 +141,14 @@ class Connection:
         self.row.append(pending)
         return pending
 
-    def _count(self, frame: bytearray) -> None:
-        """A request takes its memory; what was taken for it when it was announced is given back."""
-        if self._announced:
-            self._house.memory.give_back(self._announced)
-            self._announced = 0
-        self._house.memory.take(len(frame))
-
-    def _announce(self, size: int) -> None:
-        """A large request is on its way: its memory is taken before it is there."""
-        self._announced = size
-        if self._house.memory.is_spent:
+    def _hold(self, size: int, announced: int) -> None:
+        """Claims this memory for the request that is arriving; the one before it has arrived."""
+        memory = self._house.memory
+        if size < self._held or not size:
+            memory.release(self)
+        self._held = size
+        if size and not memory.claim(self, size, announced, self.arrived_at):
             self._pause()
-            self._house.memory.wait(self._look_at_bounds)
-        self._house.memory.take(size)
 
     # -- out -----------------------------------------------------------------------------------
 
@@ -200,7 +162,7 @@ class Connection:
         if not self._is_reading and self.row and self.row[0] is pending:
             self._send_ready()
             if self._paused:
-                self._look_at_bounds()
+                self.look_at_bounds()
 
     def _send_ready(self) -> None:
         """Hands over every answer whose turn has come; the first one has."""
@@ -237,18 +199,18 @@ class Connection:
         left, self._leaving = self._leaving, []
         for pending in left:
             self._house.on_answer(pending)
-        self._look_at_bounds()
+        self.look_at_bounds()
 
     # -- bounds --------------------------------------------------------------------------------
 
-    def _look_at_bounds(self) -> None:
+    def look_at_bounds(self) -> None:
         """Pauses and resumes as the bounds say."""
         if self.is_over or self._closing:
             return
         full = (
             len(self.row) >= EXCHANGES_MAX
             or self.stream.unsent() > UNSENT_BYTES_MAX
-            or (self._announced and self._paused and self._house.memory.is_spent)
+            or (self._held and self._house.memory.waits(self))
         )
         if full:
             self._pause()
@@ -288,14 +250,16 @@ class Connection:
     def _end(self) -> None:
         """Whoever works for this client may stop, and its memory is free."""
         self.is_over = True
-        taken = self._announced
-        if self._counts:
-            taken += sum(len(pending.frame) for pending in self.row)
+        self._framer.drop()
+        self._leaving.clear()
         row, self.row = self.row, deque()
-        self._announced = 0
         for pending in row:
             gone, pending.on_gone = pending.on_gone, None
             if gone is not None:
                 gone()
-        self._house.memory.give_back(taken)
+        if self._held:
+            self._held = 0
+            self._house.memory.release(self)
+        if self._counts:
+            self._house.memory.give_back(sum(len(pending.frame) for pending in row))
         self._house.forget(self)

@@ -15,9 +15,10 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from odradek.broker.doors import Doors
-from odradek.broker.network.connection import Connection, Memory
+from odradek.broker.network.connection import Connection
 from odradek.broker.network.connection_limits import ConnectionLimits
 from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, security_protocol
@@ -68,7 +69,7 @@ class SocketServer:
     def __init__(self, config: BrokerConfig, doors: Doors, timers: Timers) -> None:
         self.scratch = Scratch()
         self.clock: Clock = doors.clock
-        self.memory = Memory(config[rows.QUEUED_MAX_REQUEST_BYTES])
+        self.memory = RequestMemory(config[rows.QUEUED_MAX_REQUEST_BYTES])
         self.frame_bytes_max: int = config[rows.SOCKET_REQUEST_MAX_BYTES]
         self.limits = Limits.of(config)
         self.connections: dict[Connection, None] = {}
@@ -183,6 +184,7 @@ class SocketServer:
                 active_at = max(connection.arrived_at, connection.taken_at)
                 if now - active_at > 1_000 * idle_max and not is_busy:
                     connection.hang_up("connections.max.idle.ms has passed")
+        self.memory.give_up_slow(now)
         self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
 
 
