@@ -17,6 +17,7 @@ from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
+from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from odradek.records.batch import TRANSACTIONAL_BIT
@@ -45,6 +46,12 @@ class InvalidRequiredAcks(BrokerError):
     code = ErrorCode.INVALID_REQUIRED_ACKS
 
 
+class InternalTopic(BrokerError):
+    """Its records are what coordinators remember; only they write them."""
+
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
 class TransactionsNotServed(BrokerError):
     """A batch of a transaction, where no coordinator could ever end it."""
 
@@ -66,6 +73,8 @@ def quick(services: "Services", pending: PendingRequest, frame: bytearray, at: i
     acks, _, name, number, records = found
     led = services.replicas.find_led(name, number)
     if led is None or acks not in WRITTEN or led.leader.replica_count > 1:
+        return False
+    if led.partition.topic in INTERNAL_TOPICS:
         return False
     try:
         now = services.doors.clock.wall()
@@ -169,6 +178,8 @@ class _Production:
     def _append(
         self, partition: TopicPartition, data: PartitionProduceData, row: PartitionProduceResponse
     ) -> None:
+        if partition.topic in INTERNAL_TOPICS:
+            raise InternalTopic(f"{partition.topic} is written by coordinators alone")
         led = self._services.replicas.led(partition)
         if self._request.acks == ALL:
             led.leader.check_enough_replicas()
