@@ -1,6 +1,5 @@
 """`odradek serve FILE`: a broker, with the settings of a properties file."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,18 +36,21 @@ def command(file: Path, overrides: tuple[str, ...], pid_file: Path | None, log_f
     """
     from odradek.runtime import pid_file as numbered
     from odradek.runtime.logs import log_to_stderr
+    from odradek.runtime.output import STDERR, open_standard_streams, say
     from odradek.runtime.serve import run_broker
 
+    open_standard_streams()
     config, warnings = sources.load(*settings.gather(file, overrides))
     log_to_stderr(as_json=log_format == "json")
     for warning in warnings:
-        click.echo(f"odradek: warning: {warning}", err=True)
+        say(f"odradek: warning: {warning}", STDERR)
     with numbered.pid_file(pid_file):
         run_broker(config, _announce)
 
 
 def _announce(broker: "Broker") -> None:
+    from odradek.runtime.output import say
+
     for name, (host, port) in broker.socket_server.addresses.items():
-        click.echo(f"{name} listens at {f'[{host}]' if ':' in host else host}:{port}")
-    click.echo(f"[KafkaServer id={broker.cluster.me}] started")
-    sys.stdout.flush()
+        say(f"{name} listens at {f'[{host}]' if ':' in host else host}:{port}")
+    say(f"[KafkaServer id={broker.cluster.me}] started")

@@ -1,6 +1,5 @@
 """`odradek zookeeper serve`: a ZooKeeper server without a JVM, for clusters on one machine."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -84,6 +83,7 @@ def serve(  # noqa: PLR0913 - one for each option
     held by one process at a time.
     """
     from odradek.runtime.logs import log_to_stderr
+    from odradek.runtime.output import open_standard_streams
     from odradek.runtime.zookeeper import run_zookeeper
 
     chosen = frozenset(word.strip() for word in words.split(",") if word.strip())
@@ -93,6 +93,7 @@ def serve(  # noqa: PLR0913 - one for each option
         raise click.BadParameter(
             f"{', '.join(unknown)} is none; known are {known}", param_hint="'--words'"
         )
+    open_standard_streams()
     log_to_stderr()
     settings = ServerSettings(
         tick_time=Millis(tick_time),
@@ -104,5 +105,6 @@ def serve(  # noqa: PLR0913 - one for each option
 
 
 def _announce(address: Address) -> None:
-    click.echo(f"ZooKeeper listens at {address[0]}:{address[1]}")
-    sys.stdout.flush()
+    from odradek.runtime.output import say
+
+    say(f"ZooKeeper listens at {address[0]}:{address[1]}")
