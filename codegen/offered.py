@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from odradek.broker.network.apis import OFFERED
+from odradek.broker.apis import OFFERED
 
 KAFKA_3_9: Final = {
     0: 11,

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from odradek.broker.network import apis
+from odradek.broker import apis
 from odradek.model.errors import ErrorCode
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.headers import response_header_version

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from odradek.broker.network import apis
+from odradek.broker import apis
 from odradek.model.errors import ErrorCode, UnsupportedVersion
 from odradek.wire.apis import APIS
 from odradek.wire.headers import read_response

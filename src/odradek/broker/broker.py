@@ -13,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from odradek.broker import apis
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.control_requests import ControlRequests
@@ -24,6 +25,7 @@ from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import Surroundings
+from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import Fetches, Means
@@ -32,8 +34,6 @@ from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.figures.pages import Page, PageServer
 from odradek.broker.figures.request_times import RequestTimes
-from odradek.broker.network import apis
-from odradek.broker.network.dispatch import Dispatch
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.isr_watch import IsrWatch

@@ -5,6 +5,7 @@ Made once, by `broker.Broker`, and handed to each handler; a test may make one w
 
 import asyncio
 from dataclasses import dataclass
+from typing import Protocol
 
 from odradek.broker.control.control_requests import ControlRequests
 from odradek.broker.control.metadata_cache import MetadataCache
@@ -12,7 +13,6 @@ from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.pending_fetches import Fetches
-from odradek.broker.network.pending_request import Api
 from odradek.broker.network.socket_server import SocketServer
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
@@ -20,6 +20,25 @@ from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.model.ids import BrokerId
+
+
+class Offered(Protocol):
+    """An API, as far as clients are told of it."""
+
+    @property
+    def key(self) -> int:
+        """Its number in the protocol."""
+        ...
+
+    @property
+    def versions(self) -> range:
+        """Those that are served."""
+        ...
+
+    @property
+    def offered(self) -> range:
+        """Those that are named to clients."""
+        ...
 
 
 @dataclass(slots=True)
@@ -39,5 +58,5 @@ class Services:
     fetches: Fetches
     groups: GroupCoordinator
     timers: Timers
-    offered: tuple[Api, ...]  # what clients are told of
+    offered: tuple[Offered, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller

@@ -10,7 +10,8 @@ from typing import Any
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.record_topics import Surroundings
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timers
@@ -53,6 +54,10 @@ class Visitor:
     def hang_up(self, reason: str) -> None:
         """Not from here."""
         raise AssertionError(reason)
+
+    def note_bug(self, api: str, error: Exception) -> None:
+        """A test is not served by a dispatcher."""
+        raise AssertionError(api) from error
 
 
 class Known(MetadataCache):
@@ -139,7 +144,7 @@ class Asked:
 
     def __init__(self, version: int = 8) -> None:
         self.pending = PendingRequest(
-            Visitor(), API, version, 1, "app", bytearray(), Micros(0), Micros(0)
+            Visitor(), 8, version, 1, "app", bytearray(), Micros(0), Micros(0)
         )
         self.told: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
 

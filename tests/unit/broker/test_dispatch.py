@@ -6,10 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from odradek.broker.dispatch import Dispatch
 from odradek.broker.handlers import api_versions
+from odradek.broker.handlers.api import Api, Refusal
 from odradek.broker.network.connection import Connection
-from odradek.broker.network.dispatch import Dispatch
-from odradek.broker.network.pending_request import Api, PendingRequest, Refusal
+from odradek.broker.network.line_limit import LineLimit
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode, MalformedRequest
@@ -102,6 +104,7 @@ class Desk:
     ) -> None:
         self.scratch = Scratch()
         self.clock: Clock = StillClock()
+        self.lines = LineLimit(self.clock)
         self.memory = RequestMemory(None if memory is None else Bytes(memory))
         self.frame_bytes_max: int = FRAME_BYTES_MAX
         self.open: list[PendingRequest] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.partitions.jobs import drained, off_loop
+from odradek.broker.jobs import drained, off_loop
 from odradek.ports import Worker
 from odradek.runtime.worker import ThreadWorker
 from odradek.sim.machine import Machine

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.partitions.jobs import drained
+from odradek.broker.jobs import drained
 from odradek.broker.partitions.replica_manager import ReplicaManager, UnknownPartition
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition

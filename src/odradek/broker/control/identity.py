@@ -5,7 +5,7 @@ from functools import partial
 import structlog
 
 from odradek.broker.doors import Doors
-from odradek.broker.partitions.jobs import off_loop
+from odradek.broker.jobs import off_loop
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import broker_id
 from odradek.config.rows.broker import RESERVED_BROKER_MAX_ID

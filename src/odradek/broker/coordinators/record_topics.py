@@ -18,8 +18,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import structlog
 
+from odradek.broker.jobs import begin
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.jobs import begin
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timer, Timers

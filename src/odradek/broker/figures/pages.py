@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from odradek.broker.partitions.jobs import begin
+from odradek.broker.jobs import begin
 from odradek.broker.timers import Timer, Timers
 from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Address, Clock, Listener, Network, Stream

@@ -67,9 +67,9 @@ class RequestTimes:
     def answered(self, pending: PendingRequest) -> None:
         """An answer has left."""
         now = self._clock.micros()
-        parts = self.by_key.get(pending.api.key)
+        parts = self.by_key.get(pending.key)
         if parts is None:
-            parts = self.by_key[pending.api.key] = {part: Times() for part in Part}
+            parts = self.by_key[pending.key] = {part: Times() for part in Part}
         whole = parts[Part.TOTAL]
         whole.add(now - pending.arrived_at)
         if whole.count <= ALL_COUNTED or not whole.count & COUNTED_MASK:

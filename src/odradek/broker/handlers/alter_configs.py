@@ -5,10 +5,12 @@ Superseded by IncrementalAlterConfigs, which can change one without the others.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.alter_configs import (
@@ -18,12 +20,9 @@ from odradek.wire.messages.alter_configs import (
     AlterConfigsResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 
 async def handle(
-    services: "Services",
+    services: Services,
     pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: AlterConfigsRequest,
 ) -> AlterConfigsResponse:
@@ -40,7 +39,7 @@ async def handle(
 
 
 async def _alter(
-    services: "Services", resource: AlterConfigsResource, *, validate_only: bool
+    services: Services, resource: AlterConfigsResource, *, validate_only: bool
 ) -> None:
     entity = entity_of(services, resource.resource_type, resource.resource_name)
     after = _wanted(resource)

@@ -8,18 +8,17 @@ Skipped: features of the cluster; there are none.
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Offered, Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 NAMED_SINCE: Final = 3
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")  # KIP-511
@@ -31,7 +30,7 @@ class InvalidSoftwareName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(services: "Services", pending: PendingRequest, request: ApiVersionsRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: ApiVersionsRequest) -> None:
     """The table of what is offered."""
     if pending.version >= NAMED_SINCE:
         name, version = request.client_software_name, request.client_software_version
@@ -41,7 +40,7 @@ def handle(services: "Services", pending: PendingRequest, request: ApiVersionsRe
     pending.answer(table(services.offered))
 
 
-def table(offered: Iterable[Api], code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
+def table(offered: Iterable[Offered], code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
     """Every API that a client may use."""
     rows = [ApiVersion(api.key, api.offered.start, api.offered.stop - 1) for api in offered]
     return ApiVersionsResponse(error_code=code, api_keys=rows)

@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import topic_name_fault
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 
 class ResourceType(IntEnum):
@@ -37,7 +35,7 @@ class InvalidTopicName(BrokerError):
     code = ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def entity_of(services: "Services", kind: int, name: str) -> Entity:
+def entity_of(services: Services, kind: int, name: str) -> Entity:
     """The entity that is meant; a broker without a name is the default of all brokers."""
     if kind == ResourceType.TOPIC:
         fault = topic_name_fault(name)

@@ -5,9 +5,11 @@ topic. v2 flexible. v3 a throttle that is never asked for here.
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
@@ -19,12 +21,9 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: CreatePartitionsRequest
+    services: Services, pending: PendingRequest, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
     """One topic after the other; each has its own outcome."""
     del pending
@@ -42,7 +41,7 @@ async def handle(
 
 
 async def _expand(
-    services: "Services", request: CreatePartitionsRequest, topic: CreatePartitionsTopic
+    services: Services, request: CreatePartitionsRequest, topic: CreatePartitionsTopic
 ) -> None:
     assignments = None
     if topic.assignments is not None:

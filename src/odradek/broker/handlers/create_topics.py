@@ -8,9 +8,11 @@ Skipped: a policy for what topics may be like.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import InvalidRequest, NewTopic, Planned
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
@@ -22,15 +24,12 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 MESSAGE_SINCE: Final = 1
 DETAILS_SINCE: Final = 5
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: CreateTopicsRequest
+    services: Services, pending: PendingRequest, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Each topic has its own outcome."""
     named = Counter(topic.name for topic in request.topics)

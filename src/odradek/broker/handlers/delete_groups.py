@@ -3,9 +3,11 @@
 Groups without members are forgotten, with their positions. v2 flexible.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import DeleteGroup
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.delete_groups import (
@@ -14,11 +16,8 @@ from odradek.wire.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(services: "Services", pending: PendingRequest, request: DeleteGroupsRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: DeleteGroupsRequest) -> None:
     """Each group where it lives; one that is named twice is deleted once."""
     parts = [(name, DeleteGroup(name)) for name in dict.fromkeys(request.groups_names)]
     services.groups.ask(

@@ -4,10 +4,12 @@ Everything below an offset is gone: the log begins there from now on. -1 is the 
 v2 flexible. A log that is only compacted keeps its records, and internal topics theirs.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
-from odradek.broker.partitions.jobs import off_loop
+from odradek.broker.handlers.api import Api
+from odradek.broker.jobs import off_loop
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
@@ -21,9 +23,6 @@ from odradek.wire.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 UP_TO_HIGH_WATERMARK: Final = -1
 LOOK_AGAIN: Final = Millis(20)
@@ -54,7 +53,7 @@ class TooLate(BrokerError):
 
 
 async def handle(
-    services: "Services",
+    services: Services,
     pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: DeleteRecordsRequest,
 ) -> DeleteRecordsResponse:
@@ -76,7 +75,7 @@ async def handle(
 
 
 async def _delete(
-    services: "Services", partition: TopicPartition, offset: int, deadline: Millis
+    services: Services, partition: TopicPartition, offset: int, deadline: Millis
 ) -> Offset:
     if partition.topic in INTERNAL_TOPICS:
         raise InternalTopic(f"{partition.topic} is internal")
@@ -94,7 +93,7 @@ async def _delete(
     return log.log_start_offset
 
 
-async def _until_not_cleaned(services: "Services", log: PartitionLog, deadline: Millis) -> None:
+async def _until_not_cleaned(services: Services, log: PartitionLog, deadline: Millis) -> None:
     clock = services.doors.clock
     while log.being_cleaned:
         now = clock.monotonic()

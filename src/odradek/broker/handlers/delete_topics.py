@@ -4,9 +4,11 @@ Marks the topics, and waits until they are gone or the client's patience ends. v
 messages. v6 topics by their ids.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId
 from odradek.model.units import Millis
@@ -17,15 +19,12 @@ from odradek.wire.messages.delete_topics import (
     DeleteTopicState,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 STATES_SINCE: Final = 6
 MESSAGE_SINCE: Final = 5
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: DeleteTopicsRequest
+    services: Services, pending: PendingRequest, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse:
     """Each topic has its own outcome."""
     states, results = _states(request, pending.version), []

@@ -4,10 +4,12 @@ Who is in the cluster, by the listener that the client came by. v1 asks for brok
 there are no controllers apart from brokers.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.metadata import ALL_ON_CLUSTER
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER
 from odradek.wire.messages.describe_cluster import (
@@ -15,9 +17,6 @@ from odradek.wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 BROKERS: Final = 1
 
@@ -28,7 +27,7 @@ class NoSuchEndpoints(BrokerError):
     code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
 
 
-def handle(services: "Services", pending: PendingRequest, request: DescribeClusterRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: DescribeClusterRequest) -> None:
     """The brokers, and which of them is the controller."""
     if request.endpoint_type != BROKERS:
         raise NoSuchEndpoints("only brokers can be asked for")

@@ -6,10 +6,12 @@ Skipped: levels of loggers; they are not settings here.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import entity_of
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.broker.topics.config_admin import UnknownTopic
 from odradek.config.describe import (
     Described,
@@ -29,13 +31,10 @@ from odradek.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 SOURCES_SINCE: Final = 1  # before, it is only said whether a value is a default
 
 
-def handle(services: "Services", pending: PendingRequest, request: DescribeConfigsRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: DescribeConfigsRequest) -> None:
     """Each resource with its settings, or with why not."""
     version = pending.version
     results = [_result(services, one, (request, version)) for one in request.resources]
@@ -43,7 +42,7 @@ def handle(services: "Services", pending: PendingRequest, request: DescribeConfi
 
 
 def _result(
-    services: "Services",
+    services: Services,
     resource: DescribeConfigsResource,
     asked: tuple[DescribeConfigsRequest, int],
 ) -> DescribeConfigsResult:
@@ -60,7 +59,7 @@ def _result(
     return DescribeConfigsResult(ErrorCode.NONE, None, kind, name, configs)
 
 
-def _described(services: "Services", entity: Entity) -> Iterable[Described]:
+def _described(services: Services, entity: Entity) -> Iterable[Described]:
     config = services.settings.broker
     if entity.type is EntityType.TOPICS:
         if entity.name not in services.cluster.image.topics:

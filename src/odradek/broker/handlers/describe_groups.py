@@ -4,9 +4,11 @@ Who is in a group, and what each member reads. v3 what the client may do with it
 v5 flexible. v6 GROUP_ID_NOT_FOUND with a sentence (KIP-1043).
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import DescribeGroup
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_groups import (
@@ -15,16 +17,13 @@ from odradek.wire.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 READ, DELETE, DESCRIBE = 3, 6, 8  # operations, as access control lists number them
 MAY_DO_ALL: Final = 1 << READ | 1 << DELETE | 1 << DESCRIBE
 """Nobody is kept from anything as long as there are no access control lists."""
 MESSAGE_SINCE: Final = 6
 
 
-def handle(services: "Services", pending: PendingRequest, request: DescribeGroupsRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: DescribeGroupsRequest) -> None:
     """Each group where it lives."""
 
     def tell(found: list[DescribedGroup]) -> None:

@@ -6,10 +6,12 @@ Skipped: the size of the whole disk is told as what is left and what our logs ta
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
-from odradek.broker.partitions.jobs import off_loop
+from odradek.broker.handlers.api import Api
+from odradek.broker.jobs import off_loop
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.storage.dirs.log_dir import LogDir
@@ -23,14 +25,11 @@ from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 ERROR_SINCE: Final = 3
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: DescribeLogDirsRequest
+    services: Services, pending: PendingRequest, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
     """Each dir in the order of the setting."""
     del pending
@@ -48,7 +47,7 @@ async def handle(
 
 
 async def _result(
-    services: "Services", log_dir: LogDir, wanted: set[TopicPartition] | None
+    services: Services, log_dir: LogDir, wanted: set[TopicPartition] | None
 ) -> DescribeLogDirsResult:
     if log_dir.is_offline:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.name)

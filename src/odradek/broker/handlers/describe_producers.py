@@ -3,10 +3,12 @@
 The producers that a partition remembers, with the transaction each has open, if any (KIP-664).
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.describe_producers import (
@@ -17,13 +19,8 @@ from odradek.wire.messages.describe_producers import (
     TopicResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(
-    services: "Services", pending: PendingRequest, request: DescribeProducersRequest
-) -> None:
+def handle(services: Services, pending: PendingRequest, request: DescribeProducersRequest) -> None:
     """Each partition has its own outcome."""
     topics = []
     for topic in request.topics:

@@ -5,10 +5,12 @@ at most; the answer says where to go on (KIP-966). There are no eligible leader 
 is an empty list: Java's admin client cannot bear null.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.metadata import ALL_ON_TOPIC, partition_row
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from odradek.metadata.image import TopicImage
 from odradek.model.errors import ErrorCode
@@ -22,12 +24,9 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 
 def handle(
-    services: "Services", pending: PendingRequest, request: DescribeTopicPartitionsRequest
+    services: Services, pending: PendingRequest, request: DescribeTopicPartitionsRequest
 ) -> None:
     """As many partitions as fit."""
     image, cursor = services.cluster.image, request.cursor
@@ -64,7 +63,7 @@ def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _topic(
-    services: "Services", topic: TopicImage, numbers: list[int]
+    services: Services, topic: TopicImage, numbers: list[int]
 ) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for number in numbers:

@@ -8,10 +8,12 @@ Versions 0 to 3 are named, as are those of Produce, and not served.
 Skipped: another replica to read from is never named; topic ids (v13).
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from odradek.broker.fetching.fetch_sessions import wanted_by
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
@@ -20,13 +22,10 @@ from odradek.wire.messages.fetch import (
     PartitionData,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 ERROR_SINCE: Final = 7
 
 
-def handle(services: "Services", pending: PendingRequest, request: FetchRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: FetchRequest) -> None:
     """Answers now or later."""
     services.fetches.begin(pending, request)
 

@@ -6,9 +6,11 @@ v6 share groups: refused.
 Skipped: there is no coordinator of transactions yet; who asks for one is told to ask again.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, Client, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.wire.messages.find_coordinator import (
@@ -16,9 +18,6 @@ from odradek.wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 MANY_SINCE: Final = 4
 GROUP, TRANSACTION = 0, 1
@@ -38,7 +37,7 @@ class NoCoordinator(BrokerError):
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: FindCoordinatorRequest
+    services: Services, pending: PendingRequest, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
     """The leader of the key's partition, as it is reached by the listener of this connection."""
     if request.key_type == TRANSACTION:
@@ -58,7 +57,7 @@ def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
     return list(request.coordinator_keys) if version >= MANY_SINCE else [request.key]
 
 
-def _find(services: "Services", client: Client, group: str) -> Coordinator:
+def _find(services: Services, client: Client, group: str) -> Coordinator:
     partition, image = services.groups.partition_of(group), services.cluster.image
     known = None if partition is None else image.partition(partition)
     leader = None if known is None else known.leader

@@ -1,18 +1,16 @@
 """What the handlers of the group APIs share."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.coordinator.groups import answers
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def ask_one(services: "Services", pending: PendingRequest, request: Any) -> None:
+def ask_one(services: Services, pending: PendingRequest, request: Any) -> None:
     """The group that the request names answers it as a whole."""
     services.groups.ask(
         pending, ((request.group_id, request),), lambda found: pending.answer(found[0])

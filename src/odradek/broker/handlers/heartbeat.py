@@ -4,17 +4,16 @@ A member says that it lives, and hears whether it must join again.
 v3 static members. v4 flexible.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(services: "Services", pending: PendingRequest, request: HeartbeatRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: HeartbeatRequest) -> None:
     """As the group says."""
     ask_one(services, pending, request)
 

@@ -8,10 +8,12 @@ Skipped: levels of loggers, and settings of clients and groups.
 from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.config.kinds import ConfigType
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS
@@ -25,9 +27,6 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 
 class Operation(IntEnum):
     """What is to be done with one setting."""
@@ -39,7 +38,7 @@ class Operation(IntEnum):
 
 
 async def handle(
-    services: "Services",
+    services: Services,
     pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse:
@@ -56,7 +55,7 @@ async def handle(
 
 
 async def _alter(
-    services: "Services", resource: AlterConfigsResource, *, validate_only: bool
+    services: Services, resource: AlterConfigsResource, *, validate_only: bool
 ) -> None:
     entity = entity_of(services, resource.resource_type, resource.resource_name)
     _check(resource.configs)
@@ -82,7 +81,7 @@ def _check(configs: Any) -> None:
 
 
 def _apply(
-    services: "Services", entity: Entity, config: AlterableConfig, after: dict[str, str]
+    services: Services, entity: Entity, config: AlterableConfig, after: dict[str, str]
 ) -> None:
     name, value = config.name, config.value or ""
     match Operation(config.config_operation):
@@ -99,7 +98,7 @@ def _apply(
             after[name] = ",".join(item for item in present if item not in gone)
 
 
-def _listed(services: "Services", entity: Entity, name: str, after: Mapping[str, str]) -> list[str]:
+def _listed(services: Services, entity: Entity, name: str, after: Mapping[str, str]) -> list[str]:
     """The list as it is, or as it is where nothing is said."""
     of_topic = entity.type is EntityType.TOPICS
     setting: Any = (TOPIC_SETTINGS if of_topic else BROKER_SETTINGS).get(name)

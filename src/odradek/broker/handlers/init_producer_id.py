@@ -5,16 +5,15 @@ an error that a new epoch would end: the client gets another id instead, which d
 Skipped: transactional ids are refused as long as there is no coordinator for them.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_PRODUCER
 from odradek.model.positions import NO_PRODUCER_EPOCH
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 
 class NoTransactions(BrokerError):
@@ -30,7 +29,7 @@ class HalfAnIdentity(BrokerError):
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: InitProducerIdRequest
+    services: Services, pending: PendingRequest, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     """The next id."""
     del pending

@@ -7,17 +7,16 @@ assign nothing (KIP-814).
 Skipped: the reason is not kept.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.wire.messages.join_group import JoinGroupRequest
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(services: "Services", pending: PendingRequest, request: JoinGroupRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: JoinGroupRequest) -> None:
     """As the group says, and when it says so."""
     ask_one(services, pending, request)
 

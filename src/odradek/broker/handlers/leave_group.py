@@ -5,17 +5,16 @@ names. v4 flexible. v5 a reason.
 Skipped: the reason is not kept.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.wire.messages.leave_group import LeaveGroupRequest
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(services: "Services", pending: PendingRequest, request: LeaveGroupRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: LeaveGroupRequest) -> None:
     """As the group says."""
     ask_one(services, pending, request)
 

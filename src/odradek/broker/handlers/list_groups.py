@@ -4,17 +4,16 @@ The groups that this broker coordinates; a client that wants all asks every brok
 v3 flexible. v4 by state (KIP-518). v5 by type (KIP-848); all are classic ones.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-def handle(services: "Services", pending: PendingRequest, request: ListGroupsRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: ListGroupsRequest) -> None:
     """As far as they are known; an error says that some are still being read."""
     found, loading = services.groups.list_groups(request.states_filter, request.types_filter)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE

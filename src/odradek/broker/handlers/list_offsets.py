@@ -6,11 +6,13 @@ timestamp -1. v2 isolation levels. v4 leader epochs. v6 flexible. v7 the greates
 Version 0 is named for the sake of old clients, and not served.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
-from odradek.broker.partitions.jobs import off_loop
+from odradek.broker.handlers.api import Api
+from odradek.broker.jobs import off_loop
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
@@ -23,9 +25,6 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -42,7 +41,7 @@ class NotServed(BrokerError):
 
 
 async def handle(
-    services: "Services", pending: PendingRequest, request: ListOffsetsRequest
+    services: Services, pending: PendingRequest, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
     """Each partition has its own outcome."""
     committed_only = request.isolation_level == READ_COMMITTED
@@ -64,7 +63,7 @@ async def handle(
 
 
 async def _find(  # noqa: PLR0917 - what one partition is asked
-    services: "Services",
+    services: Services,
     led: LeadingReplica,
     wanted: ListOffsetsPartition,
     row: ListOffsetsPartitionResponse,

@@ -9,9 +9,11 @@ epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their i
 import asyncio
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, Later, PendingRequest
+from odradek.broker.handlers.api import Api, Later
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.config.rows import broker as rows
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
 from odradek.model.errors import BrokerError, ErrorCode
@@ -25,9 +27,6 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 NULL_SINCE: Final = 1
 IDS_SINCE: Final = 12
@@ -54,7 +53,7 @@ class WithoutName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(services: "Services", pending: PendingRequest, request: MetadataRequest) -> Later | None:
+def handle(services: Services, pending: PendingRequest, request: MetadataRequest) -> Later | None:
     """At once, unless a topic is to be made first."""
     if pending.version < IDS_SINCE:
         for topic in request.topics or ():
@@ -67,7 +66,7 @@ def handle(services: "Services", pending: PendingRequest, request: MetadataReque
     return None
 
 
-def _missing(services: "Services", request: MetadataRequest) -> list[str]:
+def _missing(services: Services, request: MetadataRequest) -> list[str]:
     """Topics that are named, legal, not there, and may be made."""
     if not request.allow_auto_topic_creation or not request.topics:
         return []
@@ -82,7 +81,7 @@ def _missing(services: "Services", request: MetadataRequest) -> list[str]:
 
 
 async def _made_and_answered(
-    services: "Services", pending: PendingRequest, request: MetadataRequest, missing: list[str]
+    services: Services, pending: PendingRequest, request: MetadataRequest, missing: list[str]
 ) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
     made = await asyncio.gather(*map(services.topic_admin.ensure, missing), return_exceptions=True)
@@ -96,7 +95,7 @@ async def _made_and_answered(
 
 
 def _answer(
-    services: "Services",
+    services: Services,
     pending: PendingRequest,
     request: MetadataRequest,
     errors: dict[str, ErrorCode],
@@ -149,7 +148,7 @@ def _find(
     return MetadataResponseTopic(unknown, name, topic_id)
 
 
-def _topic(services: "Services", topic: TopicImage) -> MetadataResponseTopic:
+def _topic(services: Services, topic: TopicImage) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         ErrorCode.NONE,
         topic.name,
@@ -160,7 +159,7 @@ def _topic(services: "Services", topic: TopicImage) -> MetadataResponseTopic:
 
 
 def partition_row(
-    services: "Services", number: int, partition: PartitionImage
+    services: Services, number: int, partition: PartitionImage
 ) -> MetadataResponsePartition:
     """One partition: without a leader that is alive it cannot be used now."""
     state, replicas = partition.state, partition.assignment.replicas
@@ -178,7 +177,7 @@ def partition_row(
 
 
 def _brokers(
-    services: "Services", pending: PendingRequest, image: ClusterImage
+    services: Services, pending: PendingRequest, image: ClusterImage
 ) -> list[MetadataResponseBroker]:
     """By the listener that the client came by; those that have none of it are left out."""
     found = []

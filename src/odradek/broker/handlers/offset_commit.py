@@ -7,10 +7,12 @@ A partition that does not exist is refused, the others are committed.
 Skipped: v0, which keeps offsets in ZooKeeper; v10, which names topics by their ids.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -18,16 +20,13 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 KINDS: Final = (
     lambda name: OffsetCommitResponseTopic(name=name),
     OffsetCommitResponsePartition,
 )
 
 
-def handle(services: "Services", pending: PendingRequest, request: OffsetCommitRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: OffsetCommitRequest) -> None:
     """Once what could be committed is."""
     unknown = take_out_unknown(services.cluster.image, request)
 

@@ -3,10 +3,12 @@
 Positions of a group are forgotten, unless a member of it reads the topic.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -14,13 +16,10 @@ from odradek.wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 KINDS: Final = (OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
 
-def handle(services: "Services", pending: PendingRequest, request: OffsetDeleteRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: OffsetDeleteRequest) -> None:
     """Once what could be forgotten is."""
     unknown = take_out_unknown(services.cluster.image, request)
 

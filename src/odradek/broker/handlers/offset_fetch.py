@@ -8,9 +8,11 @@ Skipped: v0, which reads offsets from ZooKeeper; v10, which names topics by thei
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -23,14 +25,11 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 MANY_GROUPS_SINCE: Final = 8
 GROUP_ERROR_SINCE: Final = 2  # before, each partition has it
 
 
-def handle(services: "Services", pending: PendingRequest, request: OffsetFetchRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequest) -> None:
     """Each group where it lives."""
     version = pending.version
 

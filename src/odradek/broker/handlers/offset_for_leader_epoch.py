@@ -5,9 +5,11 @@ out with it whether what they have read was cut away (KIP-320). v1 the epoch tha
 epoch the client knows. v4 flexible.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
@@ -19,12 +21,9 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
-
 
 def handle(
-    services: "Services", pending: PendingRequest, request: OffsetForLeaderEpochRequest
+    services: Services, pending: PendingRequest, request: OffsetForLeaderEpochRequest
 ) -> None:
     """Each partition has its own outcome."""
     topics = []
@@ -38,7 +37,7 @@ def handle(
 
 
 def _row(
-    services: "Services", partition: TopicPartition, wanted: OffsetForLeaderPartition
+    services: Services, partition: TopicPartition, wanted: OffsetForLeaderPartition
 ) -> EpochEndOffset:
     current = wanted.current_leader_epoch
     row = EpochEndOffset(partition=wanted.partition)

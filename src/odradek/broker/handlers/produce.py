@@ -10,10 +10,12 @@ Skipped: record_errors; a batch is taken or refused as a whole.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.services import Services
 from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
@@ -29,9 +31,6 @@ from odradek.wire.messages.produce import (
     TopicProduceResponse,
 )
 from odradek.wire.quick import one_batch_answer, read_one_batch
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 ALL: Final = -1
 NONE: Final = 0
@@ -58,14 +57,14 @@ class TransactionsNotServed(BrokerError):
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def handle(services: "Services", pending: PendingRequest, request: ProduceRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: ProduceRequest) -> None:
     """Appends each batch, and answers when the slowest is done."""
     if request.acks not in ACKS:
         raise InvalidRequiredAcks(f"acks={request.acks}; -1, 0 and 1 are served")
     _Production(services, pending, request).begin()
 
 
-def quick(services: "Services", pending: PendingRequest, frame: bytearray, at: int) -> bool:
+def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int) -> bool:
     """One batch for one partition that has no other replica: the least that can be done."""
     found = read_one_batch(frame, at, pending.version)
     if found is None:
@@ -140,7 +139,7 @@ class _Production:
     )
 
     def __init__(
-        self, services: "Services", pending: PendingRequest, request: ProduceRequest
+        self, services: Services, pending: PendingRequest, request: ProduceRequest
     ) -> None:
         self._services = services
         self._exchange = pending

@@ -4,20 +4,19 @@ A member collects its assignment; the leader brings those of all.
 v3 static members. v4 flexible. v5 says which protocol it means (KIP-559), and must.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import ask_one, refuse_one
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
 from odradek.coordinator.groups.errors import InconsistentGroupProtocol
 from odradek.wire.messages.sync_group import SyncGroupRequest
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 PROTOCOL_SINCE: Final = 5
 
 
-def handle(services: "Services", pending: PendingRequest, request: SyncGroupRequest) -> None:
+def handle(services: Services, pending: PendingRequest, request: SyncGroupRequest) -> None:
     """As the group says, once the leader has spoken."""
     if pending.version >= PROTOCOL_SINCE and None in {
         request.protocol_type,

@@ -12,9 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-import structlog
-
-from odradek.broker.network.pending_request import Api, PendingRequest
+from odradek.broker.network.line_limit import LineLimit
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.model.units import MIB, Bytes
 from odradek.ports import Address, Clock, Stream
@@ -26,8 +25,6 @@ leader they ask."""
 UNSENT_BYTES_MAX: Final = Bytes(MIB)
 """What may wait for a client to read it, before its next request is read."""
 
-log = structlog.get_logger()
-
 
 class ConnectionHost(Protocol):
     """What all the connections of a broker have in common."""
@@ -35,6 +32,7 @@ class ConnectionHost(Protocol):
     scratch: Scratch
     clock: Clock
     memory: RequestMemory
+    lines: LineLimit
     frame_bytes_max: int
 
     @property
@@ -123,7 +121,7 @@ class Connection:
             if self.row and self.row[0].chunks is not None:
                 self._send_ready()
         if framer.fault is not None:
-            log.info("connection.refused", peer=self.peer, reason=str(framer.fault))
+            house.lines.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
         elif framer.held != self._held:
             self._hold(framer.held, framer.announced)
@@ -131,12 +129,12 @@ class Connection:
             self._pause()
 
     def begin(  # noqa: PLR0917 - called for every request, and keywords cost
-        self, api: Api, version: int, correlation_id: int, client_id: str, frame: bytearray
+        self, key: int, version: int, correlation_id: int, client_id: str, frame: bytearray
     ) -> PendingRequest:
         """A request, as the last in the row."""
         now = self._house.clock.micros()
         pending = PendingRequest(
-            self, api, version, correlation_id, client_id, frame, self.arrived_at, now
+            self, key, version, correlation_id, client_id, frame, self.arrived_at, now
         )
         self.row.append(pending)
         return pending
@@ -237,9 +235,13 @@ class Connection:
     def hang_up(self, reason: str) -> None:
         """Closes at once."""
         if not self.is_over:
-            log.info("connection.closed", peer=self.peer, reason=reason)
+            self._house.lines.info("connection.closed", peer=self.peer, reason=reason)
             self._end()
             self.stream.abort()
+
+    def note_bug(self, api: str, error: Exception) -> None:
+        """A handler has failed in a way that is no client's fault."""
+        self._house.lines.error("request.failed", api=api, exc_info=error)
 
     def closed(self, error: OSError | None) -> None:
         """The client is gone; how does not matter."""

@@ -1,21 +1,17 @@
 """One request and the place of its answer.
 
 Requests of a connection start in the order in which they came, and are answered in that order; but
-each may take its time, and the next one starts meanwhile. So an pending waits in its connection's
+each may take its time, and the next one starts meanwhile. So a request waits in its connection's
 row until those before it were answered, with its own answer perhaps ready.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
-from odradek.model.errors import ErrorCode
 from odradek.model.units import Micros
 from odradek.ports import Address, Chunk
 from odradek.wire.headers import response_frame
 from odradek.wire.schema import Response
-
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
 NOTHING: Final[list[Chunk]] = []
 """What is sent to a producer that wants no answer."""
@@ -54,12 +50,15 @@ class Client(Protocol):
         """Closes at once, with what was not answered yet."""
         ...
 
+    def note_bug(self, api: str, error: Exception) -> None:
+        """A handler has failed in a way that is no client's fault."""
+        ...
+
 
 class PendingRequest:
     """One request of one connection. `answer` is called once, now or later."""
 
     __slots__ = (
-        "api",
         "arrived_at",
         "begun_at",
         "chunks",
@@ -67,6 +66,7 @@ class PendingRequest:
         "connection",
         "correlation_id",
         "frame",
+        "key",
         "on_gone",
         "ready_at",
         "sent_at",
@@ -77,7 +77,7 @@ class PendingRequest:
     def __init__(  # noqa: PLR0913, PLR0917 - made for every request, and keywords cost
         self,
         connection: Client,
-        api: "Api",
+        key: int,
         version: int,
         correlation_id: int,
         client_id: str,
@@ -86,7 +86,7 @@ class PendingRequest:
         begun_at: Micros,
     ) -> None:
         self.connection = connection
-        self.api = api
+        self.key = key  # of the API
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
@@ -118,36 +118,3 @@ class PendingRequest:
         self.chunks = chunks
         self.on_gone = None
         self.connection.answered(self)
-
-
-Later = Callable[[], Awaitable[Response]]
-"""What is to be called and awaited for an answer, in a task of its own."""
-
-Handler = Callable[["Services", PendingRequest, Any], Awaitable[Response] | Later | None]
-"""A coroutine function returns the answer; another answers through the pending, or later."""
-
-Refusal = Callable[[Any, int, ErrorCode, str], Response | None]
-"""The response to a request at a version that says nothing but the code, with its sentence; None
-where the client reads no answer, and learns of it by the end of its connection."""
-
-
-Quick = Callable[["Services", PendingRequest, bytearray, int], bool]
-"""Answers a request whose body begins at this position of its frame, or declines: then the request
-is decoded and handled as any other."""
-
-
-class Api(NamedTuple):
-    """What a broker serves of one API, and how: each module of `handlers` has one."""
-
-    key: int
-    versions: range  # that are served
-    handle: Handler
-    refuse: Refusal
-    quick: Quick | None = None  # for the shape that comes by the thousand
-    offered_from: int | None = None  # where older versions are named, for the sake of old clients
-
-    @property
-    def offered(self) -> range:
-        """The versions that are named to clients."""
-        start = self.versions.start if self.offered_from is None else self.offered_from
-        return range(start, self.versions.stop)

@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import structlog
-
 from odradek.broker.doors import Doors
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.connection_limits import ConnectionLimits
+from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.timers import Timers
@@ -33,8 +32,6 @@ from odradek.wire.framing import Scratch
 
 ROUND: Final = Millis(5 * SECOND)
 """How often idle connections are looked for; a microsecond for each connection."""
-
-log = structlog.get_logger()
 
 
 class Limits(NamedTuple):
@@ -69,6 +66,7 @@ class SocketServer:
     def __init__(self, config: BrokerConfig, doors: Doors, timers: Timers) -> None:
         self.scratch = Scratch()
         self.clock: Clock = doors.clock
+        self.lines = LineLimit(doors.clock)
         self.memory = RequestMemory(config[rows.QUEUED_MAX_REQUEST_BYTES])
         self.frame_bytes_max: int = config[rows.SOCKET_REQUEST_MAX_BYTES]
         self.limits = Limits.of(config)

@@ -13,7 +13,7 @@ Nothing is written in place while a job is under way, so the writes of a log kee
 import asyncio
 from typing import Final, NamedTuple
 
-from odradek.broker.partitions.jobs import drained
+from odradek.broker.jobs import drained
 from odradek.broker.partitions.replica import Expecting, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS

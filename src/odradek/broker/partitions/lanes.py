@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
-from odradek.broker.partitions.jobs import begin
+from odradek.broker.jobs import begin
 from odradek.model.units import Millis
 from odradek.ports import Clock
 

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.doors import Doors
+from odradek.broker.jobs import off_loop
 from odradek.broker.partitions.group_commit import GroupCommit
 from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.jobs import off_loop
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from odradek.broker.partitions.jobs import drained, off_loop
+from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.local_logs import RunningCompaction
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import SettingsSource

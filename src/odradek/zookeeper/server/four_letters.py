@@ -5,17 +5,31 @@ without a permission. The texts are laid out as monitoring tools expect them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from odradek import __version__
-
-if TYPE_CHECKING:
-    from odradek.zookeeper.server.server import Server
+from odradek.zookeeper.server.connection import Connection
+from odradek.zookeeper.server.outgoing import Outgoing
+from odradek.zookeeper.server.settings import ServerSettings
+from odradek.zookeeper.server.stats import ServerStats
+from odradek.zookeeper.tree.database import Database
+from odradek.zookeeper.tree.watches import Watches
 
 VERSION: Final = f"3.9.0-odradek-{__version__}, built on 2025-01-01 00:00 UTC"
 
 
-def four_letter_answer(server: "Server", word: str) -> str:
+class Server(Protocol):
+    """The server, as far as these words look at it."""
+
+    database: Database
+    settings: ServerSettings
+    watches: Watches[Connection]
+    stats: ServerStats
+    connections: dict[Connection, None]
+    outgoing: Outgoing
+
+
+def four_letter_answer(server: Server, word: str) -> str:
     """What the server says to a word that it knows."""
     allowed = server.settings.four_letter_words
     if word not in allowed and "*" not in allowed and word != "srvr":
@@ -23,28 +37,28 @@ def four_letter_answer(server: "Server", word: str) -> str:
     return _ANSWERS[word](server)
 
 
-def _ruok(_server: "Server") -> str:
+def _ruok(_server: Server) -> str:
     return "imok"
 
 
-def _isro(_server: "Server") -> str:
+def _isro(_server: Server) -> str:
     return "rw"
 
 
-def _srvr(server: "Server") -> str:
+def _srvr(server: Server) -> str:
     return f"Zookeeper version: {VERSION}\n{_summary(server)}"
 
 
-def _stat(server: "Server") -> str:
+def _stat(server: Server) -> str:
     clients = "".join(f"{each.describe(brief=True)}\n" for each in server.connections)
     return f"Zookeeper version: {VERSION}\nClients:\n{clients}\n{_summary(server)}"
 
 
-def _cons(server: "Server") -> str:
+def _cons(server: Server) -> str:
     return "".join(f"{each.describe(brief=False)}\n" for each in server.connections) + "\n"
 
 
-def _summary(server: "Server") -> str:
+def _summary(server: Server) -> str:
     stats = server.stats
     return (
         f"Latency min/avg/max: 0/{stats.latency_mean:.4g}/{stats.latency_max}\n"
@@ -58,7 +72,7 @@ def _summary(server: "Server") -> str:
     )
 
 
-def _mntr(server: "Server") -> str:
+def _mntr(server: Server) -> str:
     stats, tree = server.stats, server.database.tree
     values = {
         "version": VERSION,
@@ -81,7 +95,7 @@ def _mntr(server: "Server") -> str:
     return "".join(f"zk_{key}\t{value}\n" for key, value in values.items())
 
 
-def _conf(server: "Server") -> str:
+def _conf(server: Server) -> str:
     settings = server.settings
     return (
         f"tickTime={settings.tick_time}\n"
@@ -93,11 +107,11 @@ def _conf(server: "Server") -> str:
     )
 
 
-def _envi(_server: "Server") -> str:
+def _envi(_server: Server) -> str:
     return f"Environment:\nzookeeper.version={VERSION}\n"
 
 
-def _dump(server: "Server") -> str:
+def _dump(server: Server) -> str:
     sessions = sorted(server.database.sessions.open)
     lines = ["SessionTracker dump:", f"Global Sessions({len(sessions)}):"]
     lines += [
@@ -111,20 +125,20 @@ def _dump(server: "Server") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _wchs(server: "Server") -> str:
+def _wchs(server: Server) -> str:
     watchers, paths, watches = server.watches.summary()
     return f"{watchers} connections watching {paths} paths\nTotal watches:{watches}\n\n"
 
 
-def _wchc(server: "Server") -> str:
+def _wchc(server: Server) -> str:
     return _watched(server, lambda watcher, path: (watcher, path))
 
 
-def _wchp(server: "Server") -> str:
+def _wchp(server: Server) -> str:
     return _watched(server, lambda watcher, path: (path, watcher))
 
 
-def _watched(server: "Server", order: Callable[[str, str], tuple[str, str]]) -> str:
+def _watched(server: Server, order: Callable[[str, str], tuple[str, str]]) -> str:
     groups: dict[str, dict[str, None]] = {}
     for watcher, path in _armed(server):
         first, second = order(watcher, path)
@@ -135,7 +149,7 @@ def _watched(server: "Server", order: Callable[[str, str], tuple[str, str]]) -> 
     return "\n".join(lines) + "\n\n"
 
 
-def _armed(server: "Server") -> Iterator[tuple[str, str]]:
+def _armed(server: Server) -> Iterator[tuple[str, str]]:
     for table in (server.watches.data, server.watches.child):
         for connection, paths in table.by_watcher.items():
             session_id = connection.session.id if connection.session else 0
@@ -143,7 +157,7 @@ def _armed(server: "Server") -> Iterator[tuple[str, str]]:
                 yield f"{session_id:#x}", path
 
 
-_ANSWERS: Final[Mapping[str, Callable[["Server"], str]]] = {
+_ANSWERS: Final[Mapping[str, Callable[[Server], str]]] = {
     "conf": _conf,
     "cons": _cons,
     "dump": _dump,

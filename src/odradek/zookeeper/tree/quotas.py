@@ -8,19 +8,37 @@ people to look at. Of quotas within one another the innermost counts.
 """
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from odradek.zookeeper.protocol.codes import KeeperCode, KeeperError
 from odradek.zookeeper.protocol.paths import parent_of
-
-if TYPE_CHECKING:
-    from odradek.zookeeper.tree.tree import Tree
 
 QUOTA: Final = "/zookeeper/quota"
 LIMITS: Final = "/zookeeper_limits"
 STATS: Final = "/zookeeper_stats"
 
 _PAIR: Final = re.compile(rb"(\w+)=(-?\d{1,18})")
+
+
+class Node(Protocol):
+    """A node of the tree, as far as quotas are written in it."""
+
+    @property
+    def data(self) -> bytes | None:
+        """What was written."""
+        ...
+
+
+class Tree(Protocol):
+    """The tree, as far as quotas are kept in it."""
+
+    quotas: dict[str, None]
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """All of them, by their paths."""
+        ...
 
 
 def limits_of(data: bytes | None) -> dict[str, int]:
@@ -44,7 +62,7 @@ def innermost(quotas: dict[str, None], path: str) -> str | None:
     return None
 
 
-def check_quota(tree: "Tree", path: str, *, nodes: int, size: int) -> None:
+def check_quota(tree: Tree, path: str, *, nodes: int, size: int) -> None:
     """Raises QUOTAEXCEEDED where so many nodes or bytes more would break a hard limit."""
     prefix = innermost(tree.quotas, path)
     if prefix is None:

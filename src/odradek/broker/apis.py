@@ -38,7 +38,7 @@ from odradek.broker.handlers import (
     sync_group,
     update_metadata,
 )
-from odradek.broker.network.pending_request import Api
+from odradek.broker.handlers.api import Api
 
 OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
     {

@@ -14,12 +14,11 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Final, NamedTuple
 
-import structlog
-
 from odradek.broker.handlers import api_versions
+from odradek.broker.handlers.api import Api, Later, Quick
+from odradek.broker.jobs import begin
 from odradek.broker.network.connection import Connection
-from odradek.broker.network.pending_request import Api, Later, PendingRequest, Quick
-from odradek.broker.partitions.jobs import begin
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
 from odradek.wire.apis import API_VERSIONS, APIS
@@ -30,9 +29,6 @@ from odradek.wire.headers import (
     request_header_version,
 )
 from odradek.wire.schema import Request
-
-log = structlog.get_logger()
-
 
 _START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
 _CLIENT_ID_AT: Final = 10
@@ -122,14 +118,13 @@ class Dispatch:
         except (MalformedRequest, UnsupportedVersion) as error:
             connection.hang_up(f"a request that cannot be read: {error}")
             return
-        api = row.api
-        pending = connection.begin(api, version, correlation_id, client_id, frame)
+        pending = connection.begin(key, version, correlation_id, client_id, frame)
         if row.quick is not None:
             try:
                 if row.quick(self._services, pending, frame, at):
                     return
-            except Exception as error:
-                log.error("request.failed", api=APIS[key].name, exc_info=error)
+            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+                connection.note_bug(APIS[key].name, error)
                 connection.hang_up("a mistake of ours")
                 return
         self._begin(row, pending, frame, at)
@@ -190,17 +185,17 @@ class Dispatch:
         if isinstance(error, BrokerError):
             code, text = error.code, str(error)
         else:
-            log.error("request.failed", api=APIS[pending.api.key].name, exc_info=error)
+            pending.connection.note_bug(APIS[pending.key].name, error)
         if pending.chunks is not None:
             return
         try:
-            refusal = pending.api.refuse(request, pending.version, code, text)
+            refusal = self._offered[pending.key].refuse(request, pending.version, code, text)
             if refusal is None:
                 pending.connection.hang_up(f"a request without an answer has failed: {text}")
             else:
                 pending.answer(refusal)
-        except Exception as fault:
-            log.error("request.failed", api=APIS[pending.api.key].name, exc_info=fault)
+        except Exception as fault:  # noqa: BLE001 - the refusal itself has failed
+            pending.connection.note_bug(APIS[pending.key].name, fault)
             pending.connection.hang_up("a mistake of ours")
 
     def _on_unsupported(
@@ -209,8 +204,7 @@ class Dispatch:
         if error.key != API_VERSIONS or API_VERSIONS not in self._offered:
             connection.hang_up(f"a request that is not offered: {error}")
             return
-        api = self._offered[API_VERSIONS]
-        pending = connection.begin(api, 0, error.correlation_id, "", frame)
+        pending = connection.begin(API_VERSIONS, 0, error.correlation_id, "", frame)
         pending.answer(api_versions.table(self._offered.values(), ErrorCode.UNSUPPORTED_VERSION))
 
 
