@@ -16,12 +16,12 @@ import structlog
 from odradek.broker import apis
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import BrokerSession
-from odradek.broker.control.control_requests import ControlRequests
 from odradek.broker.control.controlled_shutdown import give_up_leaderships
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
+from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import Surroundings

@@ -7,8 +7,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from odradek.broker.control.control_requests import ControlRequests
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.doors import Doors

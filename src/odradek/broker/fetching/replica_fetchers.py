@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.jobs import begin
 from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.jobs import begin
 from odradek.broker.partitions.lanes import Work
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.broker import BrokerConfig

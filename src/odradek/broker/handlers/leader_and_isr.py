@@ -4,94 +4,22 @@ Version 2 brought broker epochs, 3 the replicas that are added and removed, 5 to
 of a recovery. Skipped: versions below 5, which name no topic ids.
 """
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import Final
 
-from odradek.broker.network.pending_request import Api, PendingRequest
-from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import LeaderEpoch, PartitionEpoch
-from odradek.replication.leader import Leadership
-from odradek.wire.messages.leader_and_isr import (
-    LeaderAndIsrPartitionError,
-    LeaderAndIsrPartitionState,
-    LeaderAndIsrRequest,
-    LeaderAndIsrResponse,
-    LeaderAndIsrTopicError,
-    LeaderAndIsrTopicState,
-)
+from odradek.broker.controlled.leader_and_isr import refuse
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.schema import Response
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-async def leader_and_isr(
-    services: "Services", _pending: PendingRequest, request: LeaderAndIsrRequest
+async def handle(
+    services: Services, pending: PendingRequest, request: LeaderAndIsrRequest
 ) -> Response:
     """In the order of the controller's requests."""
+    del pending
     return await services.control.serve(request)
 
 
-def refuse(
-    _request: LeaderAndIsrRequest, _version: int, code: ErrorCode, _text: str
-) -> LeaderAndIsrResponse:
-    """The whole request."""
-    return LeaderAndIsrResponse(error_code=code)
-
-
-API = Api(4, range(5, 8), leader_and_isr, refuse)
-
-
-def apply(
-    replicas: ReplicaManager, request: LeaderAndIsrRequest
-) -> Awaitable[LeaderAndIsrResponse]:
-    """Begins and ends leaderships at once; the answer waits for the disks."""
-    states = [
-        _state(topic, state) for topic in request.topic_states for state in topic.partition_states
-    ]
-    return _answer(request, replicas.apply_leader_and_isr(states))
-
-
-async def _answer(
-    request: LeaderAndIsrRequest, applied: Awaitable[dict[TopicPartition, ErrorCode]]
-) -> LeaderAndIsrResponse:
-    errors = await applied
-    return LeaderAndIsrResponse(
-        topics=[
-            LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))
-            for topic in request.topic_states
-        ]
-    )
-
-
-def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> LeaderAndIsrState:
-    leadership = Leadership(
-        LeaderEpoch(state.leader_epoch),
-        PartitionEpoch(state.partition_epoch),
-        tuple(map(BrokerId, state.replicas)),
-        tuple(map(BrokerId, state.isr)),
-    )
-    return LeaderAndIsrState(
-        TopicPartition(topic.topic_name, state.partition_index),
-        TopicId(bytes(topic.topic_id)),
-        BrokerId(state.leader) if state.leader >= 0 else None,
-        leadership,
-        is_new=state.is_new,
-    )
-
-
-def _outcomes(
-    topic: LeaderAndIsrTopicState, errors: dict[TopicPartition, ErrorCode]
-) -> list[LeaderAndIsrPartitionError]:
-    return [
-        LeaderAndIsrPartitionError(
-            partition_index=state.partition_index,
-            error_code=errors.get(
-                TopicPartition(topic.topic_name, state.partition_index), ErrorCode.NONE
-            ),
-        )
-        for state in topic.partition_states
-    ]
+API: Final = Api(key=4, versions=range(5, 8), handle=handle, refuse=refuse)

@@ -1,98 +1,25 @@
 """UpdateMetadata (key 6), version 8: the controller says who is alive, and who leads what.
 
-It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
-being deleted. Version 5 brought broker epochs, 7 topic ids, 8 the mark of a full update.
+Version 5 brought broker epochs, 7 topic ids, 8 the mark of a full update.
 Skipped: versions below 7, which name no topic ids.
 """
 
-from typing import TYPE_CHECKING
+from typing import Final
 
-from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.network.pending_request import Api, PendingRequest
-from odradek.config.listeners import SecurityProtocol
-from odradek.controller.messages import DELETED
-from odradek.metadata.image import Changes, ClusterImage, PartitionImage
-from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
-from odradek.model.errors import ErrorCode
-from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId
-from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
-from odradek.wire.messages.update_metadata import (
-    UpdateMetadataBroker,
-    UpdateMetadataPartitionState,
-    UpdateMetadataRequest,
-    UpdateMetadataResponse,
-    UpdateMetadataTopicState,
-)
+from odradek.broker.controlled.update_metadata import refuse
+from odradek.broker.handlers.api import Api
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.wire.schema import Response
 
-if TYPE_CHECKING:
-    from odradek.broker.services import Services
 
-
-async def update_metadata(
-    services: "Services", _pending: PendingRequest, request: UpdateMetadataRequest
+async def handle(
+    services: Services, pending: PendingRequest, request: UpdateMetadataRequest
 ) -> Response:
     """In the order of the controller's requests."""
+    del pending
     return await services.control.serve(request)
 
 
-def refuse(
-    _request: UpdateMetadataRequest, _version: int, code: ErrorCode, _text: str
-) -> UpdateMetadataResponse:
-    """The whole request."""
-    return UpdateMetadataResponse(error_code=code)
-
-
-API = Api(6, range(7, 9), update_metadata, refuse)
-
-
-def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-    """Takes it over, at once and whole."""
-    changes = Changes(cluster.image)
-    changes.brokers(map(_broker, request.live_brokers))
-    changes.controller(BrokerId(request.controller_id))
-    for topic in request.topic_states:
-        _change(changes, cluster.image, topic)
-    cluster.update(changes.image())
-    return UpdateMetadataResponse()
-
-
-def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> None:
-    """A topic with another id is another topic; nothing of the old one is kept."""
-    topic_id = TopicId(bytes(topic.topic_id))
-    known = image.topics.get(topic.topic_name)
-    partitions = dict(known.partitions) if known and known.topic_id == topic_id else {}
-    for state in topic.partition_states:
-        if state.leader == DELETED:
-            partitions.pop(state.partition_index, None)
-        else:
-            partitions[state.partition_index] = _partition(state)
-    if partitions:
-        changes.topic(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, partitions)
-    elif known is not None:
-        changes.remove_topic(topic.topic_name)
-
-
-def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
-    return PartitionImage(
-        Assignment(tuple(map(BrokerId, state.replicas))),
-        PartitionState(
-            leader=BrokerId(state.leader) if state.leader >= 0 else None,
-            leader_epoch=LeaderEpoch(state.leader_epoch),
-            isr=tuple(map(BrokerId, state.isr)),
-            partition_epoch=PartitionEpoch(state.zk_version),
-            controller_epoch=ControllerEpoch(state.controller_epoch),
-        ),
-        frozenset(map(BrokerId, state.offline_replicas)),
-    )
-
-
-def _broker(broker: UpdateMetadataBroker) -> Broker:
-    return Broker(
-        BrokerId(broker.id),
-        tuple(
-            Endpoint(at.listener, at.host, at.port, SecurityProtocol(at.security_protocol))
-            for at in broker.endpoints
-        ),
-        broker.rack,
-    )
+API: Final = Api(key=6, versions=range(7, 9), handle=handle, refuse=refuse)

@@ -6,13 +6,14 @@ controller, or for an earlier life of this broker, is answered with an error and
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.handlers import leader_and_isr, stop_replica, update_metadata
+from odradek.broker.controlled import leader_and_isr, stop_replica, update_metadata
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.model.errors import BrokerError
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
@@ -20,7 +21,14 @@ from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.wire.schema import Request, Response
 
 ControlRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
-APIS: Final = (leader_and_isr.API, update_metadata.API, stop_replica.API)
+Refuse = Callable[[Any, int, ErrorCode, str], Response]
+REFUSALS: Final[Mapping[type[Request], Refuse]] = MappingProxyType(
+    {
+        LeaderAndIsrRequest: leader_and_isr.refuse,
+        UpdateMetadataRequest: update_metadata.refuse,
+        StopReplicaRequest: stop_replica.refuse,
+    }
+)
 ReadSettings = Callable[[list[str]], Awaitable[None]]
 
 
@@ -59,7 +67,4 @@ class ControlRequests:
         try:
             return await self.serve(request)
         except BrokerError as error:
-            refuse = next(api.refuse for api in APIS if api.key == request.KEY)
-            refusal: Response | None = refuse(request, 0, error.code, str(error))
-            assert refusal is not None, request
-            return refusal
+            return REFUSALS[type(request)](request, 0, error.code, str(error))
