@@ -1,7 +1,9 @@
-"""A machine that runs the product's broker, with a ZooKeeper of its own and two log dirs.
+"""A machine that runs the product's broker, with two log dirs.
 
-Everything of it is the product's but the doors. What outlives a life stays here: the disks with
-the machine, the journal's ledger, and what the operator wrote into the settings.
+Alone it is called `broker`, and has a ZooKeeper of its own; one of several is called by its number,
+and uses the ZooKeeper of the machine `zookeeper`. Everything of it is the product's but the doors.
+What outlives a life stays here: the disks with the machine, the journal's ledger, and what the
+operator wrote into the settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,14 +20,13 @@ from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
+from odradek.sim.zookeeper_machine import ADDRESS
 
 BROKER: Final = "broker"
 PORT: Final = 9_092
 ZOOKEEPER_PORT: Final = 2_181
 DISKS: Final = ("disk-a", "disk-b")
 SETTINGS: Final[Mapping[str, str]] = {
-    "broker.id": "1",
-    "listeners": f"PLAINTEXT://{BROKER}:{PORT}",
     "log.dirs": ",".join(DISKS),
     "admin.listener": "",
     "offsets.topic.num.partitions": "2",
@@ -42,29 +43,43 @@ MAY_STOP: Final = (AllDirsFailed, CannotCoordinate, JournalFailed)
 """Why a broker stops by itself: it has lost what it cannot serve without."""
 
 
+def name_of(number: int | None) -> str:
+    """Of the machine of a broker; None: there is but one."""
+    return BROKER if number is None else f"{BROKER}-{number}"
+
+
+def _settings_of(number: int | None) -> dict[str, str]:
+    said = {"listeners": f"PLAINTEXT://{name_of(number)}:{PORT}", "broker.id": str(number or 1)}
+    if number is not None:
+        host, port = ADDRESS
+        said["zookeeper.connect"] = f"{host}:{port}"
+    return said
+
+
 def _nobody() -> None:
     """Who waits for it looks for himself."""
 
 
 class BrokerMachine:
-    """The machine `broker`, through its lives."""
+    """The machine of one broker, through its lives."""
 
     def __init__(
         self,
         world: World,
         settings: Mapping[str, str] | None = None,
         *,
+        number: int | None = None,
         on_ready: Callable[[], None] = _nobody,
         on_exit: Callable[[], None] = _nobody,
     ) -> None:
-        self.machine = world.machine(BROKER)
+        self.machine = world.machine(name_of(number))
         self.machine.on_exit = self._exited
         self.ledger = Ledger()
         self.workers: dict[str, SimulatedWorker] = {}  # of this life
         self.broker: Broker | None = None  # of this life
         self._on_ready, self._on_exit = on_ready, on_exit
         self._world = world
-        said = {**SETTINGS, **(settings or {})}
+        said = {**SETTINGS, **_settings_of(number), **(settings or {})}
         static = {name: Given(text, "here") for name, text in said.items()}
         self._config: BrokerConfig = read(Layers(static=static))[0]
 
@@ -88,7 +103,8 @@ class BrokerMachine:
         self.workers = {name: SimulatedWorker() for name in DISKS}
         dirs = tuple(Dir(machine.disk(name), self.workers[name]) for name in DISKS)
         journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
-        doors = Doors(machine.clock, machine.random, machine.network, dirs, BROKER, lambda: journal)
+        host = self.machine.name
+        doors = Doors(machine.clock, machine.random, machine.network, dirs, host, lambda: journal)
         self.broker = Broker(self._config, doors)
         await self.broker.serve(self._on_ready)
 

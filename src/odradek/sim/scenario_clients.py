@@ -5,7 +5,7 @@ end is waited for later, with `ends`, while other things happen.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from odradek.client import admin
@@ -18,6 +18,7 @@ from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND, Millis
+from odradek.ports import Address
 from odradek.sim.broker_machine import BROKER, PORT, ZOOKEEPER_PORT
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
@@ -87,22 +88,26 @@ class Somebody:
 class Client(Somebody):
     """Produces, reads, consumes, administers."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(
+        self, world: World, name: str, bootstrap: Sequence[Address] = ((BROKER, PORT),)
+    ) -> None:
         super().__init__(world, name)
         around = Surroundings(self.machine.network, self.machine.clock)
-        self.cluster = Cluster(around, [(BROKER, PORT)], name)
+        self.cluster = Cluster(around, list(bootstrap), name)
         self._producers: dict[int, Producer] = {}  # by what they call an acknowledgement
 
     # -- administration ------------------------------------------------------------------------
 
-    def make(self, topic: str, partitions: int = 1, **settings: str) -> None:
-        """A topic."""
-        self.does(self.making(topic, partitions, **settings))
+    def make(self, topic: str, partitions: int = 1, replicas: int = -1, **settings: str) -> None:
+        """A topic; without a count of replicas as the brokers' settings have it."""
+        self.does(self.making(topic, partitions, replicas, **settings))
 
-    async def making(self, topic: str, partitions: int = 1, **settings: str) -> None:
+    async def making(
+        self, topic: str, partitions: int = 1, replicas: int = -1, **settings: str
+    ) -> None:
         """The same, to be begun."""
         said = {name.replace("_", "."): value for name, value in settings.items()}
-        new = admin.NewTopic(topic, partitions, settings=said)
+        new = admin.NewTopic(topic, partitions, replicas, settings=said)
         await admin.create_topic(self.cluster, new)
 
     def delete(self, topic: str) -> None:
@@ -193,10 +198,10 @@ class GroupMember:
 class Keeper(Somebody):
     """Has a session with ZooKeeper, and remembers in order what it was told."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str, server: Address = (BROKER, ZOOKEEPER_PORT)) -> None:
         super().__init__(world, name)
         self.told: list[str] = []
-        ensemble = Ensemble(((BROKER, ZOOKEEPER_PORT),), "")
+        ensemble = Ensemble((server,), "")
         session = Session(ensemble, self.machine.random, SessionSettings(SESSION_TIMEOUT))
         network, clock = self.machine.network, self.machine.clock
         self.zookeeper = ZooKeeperClient(session, network, clock, self._heard)

@@ -1,0 +1,54 @@
+"""A machine that runs the product's ZooKeeper server, and nothing else: for several brokers."""
+
+from typing import Final
+
+from odradek.ensemble.server import Doors, ZookeeperServer
+from odradek.model.units import SECOND
+from odradek.ports import Address
+from odradek.sim.journal import Ledger, SimulatedJournal
+from odradek.sim.machine import Machine
+from odradek.sim.world import World
+from odradek.zookeeper.server.settings import ServerSettings
+
+ZOOKEEPER: Final = "zookeeper"
+ADDRESS: Final[Address] = (ZOOKEEPER, 2_181)
+SETTINGS: Final = ServerSettings(tick_time=SECOND)
+
+
+class ZooKeeperMachine:
+    """The machine `zookeeper`, through its lives. Its journal outlives them."""
+
+    def __init__(self, world: World, settings: ServerSettings = SETTINGS) -> None:
+        self.machine = world.machine(ZOOKEEPER)
+        self.ledger = Ledger()
+        self.server: ZookeeperServer | None = None  # of this life, once it listens
+        self._settings = settings
+
+    @property
+    def serves(self) -> bool:
+        """Whether it listens."""
+        return self.machine.running and self.server is not None
+
+    def start(self) -> None:
+        """A life."""
+        self.server = None
+        self.machine.start(self._serve)
+
+    def expire(self, session_id: int) -> None:
+        """Ends a session whose client may be alive."""
+
+        async def end() -> None:
+            assert self.server is not None
+            session = self.server.core.database.sessions.open[session_id]
+            self.server.core.expire(session)
+            self.server.act()
+
+        _ = self.machine.spawn(end())
+
+    async def _serve(self, machine: Machine) -> None:
+        journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
+        doors = Doors(machine.clock, machine.random, machine.network, journal)
+        server = ZookeeperServer(doors, self._settings)
+        await server.open(ADDRESS)
+        self.server = server
+        await server.serve()
