@@ -72,9 +72,7 @@ def test_a_disk_that_fails_while_a_topic_is_made_takes_only_its_own_partitions(
     assert shop.produce("orders", "a", partition=served[0]) == 0
 
 
-def test_a_disk_that_fails_when_a_leadership_begins_takes_only_its_own_partitions(
-    t: Scenario,
-) -> None:
+def test_a_disk_that_fails_at_a_first_append_takes_only_its_own_partitions(t: Scenario) -> None:
     """The log was found, and cannot be read now: that is no reason for the broker to end."""
     shop = t.client("shop")
     shop.make("orders", partitions=4)
@@ -82,9 +80,18 @@ def test_a_disk_that_fails_when_a_leadership_begins_takes_only_its_own_partition
     broken = t.broker.machine.disk("disk-a")
     broken.faults.rows.append(Fault(errno.EIO, frozenset({"open"}), path="orders-*/*.txnindex"))
     t.broker.start()
-    served = [number for number in range(4) if t.broker.serves("orders", number)]
+    numbers = range(4)
+    clients = [t.client(f"client-{number}") for number in numbers]
+    writing = [
+        client.begins(client.producing("orders", "a", partition=number))
+        for number, client in enumerate(clients)
+    ]
+    t.wait_until(
+        lambda: not all(t.broker.serves("orders", number) for number in numbers), "its disk fails"
+    )
+    served = [number for number in numbers if t.broker.serves("orders", number)]
     assert {t.broker.disk_of("orders", number) for number in served} == {"disk-b"}
-    assert shop.produce("orders", "a", partition=served[0]) == 0
+    assert clients[served[0]].ends(writing[served[0]]) == 0
 
 
 def test_a_topic_is_gone_only_once_a_disk_that_failed_was_looked_at(t: Scenario) -> None:
