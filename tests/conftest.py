@@ -3,6 +3,7 @@
 A test asks by naming one of these fixtures; it is then marked `external` by itself:
 
 - `kafka_classpath`: the jars of Kafka 3.9.1 (clients, server, tools) and of ZooKeeper 3.8.4
+- `spark_connector`: the jars of Spark's Kafka connector, to be used with the PySpark of the pins
 - `java`, `javac`, `kcat`: the paths of these programs
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
@@ -84,6 +85,12 @@ def kcat() -> str:
 def kafka_classpath() -> str:
     """What to give Java as `-cp`, for Kafka's clients, server and tools and for ZooKeeper's."""
     return found("kafka_classpath")
+
+
+@pytest.fixture(scope="session")
+def spark_connector() -> str:
+    """What to give Spark as `spark.jars`, for its own Kafka connector."""
+    return found("spark_connector")
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 POM = ROOT / "tests" / "external" / "pom.xml"
+SPARK_POM = ROOT / "tests" / "external" / "spark.xml"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
 
@@ -43,23 +44,32 @@ def kcat() -> str:
 
 def kafka_classpath() -> str:
     """The jars of `pom.xml`, as Java wants them named: Kafka's, and ZooKeeper's with them."""
+    return _classpath(POM, "Kafka's Java programs")
+
+
+def spark_connector() -> str:
+    """The jars of `spark.xml`, as `spark.jars` wants them named: Spark's own Kafka connector."""
+    return _classpath(SPARK_POM, "Spark's Kafka connector").replace(":", ",")
+
+
+def _classpath(pom: Path, what: str) -> str:
     java()
     # The name says for which versions and which tree it is the answer.
-    digest = hashlib.sha256(POM.read_bytes() + bytes(ROOT)).hexdigest()
+    digest = hashlib.sha256(pom.read_bytes() + bytes(ROOT)).hexdigest()
     found = CACHE / f"classpath-{digest[:16]}"
     with one_at_a_time():
         if not found.exists():
-            _fetch_jars(found)
+            _fetch_jars(pom, found, what)
     return found.read_text()
 
 
-def _fetch_jars(found: Path) -> None:
-    _require_permission("Kafka's Java programs")
+def _fetch_jars(pom: Path, found: Path, what: str) -> None:
+    _require_permission(what)
     unfinished = found.with_suffix(".unfinished")
-    options = ["--batch-mode", "--quiet", "--strict-checksums", f"--file={POM}"]
+    options = ["--batch-mode", "--quiet", "--strict-checksums", f"--file={pom}"]
     goal = "org.apache.maven.plugins:maven-dependency-plugin:build-classpath"
     where = [f"-Dmaven.repo.local={CACHE / 'maven'}", f"-Dmdep.outputFile={unfinished}"]
-    _run([_mvn(), *options, *where, "-DincludeScope=runtime", goal], "Kafka's Java programs")
+    _run([_mvn(), *options, *where, "-DincludeScope=runtime", goal], what)
     unfinished.rename(found)
 
 
@@ -130,6 +140,7 @@ TOOLS: dict[str, Callable[[], str]] = {
     "javac": javac,
     "kafka_classpath": kafka_classpath,
     "kcat": kcat,
+    "spark_connector": spark_connector,
 }
 """By the name of the fixture that a test asks with."""
 

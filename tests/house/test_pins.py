@@ -32,11 +32,12 @@ def test_a_pin_is_an_exact_version_with_its_hashes(path: Path) -> None:
     assert not strange, f"{path.name}: neither a hashed pin nor a comment: {strange}"
 
 
-def test_the_pins_satisfy_the_project() -> None:
+@pytest.mark.parametrize("extra", ["dev", "spark"])
+def test_the_pins_satisfy_the_project(extra: str) -> None:
     """A requirement that was raised or added without a new pin would be tested with the old one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    pins = pinned(ROOT / "pins" / "dev.txt")
+    wanted = [*project["dependencies"], *project["optional-dependencies"][extra]]
+    pins = pinned(ROOT / "pins" / f"{extra}.txt")
     for text in wanted:
         requirement = Requirement(text)
         assert requirement.name in pins, f"{text} has no pin"
