@@ -15,7 +15,6 @@ from odradek.model.errors import InvalidSetting
 from odradek.model.units import MIB, MINUTE, Bytes, Millis
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.given import KAFKA, GivenOptions
-from odradek.ports import Address
 
 CLIENT_ID: Final = "odradek-spark"
 FETCH_BYTES_MAX: Final = Bytes(50 * MIB)
@@ -40,7 +39,7 @@ ISOLATION_LEVELS: Final = ("read_uncommitted", "read_committed")
 class ClientOptions:
     """What a task needs to read from the cluster or to write to it."""
 
-    bootstrap: tuple[Address, ...]
+    bootstrap: str
     client_id: str = CLIENT_ID
     committed_only: bool = False
     fetch_bytes_max: Bytes = FETCH_BYTES_MAX
@@ -59,7 +58,7 @@ def read_client(given: GivenOptions) -> ClientOptions:
     if bootstrap is None or not bootstrap.strip():
         raise InvalidOption("option 'kafka.bootstrap.servers' must be given")
     try:
-        servers = addresses(bootstrap)
+        addresses(bootstrap)
     except InvalidSetting as error:
         raise InvalidOption(f"option 'kafka.bootstrap.servers': {error}") from error
     protocol = given.kafka("security.protocol")
@@ -74,7 +73,7 @@ def read_client(given: GivenOptions) -> ClientOptions:
             f"not {isolation!r}"
         )
     return ClientOptions(
-        servers,
+        bootstrap.strip(),
         given.kafka("client.id") or CLIENT_ID,
         isolation == ISOLATION_LEVELS[1],
         Bytes(given.kafka_number("fetch.max.bytes", FETCH_BYTES_MAX, least=1)),

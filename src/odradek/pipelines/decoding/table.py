@@ -1,0 +1,122 @@
+"""A run of batches as Arrow columns: all numbers of all records at once, then the slices.
+
+What a record says of its parts is not believed: key and value must lie within the record, offsets
+must rise and lie within their batch. Only the columns that are wanted are built.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from odradek.pipelines.columns import COLUMNS, arrow_schema
+from odradek.pipelines.decoding.headers import headers_column
+from odradek.pipelines.decoding.hops import MalformedRecords, record_bodies
+from odradek.pipelines.decoding.runs import DamagedBatch, Run
+from odradek.pipelines.decoding.slices import binary_column
+from odradek.pipelines.decoding.varints import MalformedVarint, read_varints
+from odradek.pipelines.positions import OffsetRange
+
+ROWS_MAX: Final = 10_000
+"""Of one Arrow batch: Spark takes many small ones at half the speed."""
+MICROS: Final = 1_000
+MILLIS_MAX: Final = ((1 << 63) - 1) // MICROS
+
+
+class TableDecoder:
+    """Makes the wanted columns of one range."""
+
+    def __init__(self, of: OffsetRange, names: Sequence[str]) -> None:
+        self._range = of
+        self._names = tuple(names)
+        self._schema = arrow_schema(names)
+        self._wants = frozenset(names)
+        self._topic = pa.array([of.topic] * ROWS_MAX, COLUMNS["topic"])
+        self._partition = pa.array(np.full(ROWS_MAX, of.partition, np.int32))
+
+    def decode(self, run: Run, position: int) -> Iterator[pa.RecordBatch]:
+        """The records of a run from an offset on; DamagedBatch behind those that are whole."""
+        try:
+            yield from self._columns(run, position)
+        except (MalformedRecords, MalformedVarint, pa.ArrowInvalid):
+            if len(run.headers) == 1:
+                (header,) = run.headers
+                raise DamagedBatch(
+                    f"the batch does not hold what it says, {header.record_count} records",
+                    header.base_offset,
+                    header.next_offset,
+                ) from None
+            for region, header in zip(run.regions, run.headers, strict=True):
+                yield from self.decode(Run(run.data, [region], [header]), position)
+
+    def _columns(self, run: Run, position: int) -> list[pa.RecordBatch]:
+        bodies, ends = record_bodies(run.data, run.regions)
+        view = np.frombuffer(run.data, np.uint8)
+        times, at = read_varints(view, bodies + np.int32(1))  # behind the attributes
+        deltas, at = read_varints(view, at)
+        offsets = self._offsets(run, deltas)
+        low = int(np.searchsorted(offsets, position))
+        high = int(np.searchsorted(offsets, self._range.end))
+        parts: dict[str, Any] = {}
+        if self._wants & {"key", "value", "headers"}:
+            starts, lengths, at = _slice(view, at, ends)
+            if "key" in self._wants:
+                parts["key"] = binary_column(run.data, starts, lengths)
+        if self._wants & {"value", "headers"}:
+            starts, lengths, at = _slice(view, at, ends)
+            if "value" in self._wants:
+                parts["value"] = binary_column(run.data, starts, lengths)
+        if "headers" in self._wants:
+            parts["headers"] = headers_column(run.data, view, at, ends)
+        if "offset" in self._wants:
+            parts["offset"] = pa.array(offsets)
+        self._add_times(run, times, parts)
+        return [
+            self._batch(parts, first, min(ROWS_MAX, high - first))
+            for first in range(low, high, ROWS_MAX)
+        ]
+
+    def _batch(self, parts: dict[str, Any], at: int, count: int) -> pa.RecordBatch:
+        made: dict[str, Callable[[], pa.Array]] = {
+            "topic": lambda: self._topic.slice(0, count),
+            "partition": lambda: self._partition.slice(0, count),
+        }
+        columns = [
+            made[name]() if name in made else parts[name].slice(at, count) for name in self._names
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _offsets(self, run: Run, deltas: Any) -> Any:
+        counts = [header.record_count for header in run.headers]
+        lasts = np.repeat([header.last_offset_delta for header in run.headers], counts)
+        offsets = np.repeat([header.base_offset for header in run.headers], counts) + deltas
+        if (deltas < 0).any() or (deltas > lasts).any() or (np.diff(offsets) <= 0).any():
+            raise MalformedVarint
+        return offsets
+
+    def _add_times(self, run: Run, deltas: Any, parts: dict[str, Any]) -> None:
+        if not self._wants & {"timestamp", "timestampType"}:
+            return
+        counts = [header.record_count for header in run.headers]
+        kinds = np.array([header.timestamp_type for header in run.headers], np.int32)
+        if "timestamp" in self._wants:
+            times = np.repeat([header.base_timestamp for header in run.headers], counts) + deltas
+            if kinds.any():
+                appended = np.repeat([header.max_timestamp for header in run.headers], counts)
+                times = np.where(np.repeat(kinds, counts) == 1, appended, times)
+            if len(times) and (times.max() > MILLIS_MAX or times.min() < -MILLIS_MAX):
+                raise MalformedVarint
+            parts["timestamp"] = pa.Array.from_buffers(
+                COLUMNS["timestamp"], len(times), [None, pa.py_buffer(times * MICROS)]
+            )
+        if "timestampType" in self._wants:
+            parts["timestampType"] = pa.array(np.repeat(kinds, counts))
+
+
+def _slice(view: Any, at: Any, ends: Any) -> tuple[Any, Any, Any]:
+    """A length and what it counts: where that begins, the length, and where it ends."""
+    lengths, starts = read_varints(view, at)
+    if (lengths >= ends - starts).any():  # something stands behind it in the record
+        raise MalformedVarint
+    return starts, lengths, starts + np.maximum(lengths, 0).astype(np.int32)
