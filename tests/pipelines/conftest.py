@@ -1,10 +1,60 @@
 """What the tests with Spark share. They run in an environment of their own: `./dev test pipelines`.
 
-Elsewhere none of them is collected.
+Elsewhere none of them is collected. There is one session for all of them, with Spark's own Kafka
+connector beside our source, so that both read the same topics of the same broker.
 """
 
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
+
+import pytest
+
+from tests.compat.broker_process import OdradekBroker
+from tests.pipelines.topics import Topics
 
 COLLECTED: Final = find_spec("pyspark") is not None
 collect_ignore_glob = [] if COLLECTED else ["test_*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Warnings of Spark and of its libraries are theirs."""
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("default"))
+        item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(scope="session")
+def spark(spark_connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A local session of two slots with a gigabyte."""
+    from odradek.pipelines import session
+
+    folder = tmp_path_factory.mktemp("spark")
+    found = session(
+        "local[2]",
+        conf={
+            "spark.jars": spark_connector,
+            "spark.driver.memory": "1g",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.sql.shuffle.partitions": "2",
+        },
+    )
+    found.sparkContext.setLogLevel("OFF")
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OdradekBroker]:
+    """Our broker, one for all tests: use topics of your own in it."""
+    running = OdradekBroker(tmp_path_factory.mktemp("broker") / "broker")
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def topics(broker: OdradekBroker, request: pytest.FixtureRequest) -> Topics:
+    """Makes and fills topics of this test."""
+    return Topics(broker.bootstrap, request.node.name)

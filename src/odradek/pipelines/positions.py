@@ -24,7 +24,7 @@ class OffsetRange:
     """Records of one partition from `start` on, up to and without `end`.
 
     `topic_id` is the text form, "" where the broker has none; `leader_epoch` is the epoch under
-    which `end` was seen, -1 where it is not known.
+    which `start` was seen, -1 where it is not known: a log that was truncated below it is noticed.
     """
 
     topic: str

@@ -4,13 +4,32 @@ Nothing here knows Spark. A range is fetched from its leader, one request ahead;
 are decoded at once, and come in slices of a size that Spark takes well.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 
+from odradek.client.blocking import BlockingClient
+from odradek.client.errors import DataLost, OffsetExpired
+from odradek.client.fetching import FetchSettings
+from odradek.client.offsets import Position
+from odradek.model.errors import BrokerError
+from odradek.model.ids import NO_TOPIC_ID, topic_id_from_text
+from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, Offset
+from odradek.model.units import Bytes
 from odradek.pipelines.columns import PLAIN
+from odradek.pipelines.connections import client_of, told
+from odradek.pipelines.decoding.aborted import AbortedTransactions
+from odradek.pipelines.decoding.runs import DamagedBatch, Fetched
+from odradek.pipelines.decoding.table import TableDecoder
+from odradek.pipelines.errors import CorruptData, DataLoss
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.options import SourceOptions
+
+HINT: Final = "option failOnDataLoss=false skips such records"
+
+log = logging.getLogger("odradek.pipelines")
 
 
 def read_batches(
@@ -22,4 +41,73 @@ def read_batches(
     DataLoss where records are gone, CorruptData for a batch that is damaged; with
     `fail_on_data_loss` false either is skipped, counted and logged.
     """
-    raise NotImplementedError
+    reader = _RangeReader(options, of, columns)
+    while reader.position < of.end:
+        yield from reader.read_on()
+    if reader.skipped:
+        log.warning("%s: %d offsets were skipped", of.topic_partition, reader.skipped)
+
+
+class _RangeReader:
+    """Reads on until the end or until something is to be skipped."""
+
+    def __init__(self, options: SourceOptions, of: OffsetRange, columns: Sequence[str]) -> None:
+        self.position = of.start
+        self.skipped = 0
+        self._options = options
+        self._range = of
+        self._epoch = of.leader_epoch
+        self._decoder = TableDecoder(of, columns)
+        self._client: BlockingClient = client_of(options.client)
+        chosen = options.client
+        self._settings = FetchSettings(
+            Bytes(min(chosen.partition_fetch_bytes_max, chosen.fetch_bytes_max)),
+            chosen.fetch_wait_ms_max,
+            chosen.committed_only,
+            check_crc=False,  # the decoder does, and knows what to skip
+            topic_id=topic_id_from_text(of.topic_id) if of.topic_id else NO_TOPIC_ID,
+        )
+
+    def read_on(self) -> Iterator[pa.RecordBatch]:
+        """What comes from the position on; returns at the end, or behind what was skipped."""
+        start = Position(Offset(self.position), LeaderEpoch(self._epoch))
+        try:
+            for part in self._client.fetch(
+                self._range.topic_partition, start, self._range.end, self._settings
+            ):
+                aborted = AbortedTransactions(part.aborted)
+                fetched = Fetched(bytes(part.data), self.position, self._range.end, aborted)
+                for run in fetched.runs():
+                    yield from self._decoder.decode(run, self.position)
+                self.position = part.next_offset
+                self._epoch = part.leader_epoch
+            self.position = self._range.end
+        except DamagedBatch as damage:
+            self._skip_damaged(damage)
+        except DataLost as lost:
+            self._skip_lost(lost)
+        except BrokerError as error:
+            raise told(error, self._options.client) from error
+
+    def _skip_damaged(self, damage: DamagedBatch) -> None:
+        where = f"{self._range.topic_partition}: the batch at offset {damage.offset}"
+        if self._options.fail_on_data_loss or damage.next_offset is None:
+            raise CorruptData(f"{where} is damaged: {damage}; {HINT}") from damage
+        log.warning("%s is damaged and skipped: %s", where, damage)
+        self._go_to(damage.next_offset)
+
+    def _skip_lost(self, lost: DataLost) -> None:
+        if self._options.fail_on_data_loss:
+            raise DataLoss(f"{lost}; {HINT}") from lost
+        log.warning("records are skipped: %s", lost)
+        match lost:
+            case OffsetExpired(log_start_offset=offset):
+                self._go_to(offset)
+            case _:  # other records have these offsets now, or none
+                self._go_to(self._range.end)
+
+    def _go_to(self, offset: int) -> None:
+        offset = max(self.position, min(offset, self._range.end))
+        self.skipped += offset - self.position
+        self.position = offset
+        self._epoch = NO_LEADER_EPOCH

@@ -62,9 +62,9 @@ def _in_python(data: bytes, regions: Sequence[tuple[int, int, int]]) -> Any:
 def _compiled() -> Callable[[bytes, Sequence[tuple[int, int, int]]], Any] | None:
     """The same by `native_hops`; None where it is not compiled: then it would be slower."""
     try:
-        from librt.strings import BytesWriter  # noqa: PLC0415 - comes with the compiled wheel
+        from librt.strings import BytesWriter
 
-        from odradek.pipelines.decoding import native_hops  # noqa: PLC0415
+        from odradek.pipelines.decoding import native_hops
     except ImportError:
         return None
     if str(native_hops.__file__).endswith(".py"):

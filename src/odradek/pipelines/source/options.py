@@ -82,7 +82,7 @@ class SourceOptions:
     headers: bool = False
     limits: Limits = Limits()
     splits: Splits = Splits()
-    push_down: bool = False
+    mode: Mode = Mode.BATCH
 
 
 OPTIONS: Final = (
@@ -109,7 +109,6 @@ OPTIONS: Final = (
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
-    "pushDown",
 )
 """As the documentation spells them."""
 
@@ -141,7 +140,7 @@ def parse(raw: Mapping[str, str], mode: Mode) -> SourceOptions:
             given.positive("maxRecordsPerPartition"),
             given.size("maxBytesPerPartition"),
         ),
-        push_down=given.boolean("pushDown", default=False),
+        mode=mode,
     )
 
 

@@ -1,0 +1,46 @@
+"""`spark.read.format("odradek")` beside Spark's own connector, on our broker."""
+
+from typing import Any
+
+import pytest
+
+from tests.pipelines.topics import Topics, now_ms, rows
+
+
+def both(spark: Any, options: dict[str, str]) -> tuple[list[Any], list[Any]]:
+    """What our source reads, and what Spark's connector reads."""
+    ours = spark.read.format("odradek").options(**options).load()
+    theirs = spark.read.format("kafka").options(**options).load()
+    assert ours.schema == theirs.schema
+    return rows(ours), rows(theirs)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_the_same_rows_in_every_codec(spark: Any, topics: Topics, codec: str) -> None:
+    """Nulls, empty values, headers, two partitions; a reader cannot tell the sources apart."""
+    topic = topics.make(partitions=2)
+    topics.fill(
+        topic,
+        [
+            {
+                "key": None if i % 3 == 0 else b"k%d" % i,
+                "value": None if i % 5 == 0 else b"v" * (i % 300),
+                "partition": i % 2,
+                "headers": [("h", b"%d" % i), ("n", None)] if i % 4 == 0 else None,
+            }
+            for i in range(2_000)
+        ],
+        compression_type=codec,
+    )
+    ours, theirs = both(spark, topics.options(topic, includeHeaders="true"))
+    assert len(ours) == 2_000
+    assert ours == theirs
+
+
+def test_log_append_time(spark: Any, topics: Topics) -> None:
+    """The time is the leader's, and the type says so."""
+    topic = topics.make(message_timestamp_type="LogAppendTime")
+    topics.fill(topic, [{"value": b"x", "timestamp": now_ms() - 60_000}] * 10)
+    ours, theirs = both(spark, topics.options(topic))
+    assert ours == theirs
+    assert {row[6] for row in ours} == {1}
