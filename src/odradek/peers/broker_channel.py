@@ -2,8 +2,7 @@
 
 A request is sent again until it is answered or the channel is closed; a broker that is slow, cut
 off or stopped holds up nobody but itself. The channel keeps its connection open while there is
-nothing to send: its end is how the death of a process is noticed. When the other side closed it
-and a fresh connection is refused, no process is there any more. A time-out proves nothing.
+nothing to send: its end is how the death of a process is noticed (`watched_connection`).
 
 To itself a controller has a channel, too: the same queue, the same order, without a socket.
 """
@@ -11,24 +10,19 @@ To itself a controller has a channel, too: the same queue, the same order, witho
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
-from odradek.peers.connection import Connection
 from odradek.peers.control_message import ControlMessage, ControlRequest
 from odradek.peers.control_queue import ControlQueue, Sender
-from odradek.peers.errors import ClosedByPeer, ConnectionGone, ConnectionRefused
+from odradek.peers.errors import ConnectionGone
+from odradek.peers.watched_connection import WatchedConnection
 from odradek.ports import Address, Clock, Network
 from odradek.wire.schema import Response
-
-PAUSE_MIN: Final = Millis(10)
-PAUSE_MAX: Final = Millis(250)
-SETTLED: Final = Millis(1 * SECOND)
-"""A connection that lasted so long may be made again without a pause."""
 
 log = structlog.get_logger()
 
@@ -142,68 +136,26 @@ class NetworkLine:
         post: Callable[[ChannelEvent], None],
     ) -> None:
         self._broker = broker
-        self._address = address
-        self._network, self._clock = doors
-        self._settings = settings
+        self._timeout_ms = settings.timeout_ms
         self._post = post
-        self._connection: Connection | None = None
-        self._connected = asyncio.Event()
+        self._connection = WatchedConnection(doors, address, settings.client_id, self._gone)
 
     async def ask(self, message: ControlMessage) -> Response:
         """Asks again on each new connection, until one brings the answer."""
         request = message.encoded_for(self._broker.epoch)
         while True:
-            await self._connected.wait()
-            assert self._connection is not None, "it is connected"
+            connection = await self._connection.connected()
             try:
-                answer: Response = await self._connection.send(
-                    request, timeout_ms=self._settings.timeout_ms
-                )
+                answer: Response = await connection.send(request, timeout_ms=self._timeout_ms)
             except ConnectionGone as error:
-                self._connected.clear()
                 log.info("controller.not_answered", broker=self._broker.id, reason=str(error))
             else:
                 return answer
 
     async def keep(self) -> None:
-        """Connects whenever there is no connection."""
-        try:
-            await self._keep_connected()
-        finally:
-            if self._connection is not None:
-                self._connection.close()
+        """Also while there is nothing to ask."""
+        await self._connection.keep()
 
-    async def _keep_connected(self) -> None:
-        pause = PAUSE_MIN
-        last_end: ConnectionGone | None = None
-        while True:
-            began = self._clock.monotonic()
-            try:
-                last_end = await self._one_connection()
-            except ConnectionRefused:
-                if isinstance(last_end, ClosedByPeer):
-                    log.info("controller.process_is_gone", broker=self._broker.id)
-                    self._post(ProcessIsGone(self._broker))
-                    last_end = None  # once for each connection that there was
-            except ConnectionGone as error:
-                log.info("controller.not_connected", broker=self._broker.id, reason=str(error))
-            else:
-                if self._clock.monotonic() - began >= SETTLED:
-                    pause = PAUSE_MIN
-                    continue
-            await self._clock.sleep_until(Millis(self._clock.monotonic() + pause))
-            pause = min(Millis(2 * pause), PAUSE_MAX)
-
-    async def _one_connection(self) -> ConnectionGone:
-        """From its beginning to its end: why it ended."""
-        ended: asyncio.Future[ConnectionGone] = asyncio.get_running_loop().create_future()
-
-        def on_end(reason: ConnectionGone) -> None:
-            self._connected.clear()
-            if not ended.done():
-                ended.set_result(reason)
-
-        connection = Connection(self._clock, self._address, self._settings.client_id, on_end)
-        self._connection = await connection.open(self._network)
-        self._connected.set()
-        return await ended
+    def _gone(self) -> None:
+        log.warning("controller.process_is_gone", broker=self._broker.id)
+        self._post(ProcessIsGone(self._broker))

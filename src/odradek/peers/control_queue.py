@@ -42,6 +42,8 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataTopicState,
 )
 
+FULL: Final = 2
+"""The type of an UpdateMetadata beyond which nothing exists (KIP-866)."""
 EPOCH_DURING_DELETION: Final = -2
 """A leader epoch that no fence stops: it stands whatever came before or comes after it."""
 
@@ -267,6 +269,7 @@ class _MetadataWaiting:
         self.names_other_brokers = False  # than the last one that was taken
         self._whole: ControlMessage | None = None
         self._rows: _Rows[UpdateMetadataPartitionState] | None = None
+        self._type = 0  # of what waits; FULL sticks
         self._brokers: Sequence[UpdateMetadataBroker] | None = None  # None: nothing waits
         self._told: Sequence[UpdateMetadataBroker] | None = None  # of what was taken last
 
@@ -280,11 +283,11 @@ class _MetadataWaiting:
         return self._brokers is not None
 
     def add(self, message: ControlMessage, request: UpdateMetadataRequest) -> None:
-        """Newer than what waits."""
-        if self:
+        """Newer than what waits, all of which it replaces if it is full."""
+        if self and request.type != FULL:
             self._merge(self._unfolded(), request)
         else:
-            self._whole = message
+            self._whole, self._rows, self._type = message, None, request.type
         self._brokers = request.live_brokers
         self.names_other_brokers = self._told is None or list(self._brokers) != list(self._told)
 
@@ -299,6 +302,7 @@ class _MetadataWaiting:
         return ControlMessage(
             UpdateMetadataRequest(
                 controller_id=sender.controller_id,
+                type=self._type,
                 controller_epoch=sender.controller_epoch,
                 topic_states=[UpdateMetadataTopicState(*topic) for topic in rows.topics()],
                 live_brokers=brokers or (),

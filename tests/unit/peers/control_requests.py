@@ -50,7 +50,11 @@ def lead(
 
 
 def metadata(
-    *partitions: int, leader: int = 1, live: tuple[int, ...] = (1, 2), topic_id: bytes = FIRST_ID
+    *partitions: int,
+    leader: int = 1,
+    live: tuple[int, ...] = (1, 2),
+    topic_id: bytes = FIRST_ID,
+    kind: int = 0,
 ) -> UpdateMetadataRequest:
     """Likewise, and these brokers live."""
     rows = [
@@ -59,6 +63,7 @@ def metadata(
     ]
     return UpdateMetadataRequest(
         controller_id=1,
+        type=kind,
         controller_epoch=7,
         topic_states=[UpdateMetadataTopicState("orders", topic_id, rows)] if rows else [],
         live_brokers=[UpdateMetadataBroker(id=it) for it in live],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.peers.control_message import ControlMessage, ControlRequest
-from odradek.peers.control_queue import ControlQueue
+from odradek.peers.control_queue import FULL, ControlQueue
 from odradek.wire.codec import decode, encoded
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
@@ -92,6 +92,18 @@ def test_metadata_is_merged_and_the_last_list_of_brokers_counts() -> None:
     assert said(request) == ("metadata", [(0, 1, False), (1, 2, False)])
     assert isinstance(request, UpdateMetadataRequest)
     assert [it.id for it in request.live_brokers] == [2]
+
+
+def test_the_whole_metadata_replaces_what_waits_and_stays_whole() -> None:
+    """What it does not name does not exist; later changes are merged into it."""
+    queue = queue_of(metadata(0, 1), metadata(2), metadata(1, 3, kind=FULL), metadata(3, leader=2))
+    (request,) = take_all(queue)
+    assert said(request) == ("metadata", [(1, 1, False), (3, 2, False)])
+    assert isinstance(request, UpdateMetadataRequest)
+    assert request.type == FULL
+    (later,) = take_all(queue_of(metadata(1), metadata(2)))
+    assert isinstance(later, UpdateMetadataRequest)
+    assert later.type == 0
 
 
 def test_a_deletion_sticks() -> None:
@@ -203,7 +215,7 @@ class Receiver:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["lead", "stop", "delete", "metadata", "broker", "take"]),
+        st.sampled_from(["lead", "stop", "remove", "delete topic", "metadata", "broker", "take"]),
         st.integers(0, 2),
     ),
     max_size=25,
@@ -217,7 +229,7 @@ def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
     """Whatever was merged on the way, and whenever the broker took something."""
     quick, slow, queue = Receiver(), Receiver(), ControlQueue(SENDER)
     live: tuple[int, ...] = (1, 2)
-    ids = dict.fromkeys(range(3), 0)
+    topics = 0  # of that name, one after the other
 
     def tell(request: ControlRequest) -> None:
         quick.hear(request)
@@ -225,7 +237,7 @@ def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
 
     tell(metadata(live=live))
     for epoch, (what, partition) in enumerate(steps):
-        topic_id = bytes(15) + bytes([ids[partition]])
+        topic_id = bytes(15) + bytes([topics])
         match what:
             case "lead":
                 new = partition not in quick.hosted
@@ -233,9 +245,11 @@ def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
                 tell(lead(partition, epoch=epoch, leader=leader, new=new, topic_id=topic_id))
             case "stop":
                 tell(stop(partition, epoch=epoch))
-            case "delete":
-                tell(stop(partition, delete=True, epoch=DURING_DELETION))
-                ids[partition] += 1
+            case "remove":
+                tell(stop(partition, delete=True, epoch=epoch))
+            case "delete topic":
+                tell(stop(0, 1, 2, delete=True, epoch=DURING_DELETION))
+                topics += 1
             case "metadata":
                 tell(metadata(partition, leader=epoch, live=live, topic_id=topic_id))
             case "broker":
