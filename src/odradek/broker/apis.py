@@ -5,8 +5,12 @@ from types import MappingProxyType
 from typing import Final
 
 from odradek.broker.handlers import (
+    allocate_producer_ids,
     alter_configs,
+    alter_partition,
+    alter_partition_reassignments,
     api_versions,
+    controlled_shutdown,
     create_partitions,
     create_topics,
     delete_groups,
@@ -18,6 +22,7 @@ from odradek.broker.handlers import (
     describe_log_dirs,
     describe_producers,
     describe_topic_partitions,
+    elect_leaders,
     fetch,
     find_coordinator,
     heartbeat,
@@ -28,6 +33,7 @@ from odradek.broker.handlers import (
     leave_group,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     offset_commit,
     offset_delete,
@@ -45,6 +51,12 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
         api.key: api
         for api in (
             alter_configs.API,
+            list_partition_reassignments.API,
+            elect_leaders.API,
+            controlled_shutdown.API,
+            alter_partition_reassignments.API,
+            alter_partition.API,
+            allocate_producer_ids.API,
             api_versions.API,
             create_partitions.API,
             create_topics.API,

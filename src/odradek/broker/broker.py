@@ -19,6 +19,7 @@ from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controlled_shutdown import give_up_leaderships
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
+from odradek.broker.control.local_channels import Channels, LocalChannels
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
@@ -34,6 +35,7 @@ from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.figures.pages import Page, PageServer
 from odradek.broker.figures.request_times import RequestTimes
+from odradek.broker.handlers.controller_service import ControllerService
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.isr_watch import IsrWatch
@@ -50,6 +52,7 @@ from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.config.setting import BrokerSetting
+from odradek.controller.candidacy import ControllerLease
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
@@ -225,14 +228,16 @@ class Broker:
             listener,
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
-        self.services = services = self._services(client, control, tasks)
+        self.services = services = self._services(controlling, control, tasks, client)
+        self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
         self._dispatch = Dispatch(services, apis.OFFERED)
         self.socket_server.on_frame = self._dispatch.on_frame
         self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
         self.settings.broker_watchers.append(self._on_settings)
-        controlling.deliver = services.control.serve_own
-        coordination.on_change = [coordination.look_at_changes, controlling.look]
-        coordination.on_session_over.append(controlling.resign)
+        controlling.new_channels = self._channels_of(controlling, control)
+        coordination.on_change = [coordination.look_at_changes]
+        coordination.on_tree_changed = controlling.on_tree_changed
+        coordination.on_session_over.append(controlling.on_session_over)
         endpoints = await self.socket_server.bind()
         rack = self.config[broker_rows.BROKER_RACK]
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
@@ -240,11 +245,22 @@ class Broker:
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
         self._running += [tasks.create_task(isr_changes.run()), tasks.create_task(isr_watch.run())]
+        self._running.append(tasks.create_task(controlling.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
         return controlling
 
+    def _channels_of(
+        self, controlling: ControllerLoop, control: ControlRequests
+    ) -> Callable[[ControllerLease], Channels]:
+        """What a controller elected in this process talks to brokers by."""
+        return lambda _: LocalChannels(self.cluster.me, control.serve_own, controlling.post)
+
     def _services(
-        self, client: ZooKeeperClient, control: ControlRequests, tasks: asyncio.TaskGroup
+        self,
+        controlling: ControllerLoop,
+        control: ControlRequests,
+        tasks: asyncio.TaskGroup,
+        client: ZooKeeperClient,
     ) -> Services:
         config, me, replicas = self.config, self.cluster.me, control.replicas
         fetches = Fetches(
@@ -265,12 +281,19 @@ class Broker:
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
-            topic_admin=TopicAdmin(client, self.doors, self.settings, self.cluster),
+            topic_admin=TopicAdmin(
+                controlling,
+                self._to_controller,
+                self.doors,
+                settings=self.settings,
+                cluster=self.cluster,
+            ),
             config_admin=ConfigAdmin(client, self.settings, self.cluster),
-            producer_ids=ProducerIds(me, client),
+            producer_ids=ProducerIds(self.cluster, self._to_controller),
             socket_server=self.socket_server,
             replicas=replicas,
             control=control,
+            controller=controlling,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
             timers=self.timers,

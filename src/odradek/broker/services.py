@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
@@ -55,6 +56,7 @@ class Services:
     socket_server: SocketServer
     replicas: ReplicaManager
     control: ControlRequests
+    controller: ControllerLoop
     fetches: Fetches
     groups: GroupCoordinator
     timers: Timers

@@ -7,6 +7,10 @@ ends this controller's right to act, whatever that one still believes.
     read both ──nobody is──▶ bid ──it happened──▶ Won
         │                     ├──somebody was there, or raised the epoch──▶ read both again ──▶ Lost
         └──somebody is──▶ Lost└──no answer──▶ read both again ──both are as we bid──▶ Won
+
+A controller that is known to be dead is not waited for: the multi deletes its node first. It is
+still all or nothing, and the epoch is read before the node, so a successor that was elected
+meanwhile has raised the epoch and is left alone.
 """
 
 from typing import Final, NamedTuple
@@ -18,7 +22,7 @@ from odradek.model.units import Timestamp
 from odradek.zookeeper.protocol.codes import CreateMode
 from odradek.zookeeper.protocol.jute import OPEN_ACL
 from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData
+from odradek.zookeeper.protocol.jute_requests import Create, Delete, Multi, SetData
 
 FIRST_EPOCH: Final = ControllerEpoch(0)
 """What /controller_epoch is made with; the first controller raises it."""
@@ -58,13 +62,28 @@ def decide_bid(
         return Lost(ControllerZnode.decode(controller.data))
     current = ControllerEpochZnode.decode(epoch.data)
     mandate = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
-    create = Create(
-        ControllerZnode.PATH, ControllerZnode.encode(broker, now), OPEN_ACL, CreateMode.EPHEMERAL
+    return Bid(broker, Multi(_writes(broker, mandate, now)), mandate)
+
+
+def decide_takeover(broker: BrokerId, controller: Data, epoch: Data, now: Timestamp) -> Bid:
+    """Replaces a controller that is known to be dead; the epoch was read before its node."""
+    current = ControllerEpochZnode.decode(epoch.data)
+    mandate = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
+    gone = Delete(ControllerZnode.PATH, controller.stat.version)
+    return Bid(broker, Multi((gone, *_writes(broker, mandate, now))), mandate)
+
+
+def _writes(broker: BrokerId, mandate: ControllerLease, now: Timestamp) -> tuple[Create, SetData]:
+    epoch = ControllerEpochZnode.encode(mandate.epoch)
+    return (
+        Create(
+            ControllerZnode.PATH,
+            ControllerZnode.encode(broker, now),
+            OPEN_ACL,
+            CreateMode.EPHEMERAL,
+        ),
+        SetData(ControllerEpochZnode.PATH, epoch, mandate.epoch_version - 1),
     )
-    raised = SetData(
-        ControllerEpochZnode.PATH, ControllerEpochZnode.encode(mandate.epoch), epoch.stat.version
-    )
-    return Bid(broker, Multi((create, raised)), mandate)
 
 
 def decide_outcome(

@@ -8,7 +8,7 @@ hold the controller epoch and the leader epoch, which nobody else writes.
 
     send ──all done──▶ Written
       ├──the guard failed──▶ deposed: stop
-      ├──one of many failed──▶ send each alone ──▶ Written or Conflict
+      ├──one of many failed──▶ send each alone ──▶ Written, Conflict or Failed
       └──no answer──▶ read back ──as we wrote it──▶ Written
                                 ├──as it was before──▶ send again
                                 └──another──▶ Conflict
@@ -20,12 +20,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from odradek.controller.candidacy import ControllerLease
+from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import PartitionState
 from odradek.metadata.znodes.cluster import ControllerEpochZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import PartitionEpoch
 from odradek.zookeeper.client.errors import (
+    BadVersion,
     MultiFailed,
     NodeExists,
     NoNode,
@@ -81,19 +83,23 @@ class _Sent(NamedTuple):
 
     request: Request
     writes: tuple[StateWrite, ...]
+    refused: str | None = None  # a read-back after ZooKeeper refused the write for its own reason
 
 
 class GuardedWrites:
     """One batch of writes, in rounds: `requests` to be sent together, then `on_answers`.
 
-    It is over when a round has no requests. Then every write stands in `written` or in `failed`,
-    or `stopped` says why this broker may not act any more.
+    It is over when a round has no requests. Then every write stands in `written`, in `conflicts`
+    with the state that somebody else has written, or in `failed`; or `stopped` says why nothing
+    more can be written, and `deposed` whether that is because another controller was elected.
     """
 
     def __init__(self, mandate: ControllerLease, writes: Iterable[StateWrite]) -> None:
         self.written: list[StateWrite] = []
-        self.failed: list[tuple[StateWrite, str]] = []
+        self.conflicts: dict[TopicPartition, PartitionState] = {}
+        self.failed: dict[TopicPartition, str] = {}
         self.stopped: str | None = None
+        self.deposed = False
         self._guard = Check(ControllerEpochZnode.PATH, mandate.epoch_version)
         self._round: list[_Sent] = []
         self._next = list(self._first_round(list(writes)))
@@ -107,7 +113,7 @@ class GuardedWrites:
         """The answers to a round, in its order."""
         for sent, answer in zip(self._round, answers, strict=True):
             if isinstance(sent.request, GetData):
-                self._on_read_back(sent.writes[0], answer)
+                self._on_read_back(sent, answer)
             elif isinstance(answer, MultiFailed):
                 self._on_failure(sent, answer)
             elif isinstance(answer, OutcomeUnknown):
@@ -133,7 +139,7 @@ class GuardedWrites:
 
     def _on_too_large(self, writes: tuple[StateWrite, ...], error: RequestTooLarge) -> None:
         if len(writes) == 1:
-            self.failed.append((writes[0], str(error)))
+            self.failed[writes[0].partition] = str(error)
             return
         middle = len(writes) // 2
         self._next += [self._together(writes[:middle]), self._together(writes[middle:])]
@@ -141,12 +147,12 @@ class GuardedWrites:
     def _on_failure(self, sent: _Sent, failure: MultiFailed) -> None:
         if failure.index == 0:
             self.stopped = f"another controller has taken over: {failure.cause}"
+            self.deposed = True
         elif len(sent.writes) > 1:
             self._next += [self._together((write,)) for write in sent.writes]
         elif sent.writes:
             self._on_lonely_failure(sent, failure)
-        elif not isinstance(failure.cause, NodeExists):
-            self.stopped = str(failure)  # nothing can be made below what is not there
+        # else what is above the partitions of a topic: it exists, or each of its writes will fail
 
     def _on_lonely_failure(self, sent: _Sent, failure: MultiFailed) -> None:
         """Perhaps a controller before us made the znode above, or we ourselves both of them."""
@@ -155,33 +161,42 @@ class GuardedWrites:
         has_parent = len(sent.request.ops) > 2
         if isinstance(failure.cause, NodeExists) and has_parent and failure.index == 1:
             self._next.append(self._together((write,), parent=False))
-        elif isinstance(failure.cause, OperationError) and not isinstance(failure.cause, NoNode):
+        elif isinstance(failure.cause, BadVersion | NodeExists):
             self._next.append(_Sent(GetData(write.path), (write,)))
         else:
-            self.failed.append((write, str(failure)))
+            self._next.append(_Sent(GetData(write.path), (write,), str(failure)))
 
     def _read_back(self, sent: _Sent) -> list[_Sent]:
         if not sent.writes:
             return [sent]
         return [_Sent(GetData(write.path), (write,)) for write in sent.writes]
 
-    def _on_read_back(self, write: StateWrite, answer: Answer) -> None:
+    def _on_read_back(self, sent: _Sent, answer: Answer) -> None:
+        (write,) = sent.writes
         if isinstance(answer, Data):
-            self._compare(write, answer)
-        elif isinstance(answer, NoNode) and write.is_new:
-            self._next.append(self._together((write,)))
+            self._compare(write, answer, sent.refused)
         elif isinstance(answer, OutcomeUnknown):
-            self._next.append(_Sent(GetData(write.path), (write,)))
+            self._next.append(sent)
+        elif isinstance(answer, NoNode) and write.is_new and sent.refused is None:
+            self._next.append(self._together((write,)))
         elif isinstance(answer, NoNode):
-            self.failed.append((write, str(answer)))
+            self.failed[write.partition] = sent.refused or str(answer)
         else:
             self.stopped = str(answer)
 
-    def _compare(self, write: StateWrite, found: Data) -> None:
+    def _compare(self, write: StateWrite, found: Data, refused: str | None) -> None:
         version = PartitionEpoch(found.stat.version)
         if found.data == write.data:
             self.written.append(write._replace(state=write.state._replace(partition_epoch=version)))
         elif not write.is_new and version == write.state.partition_epoch - 1:
-            self._next.append(self._together((write,)))
+            if refused is None:
+                self._next.append(self._together((write,)))
+            else:
+                self.failed[write.partition] = refused
         else:
-            self.failed.append((write, f"{write.path} has version {version} by somebody else"))
+            try:
+                self.conflicts[write.partition] = PartitionStateZnode.decode(
+                    write.partition, found.data, version
+                )
+            except MalformedZnode as fault:
+                self.failed[write.partition] = str(fault)

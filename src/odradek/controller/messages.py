@@ -1,19 +1,19 @@
 """What the controller tells brokers, in Kafka's words: LeaderAndIsr, UpdateMetadata, StopReplica.
 
-The newest versions of Kafka 3.9. Each message names the controller, its epoch, and the life of the
-broker it is for, so that one that comes too late, or from a controller of the past, has no effect.
+The newest versions of Kafka 3.9. Each request names the controller and its epoch; the channel adds
+the life of the broker that it goes to, so that one that comes too late has no effect.
+
+A request is built once for all brokers that are told the same, and rows once for each partition.
+Three tagged fields are ours, and Kafka passes over them: `must_be_whole` in LeaderAndIsr (a leader
+whose log lacks records shall refuse, because others may have them), `is_unclean` in its answer, and
+the topic id in StopReplica.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from odradek.controller.controller import (
-    Controller,
-    Message,
-    SendLeaderAndIsr,
-    SendStopReplica,
-    SendUpdateMetadata,
-)
+from odradek.controller.context import ControllerContext
+from odradek.controller.request_batch import Marked, RequestBatch
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH
@@ -38,35 +38,93 @@ from odradek.wire.messages.update_metadata import (
 from odradek.wire.schema import Request
 
 DELETED: Final = -2
-"""As a leader: the partition is being deleted; whoever hears it forgets it."""
+"""As a leader: the partition is being deleted; brokers that hear it forget the partition."""
 EPOCH_DURING_DELETION: Final = -2
 """As a leader epoch: whatever leadership a broker knows of, it shall stop."""
+FULL: Final = 2
+"""As the type of UpdateMetadata: what it does not name is not there."""
 
 
-def message(me: BrokerId, controller: Controller, effect: Message) -> Request:
-    """The wire's word for one effect."""
-    match effect:
-        case SendLeaderAndIsr():
-            return _leader_and_isr(me, controller, effect)
-        case SendUpdateMetadata():
-            return _update_metadata(me, controller, effect)
-        case SendStopReplica():
-            return _stop_replica(me, controller, effect)
+Addressed = tuple[tuple[BrokerId, ...], Request]
+"""A request, and who receives it."""
 
 
-def _leader_and_isr(
-    me: BrokerId, controller: Controller, lead: SendLeaderAndIsr
-) -> LeaderAndIsrRequest:
-    image, topics = controller.image, dict[str, list[LeaderAndIsrPartitionState]]()
-    leaders: dict[BrokerId, None] = {}
-    for partition in lead.partitions:
-        found = image.partition(partition)
+def take_requests(context: ControllerContext) -> tuple[Addressed, ...]:
+    """What was collected, as requests in the order of sending; the batch is empty afterwards."""
+    batch, context.batch = context.batch, RequestBatch()
+    return tuple(_Building(context, batch).requests()) if batch else ()
+
+
+class _Building:
+    """One batch, and the rows that its requests share."""
+
+    def __init__(self, context: ControllerContext, batch: RequestBatch) -> None:
+        self._context = context
+        self._batch = batch
+        self._live = context.image.brokers
+        self._rows: dict[tuple[TopicPartition, bool], LeaderAndIsrPartitionState] = {}
+        self._brokers = [_broker(broker) for broker in self._live.values()]
+
+    def requests(self) -> Iterable[Addressed]:
+        """LeaderAndIsr before UpdateMetadata, but the whole metadata first."""
+        batch = self._batch
+        full = tuple(it for it in self._live if it in batch.full)
+        others = tuple(it for it in self._live if it not in batch.full)
+        if full:
+            states = self._metadata(_all(self._context))
+            yield full, self._update_metadata(states, FULL)
+        for brokers, partitions in self._together(batch.lead):
+            yield brokers, self._leader_and_isr(partitions)
+        if others and (batch.update or batch.has_news):
+            yield others, self._update_metadata(self._metadata(batch.update))
+        for brokers, partitions in self._together(batch.stop):
+            yield brokers, self._stop_replica(partitions)
+
+    def _together(
+        self, told: Mapping[BrokerId, Marked]
+    ) -> Iterable[tuple[tuple[BrokerId, ...], Marked]]:
+        """Brokers that are told the same, and are alive."""
+        same: dict[tuple[tuple[TopicPartition, bool], ...], list[BrokerId]] = {}
+        for broker in sorted(told):
+            if broker in self._live:
+                same.setdefault(tuple(told[broker].items()), []).append(broker)
+        for partitions, brokers in same.items():
+            yield tuple(brokers), dict(partitions)
+
+    # LeaderAndIsr
+
+    def _leader_and_isr(self, partitions: Marked) -> LeaderAndIsrRequest:
+        topics: dict[str, list[LeaderAndIsrPartitionState]] = {}
+        leaders: dict[BrokerId, None] = {}
+        for partition, is_new in partitions.items():
+            row = self._rows.get((partition, is_new)) or self._row(partition, is_new=is_new)
+            if row is None:
+                continue
+            if row.leader != NO_BROKER:
+                leaders[BrokerId(row.leader)] = None
+            topics.setdefault(partition.topic, []).append(row)
+        return LeaderAndIsrRequest(
+            controller_id=self._context.me,
+            controller_epoch=self._context.lease.epoch,
+            topic_states=[
+                LeaderAndIsrTopicState(name, self._topic_id(name), rows)
+                for name, rows in topics.items()
+            ],
+            live_leaders=[
+                LeaderAndIsrLiveLeader(leader, at.host, at.port)
+                for leader in leaders
+                if leader in self._live
+                for at in [self._context.policy.between_brokers(self._live[leader])]
+                if at is not None
+            ],
+        )
+
+    def _row(self, partition: TopicPartition, *, is_new: bool) -> LeaderAndIsrPartitionState | None:
+        found = self._context.image.partition(partition)
         if found is None or found.state is None:
-            continue
+            return None
         state, assigned = found.state, found.assignment
-        if state.leader is not None:
-            leaders[state.leader] = None
-        row = LeaderAndIsrPartitionState(
+        row = self._rows[partition, is_new] = LeaderAndIsrPartitionState(
             partition_index=partition.partition,
             controller_epoch=state.controller_epoch,
             leader=NO_BROKER if state.leader is None else state.leader,
@@ -76,88 +134,88 @@ def _leader_and_isr(
             replicas=assigned.replicas,
             adding_replicas=assigned.adding,
             removing_replicas=assigned.removing,
-            is_new=partition in lead.new,
+            is_new=is_new,
             leader_recovery_state=int(state.recovering),
+            must_be_whole=not is_new and self._context.must_be_whole(partition, found),
         )
-        topics.setdefault(partition.topic, []).append(row)
-    return LeaderAndIsrRequest(
-        controller_id=me,
-        controller_epoch=controller.mandate.epoch,
-        broker_epoch=image.brokers[lead.broker].epoch,
-        topic_states=[
-            LeaderAndIsrTopicState(name, _topic_id(controller, name), rows)
+        return row
+
+    # UpdateMetadata
+
+    def _metadata(self, partitions: Iterable[TopicPartition]) -> list[UpdateMetadataTopicState]:
+        image, deletions = self._context.image, self._context.deletions
+        topics: dict[str, list[UpdateMetadataPartitionState]] = {}
+        for partition in partitions:
+            found = image.partition(partition)
+            if found is None or found.state is None:
+                continue
+            state, replicas = found.state, found.assignment.replicas
+            deletion = deletions.get(partition.topic)
+            leader = NO_BROKER if state.leader is None else state.leader
+            row = UpdateMetadataPartitionState(
+                partition_index=partition.partition,
+                controller_epoch=state.controller_epoch,
+                leader=DELETED if deletion is not None and deletion.has_begun else leader,
+                leader_epoch=state.leader_epoch,
+                isr=state.isr,
+                zk_version=state.partition_epoch,
+                replicas=replicas,
+                offline_replicas=[
+                    it for it in replicas if it not in self._live or it in found.offline
+                ],
+            )
+            topics.setdefault(partition.topic, []).append(row)
+        return [
+            UpdateMetadataTopicState(name, self._topic_id(name), rows)
             for name, rows in topics.items()
-        ],
-        live_leaders=[
-            LeaderAndIsrLiveLeader(broker, at.host, at.port)
-            for broker in leaders
-            if broker in image.brokers
-            for at in image.brokers[broker].endpoints[:1]
-        ],
-    )
+        ]
 
+    def _update_metadata(
+        self, states: list[UpdateMetadataTopicState], kind: int = 0
+    ) -> UpdateMetadataRequest:
+        return UpdateMetadataRequest(
+            controller_id=self._context.me,
+            type=kind,
+            controller_epoch=self._context.lease.epoch,
+            topic_states=states,
+            live_brokers=self._brokers,
+        )
 
-def _update_metadata(
-    me: BrokerId, controller: Controller, inform: SendUpdateMetadata
-) -> UpdateMetadataRequest:
-    image, topics = controller.image, dict[str, list[UpdateMetadataPartitionState]]()
-    about = _all(controller) if inform.partitions is None else inform.partitions
-    for partition in about:
-        found = image.partition(partition)
+    # StopReplica
+
+    def _stop_replica(self, partitions: Marked) -> StopReplicaRequest:
+        topics: dict[str, list[StopReplicaPartitionState]] = {}
+        for partition, delete in partitions.items():
+            row = StopReplicaPartitionState(
+                partition.partition, self._stop_epoch(partition), delete_partition=delete
+            )
+            topics.setdefault(partition.topic, []).append(row)
+        return StopReplicaRequest(
+            controller_id=self._context.me,
+            controller_epoch=self._context.lease.epoch,
+            topic_states=[
+                StopReplicaTopicState(name, rows, self._topic_id(name))
+                for name, rows in topics.items()
+            ],
+        )
+
+    def _stop_epoch(self, partition: TopicPartition) -> int:
+        if partition.topic in self._context.deletions:
+            return EPOCH_DURING_DELETION
+        found = self._context.image.partition(partition)
         if found is None or found.state is None:
-            continue
-        state = found.state
-        leader = NO_BROKER if state.leader is None else state.leader
-        replicas = found.assignment.replicas
-        row = UpdateMetadataPartitionState(
-            partition_index=partition.partition,
-            controller_epoch=state.controller_epoch,
-            leader=DELETED if partition.topic in controller.deleting else leader,
-            leader_epoch=state.leader_epoch,
-            isr=state.isr,
-            zk_version=state.partition_epoch,
-            replicas=replicas,
-            offline_replicas=[it for it in replicas if not image.is_online(partition, it)],
-        )
-        topics.setdefault(partition.topic, []).append(row)
-    return UpdateMetadataRequest(
-        controller_id=me,
-        controller_epoch=controller.mandate.epoch,
-        broker_epoch=image.brokers[inform.broker].epoch,
-        topic_states=[
-            UpdateMetadataTopicState(name, _topic_id(controller, name), rows)
-            for name, rows in topics.items()
-        ],
-        live_brokers=[_broker(broker) for broker in image.brokers.values()],
-    )
+            return NO_LEADER_EPOCH
+        return found.state.leader_epoch
+
+    def _topic_id(self, name: str) -> TopicId:
+        topic = self._context.image.topics.get(name)
+        return NO_TOPIC_ID if topic is None or topic.topic_id is None else topic.topic_id
 
 
-def _stop_replica(
-    me: BrokerId, controller: Controller, stop: SendStopReplica
-) -> StopReplicaRequest:
-    topics: dict[str, list[StopReplicaPartitionState]] = {}
-    for partition in stop.partitions:
-        row = StopReplicaPartitionState(
-            partition.partition, EPOCH_DURING_DELETION, delete_partition=True
-        )
-        topics.setdefault(partition.topic, []).append(row)
-    return StopReplicaRequest(
-        controller_id=me,
-        controller_epoch=controller.mandate.epoch,
-        broker_epoch=controller.image.brokers[stop.broker].epoch,
-        topic_states=[StopReplicaTopicState(name, rows) for name, rows in topics.items()],
-    )
-
-
-def _all(controller: Controller) -> Iterable[TopicPartition]:
-    for name, topic in controller.image.topics.items():
+def _all(context: ControllerContext) -> Iterable[TopicPartition]:
+    for name, topic in context.image.topics.items():
         for number in topic.partitions:
             yield TopicPartition(name, number)
-
-
-def _topic_id(controller: Controller, name: str) -> TopicId:
-    topic = controller.image.topics.get(name)
-    return NO_TOPIC_ID if topic is None or topic.topic_id is None else topic.topic_id
 
 
 def _broker(broker: Broker) -> UpdateMetadataBroker:

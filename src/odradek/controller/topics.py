@@ -1,13 +1,11 @@
 """Topics as they are asked for: what is refused, and what is written for the rest.
 
 A topic's settings and its assignment are made together, in one multi. Kafka writes them one after
-the other, so it may have left settings without a topic behind: they are written over. The
-controller sees the new znode and brings its partitions online; a mark below /admin/delete_topics
-asks it to delete one.
+the other, so it may have left settings without a topic behind: they are written over.
 """
 
-from collections.abc import Container, Mapping
-from typing import Final
+from collections.abc import Container, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.nouns import Assignment, TopicAssignment
@@ -15,7 +13,7 @@ from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import TopicId, topic_id_text
+from odradek.model.ids import BrokerId, TopicId, topic_id_text
 from odradek.model.names import metric_collision_key, topic_name_fault
 from odradek.ports import Random
 from odradek.zookeeper.protocol.codes import ANY_VERSION
@@ -23,6 +21,7 @@ from odradek.zookeeper.protocol.jute import OPEN_ACL
 from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData, WriteOp
 
 TOPIC_ID_BYTES: Final = 16
+NOT_SAID: Final = -1
 
 
 class InvalidTopic(BrokerError):
@@ -43,10 +42,59 @@ class UnknownTopic(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+class UnknownTopicId(BrokerError):
+    """There is no topic of this id."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+
+
 class ReassignmentInProgress(BrokerError):
     """Its partitions are being moved; their number cannot change meanwhile."""
 
     code = ErrorCode.REASSIGNMENT_IN_PROGRESS
+
+
+class DeletionDisabled(BrokerError):
+    """delete.topic.enable is false."""
+
+    code = ErrorCode.TOPIC_DELETION_DISABLED
+
+
+class InvalidRequest(BrokerError):
+    """Two things asked for that exclude each other, or the same thing twice."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+class NewTopic(NamedTuple):
+    """A topic as it is asked for; -1: as the broker's settings say."""
+
+    name: str
+    partitions: int = NOT_SAID
+    factor: int = NOT_SAID
+    assignment: Mapping[int, Sequence[BrokerId]] | None = None
+    settings: Mapping[str, str] = {}
+
+
+class Planned(NamedTuple):
+    """A topic as it is going to be made."""
+
+    name: str
+    topic: TopicAssignment
+    settings: Mapping[str, str]
+
+    @property
+    def factor(self) -> int:
+        """How many replicas each partition has."""
+        return len(self.topic.partitions[0].replicas)
+
+
+class Growth(NamedTuple):
+    """A topic that shall have so many partitions; without assignments they are placed."""
+
+    name: str
+    partitions: int
+    assignments: Sequence[Sequence[BrokerId]] | None = None
 
 
 def new_topic_id(random: Random) -> TopicId:
@@ -60,8 +108,16 @@ def new_topic_id(random: Random) -> TopicId:
             return topic_id
 
 
-def check_new_name(name: str, image: ClusterImage, deleting: Container[str] = ()) -> None:
-    """Refuses a name that is not legal, or taken, or would share its metrics with another's."""
+def check_new_name(
+    name: str,
+    image: ClusterImage,
+    collisions: Mapping[str, str],
+    deleting: Container[str] = (),
+) -> None:
+    """Refuses a name that is not legal, or taken, or would share its metrics with another's.
+
+    `collisions` has the topics by the name that their metrics would share.
+    """
     fault = topic_name_fault(name)
     if fault is not None:
         raise InvalidTopic(fault)
@@ -69,12 +125,9 @@ def check_new_name(name: str, image: ClusterImage, deleting: Container[str] = ()
         raise TopicAlreadyExists(f"topic {name!r} is being deleted")
     if name in image.topics:
         raise TopicAlreadyExists(f"topic {name!r} exists")
-    key = metric_collision_key(name)
-    if "_" not in key:
-        return  # only names with '.' or '_' can collide
-    for other in image.topics:
-        if metric_collision_key(other) == key:
-            raise InvalidTopic(f"topic {name!r} collides with {other!r}: '.' and '_' are one")
+    other = collisions.get(metric_collision_key(name))
+    if other is not None:
+        raise InvalidTopic(f"topic {name!r} collides with {other!r}: '.' and '_' are one")
 
 
 def decide_creation(
@@ -90,27 +143,16 @@ def decide_creation(
 
 
 def decide_expansion(
-    name: str,
-    image: ClusterImage,
-    added: Mapping[int, Assignment],
-    *,
-    version: int,
-    deleting: Container[str] = (),
+    name: str, topic: TopicAssignment, added: Mapping[int, Assignment], *, version: int
 ) -> SetData:
     """Gives a topic more partitions, if its znode still has the version that was read."""
-    topic = image.topics.get(name)
-    if topic is None or name in deleting:
-        raise UnknownTopic(f"there is no topic {name!r}, or it is being deleted")
-    existing = {number: it.assignment for number, it in topic.partitions.items()}
-    if any(it.adding or it.removing for it in existing.values()):
+    if any(it.is_reassigning for it in topic.partitions.values()):
         raise ReassignmentInProgress(f"topic {name!r} is being reassigned")
-    assert not existing.keys() & added.keys(), "placement numbers new partitions behind the old"
-    grown = TopicAssignment({**existing, **added}, topic.topic_id)
+    assert not topic.partitions.keys() & added.keys(), "new partitions are numbered behind the old"
+    grown = TopicAssignment({**topic.partitions, **added}, topic.topic_id)
     return SetData(TopicZnode.path(name), TopicZnode.encode(grown), version)
 
 
-def decide_deletion(name: str, image: ClusterImage) -> Create:
-    """Marks a topic; the controller does the rest. That it is marked already is no failure."""
-    if name not in image.topics:
-        raise UnknownTopic(f"there is no topic {name!r}")
+def decide_deletion(name: str) -> Create:
+    """Marks a topic. That it is marked already is no failure."""
     return Create(DeleteTopicZnode.path(name), None, OPEN_ACL)

@@ -22,7 +22,7 @@ from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.client.errors import NoAuth, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2, Data
@@ -45,12 +45,14 @@ class TreeReading:
     """One reading of the whole tree: `requests` to be sent together, then `on_answers`.
 
     It is over when a round has no requests; then `image` has everything. `topic_versions` are
-    those of the topics' znodes, which a write of an assignment must name.
+    those of the topics' znodes, which a write of an assignment must name; `written_at` are the
+    transactions that last wrote the states.
     """
 
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.topic_versions: dict[str, int] = {}
+        self.written_at: dict[TopicPartition, int] = {}
         self._brokers: list[Broker] = []
         self._topics: dict[str, TopicAssignment] = {}
         self._states: dict[TopicPartition, PartitionState] = {}
@@ -70,13 +72,20 @@ class TreeReading:
         return [read.request for read in self._round]
 
     def on_answers(self, answers: Sequence[Answer]) -> None:
-        """The answers to a round, in its order. Any error but a missing node is raised."""
+        """The answers to a round, in its order.
+
+        What nobody may read is a fault, as bad bytes are. Any other error but a missing node is
+        raised: half an image is none.
+        """
         for read, answer in zip(self._round, answers, strict=True):
             if isinstance(answer, NoNode):
                 continue
-            if isinstance(answer, KeeperError):
+            if isinstance(answer, NoAuth):
+                self.faults.append(str(answer))
+            elif isinstance(answer, KeeperError):
                 raise answer
-            self._leniently(read.take, answer)
+            else:
+                self._leniently(read.take, answer)
 
     def image(self) -> ClusterImage:
         """What was read. A partition whose state is not there has never had a leader."""
@@ -141,3 +150,4 @@ class TreeReading:
     def _on_state(self, partition: TopicPartition, found: Data) -> None:
         state = PartitionStateZnode.decode(partition, found.data, found.stat.version)
         self._states[partition] = state
+        self.written_at[partition] = found.stat.mzxid

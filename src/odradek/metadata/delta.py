@@ -1,8 +1,8 @@
 """What became different from one image to the next.
 
 Whoever acts on a new image asks for the difference, and does not care how many images came between.
-Topics that are the same object are skipped without a look inside, so the cost is that of the
-change, plus one comparison of identities for each topic.
+Topics and chunks of partitions that are the same object are skipped without a look inside, so the
+cost is that of the change, plus one comparison of identities for each topic.
 """
 
 from collections.abc import Mapping
@@ -110,11 +110,7 @@ def _changed_partitions(topics: Mapping[str, _Turn]) -> list[TopicPartition]:
         before: Mapping[int, PartitionImage] = (
             {} if was is None or _is_another(was, now) else was.partitions
         )
-        changed += [
-            TopicPartition(name, number)
-            for number, partition in now.partitions.items()
-            if before.get(number) != partition
-        ]
+        changed += [TopicPartition(name, it) for it in now.partitions.different_from(before)]
     return changed
 
 

@@ -1,8 +1,9 @@
 """The cluster as one broker knows it: immutable, and shared by all who ask.
 
-A new image shares with the old one whatever did not change: a topic is replaced as a whole, the
-rest stays the same object. So a change costs what it touches plus one copy of the table of topics,
-however many may hold the old image, and two images are compared by identity first (`delta`).
+A new image shares with the old one whatever did not change: a topic's partitions lie in chunks, and
+only the chunks that are touched are copied. So a change costs what it touches plus one copy of the
+table of topics, however many may hold the old image, and two images are compared by identity first
+(`delta`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from odradek.metadata.nouns import Assignment, Broker, PartitionState
+from odradek.metadata.number_table import NumberTable
 from odradek.metadata.znodes.settings import Entity
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 
@@ -41,12 +43,11 @@ class TopicImage:
 
     name: str
     topic_id: TopicId | None
-    partitions: Mapping[int, PartitionImage]
+    partitions: NumberTable[PartitionImage]
 
     def with_partitions(self, changed: Mapping[int, PartitionImage]) -> Self:
         """The same topic, with these partitions replaced or added."""
-        merged = {**self.partitions, **changed}
-        return replace(self, partitions=MappingProxyType(dict(sorted(merged.items()))))
+        return replace(self, partitions=self.partitions.replaced(changed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,7 @@ class Changes:
         self, name: str, topic_id: TopicId | None, partitions: Mapping[int, PartitionImage]
     ) -> Self:
         """Adds a topic, or replaces one as a whole."""
-        ordered = MappingProxyType(dict(sorted(partitions.items())))
-        self._topics[name] = TopicImage(name, topic_id, ordered)
+        self._topics[name] = TopicImage(name, topic_id, NumberTable.of(partitions))
         self._partitions.pop(name, None)
         return self
 

@@ -72,11 +72,33 @@ class Assignment(NamedTuple):
         """The replicas once the reassignment is over; all of them where there is none."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
+    @property
+    def origin(self) -> tuple[BrokerId, ...]:
+        """The replicas before the reassignment; all of them where there is none."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
+    @property
+    def is_reassigning(self) -> bool:
+        """Whether replicas are being added or removed."""
+        return bool(self.adding or self.removing)
+
+    def reassigned_to(self, target: tuple[BrokerId, ...]) -> "Assignment":
+        """On the way to these replicas: they come first, what is left of the origin behind them."""
+        origin = self.origin
+        full = tuple(dict.fromkeys((*target, *origin)))
+        return Assignment(
+            full,
+            tuple(it for it in full if it not in origin),
+            tuple(it for it in full if it not in target),
+        )
+
 
 class PartitionState(NamedTuple):
     """Who leads a partition and who is in sync: the contents of its state znode, and its version.
 
-    `controller_epoch` is that of the controller that last decided on the leadership.
+    `controller_epoch` is that of the controller that last decided on the leadership. `eligible` are
+    those who left the ISR while it was smaller than min.insync.replicas: nothing was committed
+    since without them, so they may lead when no member of the ISR can (KIP-966).
     """
 
     leader: BrokerId | None
@@ -85,6 +107,7 @@ class PartitionState(NamedTuple):
     partition_epoch: PartitionEpoch
     controller_epoch: ControllerEpoch
     recovering: bool = False  # the leader was elected from outside the ISR (KIP-704)
+    eligible: tuple[BrokerId, ...] = ()
 
 
 class TopicAssignment(NamedTuple):

@@ -8,6 +8,7 @@ from odradek.controller.candidacy import (
     Lost,
     decide_bid,
     decide_outcome,
+    decide_takeover,
     epoch_creation,
 )
 from odradek.metadata.json_body import MalformedZnode
@@ -17,7 +18,7 @@ from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Timestamp
 from odradek.zookeeper.protocol.codes import CreateMode
 from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Create, Multi, SetData
+from odradek.zookeeper.protocol.jute_requests import Create, Delete, Multi, SetData
 from tests.unit.controller.znode_stats import stat
 
 ME, OTHER = BrokerId(1), BrokerId(2)
@@ -91,3 +92,10 @@ def test_an_epoch_that_is_none_is_refused() -> None:
     """A controller that guessed it could be older than it believes."""
     with pytest.raises(MalformedZnode):
         decide_bid(ME, None, Data(b"seven", stat(1)), NOW)
+
+
+def test_a_dead_controller_is_replaced_in_one_multi() -> None:
+    """Its node goes, ours comes and the epoch rises, or nothing of that happens."""
+    taken = decide_takeover(ME, controller(OTHER), epoch(6, 9), NOW)
+    assert taken.multi == Multi((Delete("/controller", 0), *bid().multi.ops))
+    assert taken.mandate == ControllerLease(ControllerEpoch(7), 10)

@@ -3,11 +3,13 @@
 from odradek.controller.candidacy import ControllerLease
 from odradek.controller.guarded_writes import WRITES_PER_MULTI, GuardedWrites, StateWrite
 from odradek.metadata.nouns import PartitionState
+from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.zookeeper.client.errors import (
     BadVersion,
     MultiFailed,
+    NoAuth,
     NodeExists,
     NoNode,
     OutcomeUnknown,
@@ -22,6 +24,9 @@ from tests.unit.controller.znode_stats import stat
 MANDATE = ControllerLease(ControllerEpoch(7), 10)
 GUARD = Check("/controller_epoch", 10)
 YES = Results([])
+THEIRS = PartitionState(
+    BrokerId(2), LeaderEpoch(9), (BrokerId(2),), PartitionEpoch(0), ControllerEpoch(6)
+)
 
 
 def write(number: int, *, is_new: bool = False) -> StateWrite:
@@ -95,7 +100,7 @@ def test_what_is_too_large_together_goes_in_halves() -> None:
     batch = GuardedWrites(MANDATE, writes)
     answered(batch, [RequestTooLarge()], [YES, RequestTooLarge()], [YES, RequestTooLarge()])
     assert batch.written == writes[:2]
-    assert [failed for failed, _ in batch.failed] == writes[2:]
+    assert list(batch.failed) == [writes[2].partition]
     assert batch.stopped is None
 
 
@@ -103,7 +108,7 @@ def test_one_conflict_harms_only_itself() -> None:
     """All are written again alone; the one that met another version says so."""
     good, bad = write(0), write(1)
     batch = GuardedWrites(MANDATE, [good, bad])
-    theirs = Data(b'{"leader":2}', stat(6))
+    theirs = Data(PartitionStateZnode.encode(THEIRS), stat(6))
     answered(
         batch,
         [MultiFailed(BadVersion(), 2)],
@@ -111,23 +116,24 @@ def test_one_conflict_harms_only_itself() -> None:
         [theirs],
     )
     assert batch.written == [good]
-    assert [failed for failed, _ in batch.failed] == [bad]
+    assert batch.conflicts == {bad.partition: THEIRS._replace(partition_epoch=PartitionEpoch(6))}
     assert batch.stopped is None
 
 
 def test_a_write_without_an_answer_is_read_back() -> None:
     """Our own bytes are a yes; what is as before is written again; all else is a conflict."""
     done, undone, taken = write(0), write(1), write(2)
+    theirs = Data(PartitionStateZnode.encode(THEIRS), stat(5))
     batch = GuardedWrites(MANDATE, [done, undone, taken])
     batch.requests()
     batch.on_answers([OutcomeUnknown()])
     assert batch.requests() == [GetData(it.path) for it in (done, undone, taken)]
-    batch.on_answers([Data(done.data, stat(5)), Data(b"before", stat(4)), Data(b"theirs", stat(5))])
+    batch.on_answers([Data(done.data, stat(5)), Data(b"before", stat(4)), theirs])
     assert batch.requests() == [Multi((GUARD, *undone.operations()))]
     batch.on_answers([YES])
     assert batch.requests() == []
     assert batch.written == [done, undone]
-    assert [failed for failed, _ in batch.failed] == [taken]
+    assert list(batch.conflicts) == [taken.partition]
 
 
 def test_ours_is_recognised_although_a_leader_wrote_since() -> None:
@@ -171,8 +177,33 @@ def test_a_creation_without_an_answer_is_repeated_where_nothing_is() -> None:
 def test_a_partition_that_was_deleted_meanwhile_fails_alone() -> None:
     """Its topic is gone; the controller will hear of it."""
     batch = GuardedWrites(MANDATE, [write(0)])
-    answered(batch, [MultiFailed(NoNode(), 1)])
+    answered(batch, [MultiFailed(NoNode(), 1)], [NoNode()])
     assert len(batch.failed) == 1
     batch = GuardedWrites(MANDATE, [write(0)])
     answered(batch, [OutcomeUnknown()], [NoNode()])
     assert len(batch.failed) == 1
+
+
+def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> None:
+    """An ACL that somebody has set keeps one partition as it is, and harms no other."""
+    good, bad = write(0), write(1)
+    batch = GuardedWrites(MANDATE, [good, bad])
+    answered(
+        batch,
+        [MultiFailed(NoAuth(), 2)],
+        [YES, MultiFailed(NoAuth(), 1)],
+        [Data(b"before", stat(4))],
+    )
+    assert batch.written == [good]
+    assert list(batch.failed) == [bad.partition]
+    assert batch.stopped is None
+
+
+def test_only_the_guard_says_that_another_was_elected() -> None:
+    """Then its own ephemeral is gone already; after any other error it has to give it up."""
+    batch = GuardedWrites(MANDATE, [write(0)])
+    answered(batch, [MultiFailed(BadVersion(), 0)])
+    assert batch.deposed
+    batch = GuardedWrites(MANDATE, [write(0)])
+    answered(batch, [SessionExpired()])
+    assert not batch.deposed

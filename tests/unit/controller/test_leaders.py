@@ -9,7 +9,9 @@ from odradek.controller.leaders import (
     new_state,
     next_state,
     preferred,
+    uncleanly,
     without,
+    without_unclean,
 )
 from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.ids import BrokerId
@@ -48,18 +50,35 @@ def test_a_new_partition_begins_with_all_live_replicas_in_sync() -> None:
 
 def test_after_a_failure_the_first_assigned_live_member_leads() -> None:
     """The assignment's order counts, and the ISR loses its dead."""
-    found = after_a_failure(ASSIGNED, state(1, 3, 2, 1), ids(2, 3), unclean=False)
+    found = after_a_failure(ASSIGNED, state(1, 3, 2, 1), ids(2, 3), min_isr=1)
     assert found == Choice(BrokerId(2), ids(3, 2))
 
 
 def test_losing_records_is_a_choice_of_the_operators() -> None:
     """Without a live member there is no leader, unless it is allowed; then it stands alone."""
-    assert after_a_failure(ASSIGNED, state(1, 1), ids(2, 3), unclean=False) is None
-    found = after_a_failure(ASSIGNED, state(1, 1), ids(3, 2), unclean=True)
-    assert found == Choice(BrokerId(2), ids(2), unclean=True)
-    assert after_a_failure(ASSIGNED, state(1, 1), ids(7), unclean=True) is None
-    clean = after_a_failure(ASSIGNED, state(1, 3, 1), ids(2, 3), unclean=True)
+    assert after_a_failure(ASSIGNED, state(1, 1), ids(2, 3), min_isr=1) is None
+    assert uncleanly(ASSIGNED, ids(3, 2)) == Choice(BrokerId(2), ids(2), unclean=True)
+    assert uncleanly(ASSIGNED, ids(7)) is None
+    clean = after_a_failure(ASSIGNED, state(1, 3, 1), ids(2, 3), min_isr=1)
     assert clean == Choice(BrokerId(3), ids(3))
+
+
+def test_who_left_a_small_isr_may_lead_when_no_member_can() -> None:
+    """Nothing was committed without them; with a smaller min.insync.replicas it may have been."""
+    small = state(1, 1)._replace(eligible=ids(3))
+    assert after_a_failure(ASSIGNED, small, ids(2, 3), min_isr=2) == Choice(
+        BrokerId(3), ids(3), ids(1)
+    )
+    assert after_a_failure(ASSIGNED, small, ids(2, 3), min_isr=1) is None
+
+
+def test_a_member_that_lacks_records_makes_room_for_one_that_has_them() -> None:
+    """Dead or alive; it is not eligible itself."""
+    small = state(1, 1)._replace(eligible=ids(3))
+    changed = without_unclean(small, ids(1), REIGN, min_isr=2)
+    assert changed is not None
+    assert (changed.leader, changed.isr, changed.eligible) == (None, ids(3), ())
+    assert without_unclean(state(1, 1), ids(1), REIGN, min_isr=2) is None
 
 
 def test_the_preferred_replica_leads_only_if_it_could_at_once() -> None:
@@ -71,9 +90,9 @@ def test_the_preferred_replica_leads_only_if_it_could_at_once() -> None:
 
 def test_a_broker_that_shuts_down_hands_over_to_one_that_stays() -> None:
     """It leaves the ISR at once; the last member keeps its partition to the end."""
-    found = before_a_shutdown(ASSIGNED, state(1, 1, 2, 3), ids(1, 2, 3), ids(1, 2))
+    found = before_a_shutdown(ASSIGNED, state(1, 1, 2, 3), ids(1, 2, 3), ids(1, 2), min_isr=1)
     assert found == Choice(BrokerId(3), ids(3))
-    assert before_a_shutdown(ASSIGNED, state(1, 1), ids(1, 2, 3), ids(1)) is None
+    assert before_a_shutdown(ASSIGNED, state(1, 1), ids(1, 2, 3), ids(1), min_isr=1) is None
 
 
 def test_a_reassigned_partition_is_led_from_its_target() -> None:

@@ -92,6 +92,7 @@ class BrokerSession:
         session = Session(self._ensemble, doors.random, self._session_settings)
         self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
         self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
+        self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
         self._doors = doors
@@ -155,6 +156,7 @@ class BrokerSession:
                     changed = frozenset({ALL_PATHS})
                 await self._stay_registered(changed)
                 await self._report_failures()
+                self.on_tree_changed(changed)
                 for look in self.on_change:
                     await look(changed)
                 self.has_looked.set()

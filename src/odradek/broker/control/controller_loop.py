@@ -1,61 +1,99 @@
-"""This broker's turns as controller: the shell around `controller.Controller`.
+"""This broker's turns as controller: one queue of events, dealt with one at a time.
 
-It competes for /controller, reads the whole tree, and from then on deals with one event after the
-other: looks at what has changed, asks the mind what follows, writes that, and tells brokers. When
-anything is in doubt (the connection was lost, another has raised the epoch) it resigns at once;
-what was written stands, and the next controller reads it.
+ZooKeeper's watches, the network and time only post. The core says which steps follow from an
+event; they are carried out here, and after each it is looked whether the lease still holds: a
+controller that was replaced, or whose session is over, stops in the middle. What was written
+stands, and the next controller reads it. Brokers are never waited for.
 
-Messages to this broker are handed to the very functions that serve them from the network. Other
-brokers are not talked to yet: a message to one is noted and dropped.
+When anything is in doubt this broker resigns at once, and its own ephemeral goes with it: a node
+that names a controller which does not act would keep all others from being elected.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
-from odradek.broker.control.broker_session import ALL_PATHS
+from odradek.broker.control.controller_policy import ControllerPolicy
+from odradek.broker.control.local_channels import Channels
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
-from odradek.config.rows import broker as rows
-from odradek.config.rows import topic as topic_rows
-from odradek.controller.candidacy import (
-    Bid,
-    ControllerLease,
-    Lost,
-    decide_bid,
-    decide_outcome,
-    epoch_creation,
+from odradek.config.rows import replication
+from odradek.controller.candidacy import ControllerLease
+from odradek.controller.context import ControllerContext
+from odradek.controller.controller import Controller
+from odradek.controller.decisions.beginning import read_tree
+from odradek.controller.decisions.campaign import Candidate, campaign, step_down, still_holds
+from odradek.controller.decisions.tree_changes import ALL_PATHS
+from odradek.controller.events import (
+    ControllerChanged,
+    Event,
+    RebalanceIsDue,
+    SettingsChanged,
+    TreeChanged,
 )
-from odradek.controller.controller import Controller, Effects
-from odradek.controller.guarded_writes import GuardedWrites, StateWrite
-from odradek.controller.messages import message
-from odradek.controller.tree_reading import TreeReading
+from odradek.controller.guarded_writes import GuardedWrites
+from odradek.controller.steps import (
+    Attempt,
+    Commit,
+    Connect,
+    Note,
+    Read,
+    Send,
+    StatesWritten,
+    Step,
+    Steps,
+    TopicIsGone,
+    TopicIsMade,
+    WriteStates,
+)
 from odradek.ensemble.client import ZooKeeperClient
-from odradek.metadata.json_body import MalformedZnode
-from odradek.metadata.nouns import Broker, PartitionState, TopicAssignment
-from odradek.metadata.znodes.admin import DeleteTopicZnode
-from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
-from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import (
-    PartitionStateZnode,
-    PartitionZnode,
-    TopicsZnode,
-    TopicZnode,
+from odradek.metadata.znodes.settings import Entity, EntityType
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.units import SECOND, Millis
+from odradek.zookeeper.client.errors import (
+    AuthFailed,
+    MultiFailed,
+    OutcomeUnknown,
+    SessionClosed,
+    SessionExpired,
 )
-from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicPartition
-from odradek.wire.messages.stop_replica import StopReplicaResponse
-from odradek.wire.schema import Request, Response
-from odradek.zookeeper.client.errors import ConnectionLost, MultiFailed, NoNode, OperationError
-from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
-from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Check, Delete, GetData, Multi
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute_replies import Results
+from odradek.zookeeper.protocol.jute_requests import Check, Multi, Request
 
-Deliver = Callable[[Request], Awaitable[Response]]
+FIRST_REBALANCE: Final = Millis(5 * SECOND)
+PAUSE_AFTER_FAILURE: Final = Millis(1 * SECOND)
+"""Before this broker competes again when it could not write: another shall have the first try."""
+PAUSE_WITHOUT_ANY: Final = Millis(5 * SECOND)
+"""Before it tries again where no broker can be elected."""
 
+R = TypeVar("R")
 log = structlog.get_logger()
+
+
+class NotController(BrokerError):
+    """This broker is not the controller."""
+
+    code = ErrorCode.NOT_CONTROLLER
+
+
+class _LeaseIsOverError(Exception):
+    """This broker may not act as the controller any more."""
+
+
+class _Item(NamedTuple):
+    """An event, and who waits for its answer."""
+
+    event: Event
+    answer: "asyncio.Future[Any] | None" = None
+    wanted: Callable[[], bool] | None = None  # whether somebody still waits, just before it begins
 
 
 class ControllerLoop:
@@ -65,258 +103,257 @@ class ControllerLoop:
         self, client: ZooKeeperClient, doors: Doors, settings: Settings, cluster: MetadataCache
     ) -> None:
         self.controller: Controller | None = None  # while this broker is
-        self.deliver: Deliver | None = None  # to this broker itself
+        self.policy = ControllerPolicy(settings, doors.random)
+        self.new_channels: Callable[[ControllerLease], Channels] | None = None
         self._client = client
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
-        self._me = cluster.me
+        self._lease: ControllerLease | None = None  # from the election on
+        self._channels: Channels | None = None
+        self._queue: deque[_Item] = deque()
+        self._changed: set[str] = set()  # paths of the one TreeChanged that waits
+        self._has_some = asyncio.Event()
+        self._tasks: asyncio.TaskGroup | None = None
+        settings.topic_watchers.append(lambda name: self.post(SettingsChanged(name)))
+        settings.broker_watchers.append(lambda _: self.post(SettingsChanged(None)))
 
-    def resign(self) -> None:
-        """Stops acting, at once."""
+    # What happens is posted
+
+    def on_tree_changed(self, paths: frozenset[str]) -> None:
+        """The tree has changed at these paths; at all, if the connection was lost."""
+        if paths & {ALL_PATHS, ControllerZnode.PATH, ControllerEpochZnode.PATH}:
+            self._put(_Item(ControllerChanged()))
+        if not self._changed:
+            self._put(_Item(TreeChanged(frozenset())))
+        self._changed |= paths
+
+    def on_session_over(self) -> None:
+        """What rested on the session has ended with it."""
+        self.resign("the ZooKeeper session is over")
+
+    def on_controller_gone(self, broker: BrokerId) -> None:
+        """The process of the controller is known to be dead: it is replaced at once."""
+        self._put(_Item(ControllerChanged(broker)))
+
+    def post(self, event: Event) -> None:
+        """Something has happened that only a controller cares for."""
         if self.controller is not None:
-            log.info("controller.resigned", epoch=self.controller.mandate.epoch)
-            self.controller = None
+            self._put(_Item(event))
 
-    async def look(self, changed: frozenset[str]) -> None:
-        """The tree has changed here; everything, if it says so."""
-        try:
-            if ALL_PATHS in changed or ControllerZnode.PATH in changed:
-                await self._elect(anew=ALL_PATHS in changed)
-            if self.controller is not None:
-                await self._act_on(self.controller, changed)
-        except OperationError:
-            self.resign()
-            raise
+    async def ask(self, event: Event, wanted: Callable[[], bool] | None = None) -> Any:
+        """The event's answer; NotController if this broker is not, or is no more."""
+        if self.controller is None:
+            raise NotController
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._put(_Item(event, future, wanted))
+        return await future
 
-    # Becoming
+    def _put(self, item: _Item) -> None:
+        self._queue.append(item)
+        self._has_some.set()
 
-    async def _elect(self, *, anew: bool) -> None:
-        """Competes, unless somebody is; with `anew` even if it is ourselves: all is read again."""
-        if self.controller is not None and not anew:
-            owner = await self._client.exists(ControllerZnode.PATH, watch=True)
-            if owner is not None and owner.ephemeral_owner == self._client.session_id:
-                return
-        self.resign()
-        while True:
-            controller, epoch = await self._both()
-            if controller is not None and self._is_our_past(controller):
-                await self._clear(controller)
-                continue
-            bid = decide_bid(self._me, controller, epoch, self._doors.clock.wall())
-            outcome = await self._bid(bid) if isinstance(bid, Bid) else bid
-            if isinstance(outcome, ControllerLease):
-                await self._begin(outcome)
-                return
-            if outcome.controller is not None:
-                log.info("controller.is_another", controller=outcome.controller)
-                return
+    @property
+    def backlog(self) -> int:
+        """How many events wait."""
+        return len(self._queue)
 
-    async def _both(self) -> tuple[Data | None, Data]:
-        """The two znodes; the first is watched, whether it is there or not."""
-        controller = None
-        if await self._client.exists(ControllerZnode.PATH, watch=True) is not None:
-            try:
-                controller = await self._client.get(ControllerZnode.PATH)
-            except NoNode:
-                controller = None
-        try:
-            epoch = await self._client.get(ControllerEpochZnode.PATH)
-        except NoNode:
-            (answer,) = await self._client.batch([epoch_creation()])
-            if isinstance(answer, ConnectionLost):
-                raise answer from None  # whoever listens looks again, once it is back
-            epoch = await self._client.get(ControllerEpochZnode.PATH)
-        return controller, epoch
-
-    def _is_our_past(self, controller: Data) -> bool:
-        """A former life of ours: our registration has replaced it, so it lives no more."""
-        return ControllerZnode.decode(controller.data) == self._me
-
-    async def _clear(self, controller: Data) -> None:
-        try:
-            await self._client.delete(ControllerZnode.PATH, controller.stat.version)
-        except NoNode:
-            log.debug("controller.was_gone")
-
-    async def _bid(self, bid: Bid) -> ControllerLease | Lost:
-        try:
-            await self._client.multi(bid.multi.ops)
-        except (MultiFailed, ConnectionLost):
-            controller, epoch = await self._both()
-            return decide_outcome(bid, controller, epoch, session_id=self._client.session_id)
-        return bid.mandate
-
-    async def _begin(self, mandate: ControllerLease) -> None:
-        """Reads all, and tells everybody."""
-        reading = TreeReading()
-        while requests := reading.requests():
-            reading.on_answers(await self._client.batch(requests))
-        for fault in reading.faults:
-            log.error("controller.ignores", fault=fault)
-        deleting = await self._marked()
-        self.controller = controller = Controller(
-            mandate,
-            reading.image(),
-            unclean=self._is_unclean,
-            may_delete=self._settings.broker[rows.DELETE_TOPIC_ENABLE],
-        )
-        log.info("controller.elected", epoch=mandate.epoch, topics=len(controller.image.topics))
-        await self._perform(controller, controller.begin(deleting))
-
-    def _is_unclean(self, topic: str) -> bool:
-        return self._settings.topic(topic)[topic_rows.UNCLEAN_LEADER_ELECTION_ENABLE]
-
-    # Acting
-
-    async def _act_on(self, controller: Controller, changed: frozenset[str]) -> None:
-        """Brokers before topics, or a new topic would find nobody to live on."""
-        if any(path.startswith(BrokerIdsZnode.PATH) for path in changed):
-            await self._perform(controller, controller.on_brokers(await self._brokers()))
-        topics = [path for path in changed if path.startswith(f"{TopicsZnode.PATH}/")]
-        names = [path.removeprefix(f"{TopicsZnode.PATH}/") for path in sorted(topics)]
-        if TopicsZnode.PATH in changed:
-            names += await self._new_and_gone(controller)
-        if names:
-            found = await self._topics(list(dict.fromkeys(names)))
-            await self._perform(controller, controller.on_topics(found))
-        if DeleteTopicZnode.PARENT in changed:
-            await self._perform(controller, controller.on_deletions(await self._marked()))
-
-    async def _brokers(self) -> list[Broker]:
-        children = await self._client.children(BrokerIdsZnode.PATH, watch=True)
-        ids = [BrokerIdsZnode.decode_name(name) for name in sorted(children.names)]
-        reads = [GetData(BrokerZnode.path(broker), watch=True) for broker in ids]
-        found = []
-        for broker, answer in zip(ids, await self._client.batch(reads), strict=True):
-            if isinstance(answer, Data):
-                found.append(BrokerZnode.decode(broker, answer.data, czxid=answer.stat.czxid))
-            elif not isinstance(answer, NoNode):
-                _raise(answer)
-        return found
-
-    async def _new_and_gone(self, controller: Controller) -> list[str]:
-        children = await self._client.children(TopicsZnode.PATH, watch=True)
-        there, known = set(children.names), controller.image.topics.keys()
-        return sorted((there - known) | (known - there))
-
-    async def _topics(self, names: Sequence[str]) -> dict[str, TopicAssignment | None]:
-        reads = [GetData(TopicZnode.path(name), watch=True) for name in names]
-        found: dict[str, TopicAssignment | None] = {}
-        for name, answer in zip(names, await self._client.batch(reads), strict=True):
-            if isinstance(answer, Data):
-                try:
-                    found[name] = TopicZnode.decode(name, answer.data)
-                except MalformedZnode as fault:
-                    log.error("controller.ignores", fault=str(fault))
-            elif isinstance(answer, NoNode):
-                found[name] = None
-            else:
-                _raise(answer)
-        return found
-
-    async def _marked(self) -> list[str]:
-        children = await self._client.children(DeleteTopicZnode.PARENT, watch=True)
-        return [DeleteTopicZnode.decode_name(name) for name in sorted(children.names)]
-
-    async def _perform(self, controller: Controller, effects: Effects) -> None:
-        """From top to bottom; what follows from one thing is done before the next."""
-        for effect in effects.messages:
-            request = message(self._me, controller, effect)
-            response = await self._tell(effect.broker, request)
-            if isinstance(response, StopReplicaResponse):
-                outcomes = _outcomes(response)
-                follow = controller.on_stopped(effect.broker, outcomes)
-                await self._perform(controller, follow)
-        if effects.writes:
-            await self._write(controller, effects.writes)
-        for name in effects.forget:
-            await self._forget(controller, name)
-        for name in effects.unmark:
-            await self._client.batch([Delete(DeleteTopicZnode.path(name), ANY_VERSION)])
-        for fault in controller.faults:
-            log.error("controller.illegal_step", fault=fault)
-        controller.faults.clear()
-
-    async def _tell(self, broker: BrokerId, request: Request) -> Response | None:
-        if broker != self._me or self.deliver is None:
-            log.warning("controller.message_dropped", broker=broker, kind=type(request).__name__)
-            return None
-        return await self.deliver(request)
-
-    async def _write(self, controller: Controller, writes: Sequence[StateWrite]) -> None:
-        rounds = GuardedWrites(controller.mandate, writes)
-        while requests := rounds.requests():
-            rounds.on_answers(await self._client.batch(requests))
-        if rounds.written:
-            await self._perform(controller, controller.on_written(rounds.written))
-        if rounds.stopped is not None:
-            log.warning("controller.deposed", reason=rounds.stopped)
-            self.resign()
+    def resign(self, reason: str = "the broker stops") -> None:
+        """Stops acting, at once; those who wait for answers are told."""
+        lease, self._lease, self.controller = self._lease, None, None
+        if lease is None:
             return
-        for write, reason in rounds.failed:
-            log.warning("controller.write_failed", partition=str(write.partition), reason=reason)
-        if rounds.failed:
-            states = await self._states([write.partition for write, _ in rounds.failed])
-            await self._perform(controller, controller.on_states(states))
+        log.info("controller.resigned", epoch=lease.epoch, reason=reason)
+        if self._channels is not None:
+            self._channels.close()
+            self._channels = None
+        for item in self._queue:
+            _refuse(item)
 
-    async def _states(
-        self, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, PartitionState]:
-        reads = [GetData(PartitionStateZnode.path(partition)) for partition in partitions]
-        found = {}
-        for partition, answer in zip(partitions, await self._client.batch(reads), strict=True):
-            if isinstance(answer, Data):
-                found[partition] = PartitionStateZnode.decode(
-                    partition, answer.data, answer.stat.version
-                )
-        return found
+    # One event at a time
 
-    # Forgetting a topic
+    async def run(self) -> None:
+        """Deals with events, until it is cancelled."""
+        async with asyncio.TaskGroup() as self._tasks:
+            self._tasks.create_task(self._keep_balance())
+            while True:
+                while self._queue:
+                    await self._deal(self._queue.popleft())
+                self._has_some.clear()
+                await self._has_some.wait()
 
-    async def _forget(self, controller: Controller, name: str) -> None:
-        """Its znodes from below, then its settings, and the mark at last."""
-        topic = controller.image.topics[name]
-        paths: list[str] = []
-        for number in topic.partitions:
-            partition = TopicPartition(name, number)
-            paths += [PartitionStateZnode.path(partition), PartitionZnode.path(partition)]
-        paths += [
-            PartitionZnode.parent(name),
-            TopicZnode.path(name),
-            SettingsZnode.path(Entity(EntityType.TOPICS, name)),
-            DeleteTopicZnode.path(name),
-        ]
-        guard = Check(ControllerEpochZnode.PATH, controller.mandate.epoch_version)
-        deletes = [Delete(path, ANY_VERSION) for path in paths]
-        for multi in self._client.packed(deletes, guard=(guard,)):
-            (answer,) = await self._client.batch([multi])
-            if isinstance(answer, MultiFailed) and answer.index:
-                await self._forget_singly(guard, [delete.path for delete in multi.ops[1:]])
-            elif isinstance(answer, KeeperError):
-                log.warning("controller.topic_not_forgotten", topic=name, reason=str(answer))
-                self.resign()
+    async def _deal(self, item: _Item) -> None:
+        event = item.event
+        if item.answer is not None and item.answer.done():
+            return  # nobody waits any more, or it was refused when this broker resigned
+        try:
+            if isinstance(event, ControllerChanged):
+                await self._look_who_is_controller(event.gone)
                 return
-        controller.on_forgotten(name)
-        self._settings.forget_topic(name)
-        log.info("topic.deleted", topic=name)
+            if isinstance(event, TreeChanged):
+                paths, self._changed = self._changed, set()
+                event = TreeChanged(frozenset(paths))
+            if self.controller is None or (item.wanted is not None and not item.wanted()):
+                _refuse(item)
+                return
+            answer = await self._take(self.controller.on(event))
+        except (_LeaseIsOverError, KeeperError) as over:
+            _refuse(item)
+            await self._end_lease(str(over))
+        except BrokerError as error:
+            if item.answer is None:
+                raise
+            if not item.answer.done():
+                item.answer.set_exception(error)
+        else:
+            if item.answer is not None and not item.answer.done():
+                item.answer.set_result(answer)
 
-    async def _forget_singly(self, guard: Check, paths: Sequence[str]) -> None:
-        """Some of them are gone already."""
-        multis = [Multi((guard, Delete(path, ANY_VERSION))) for path in paths]
-        for answer in await self._client.batch(multis):
-            gone = isinstance(answer, MultiFailed) and isinstance(answer.cause, NoNode)
-            if isinstance(answer, KeeperError) and not gone:
-                log.warning("controller.znode_stays", reason=str(answer))
+    async def _keep_balance(self) -> None:
+        clock, pause = self._doors.clock, FIRST_REBALANCE
+        while True:
+            await clock.sleep_until(Millis(clock.monotonic() + pause))
+            if self._settings.broker[replication.AUTO_LEADER_REBALANCE_ENABLE]:
+                self.post(RebalanceIsDue())
+            pause = self._settings.broker[replication.LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS]
+
+    # The lease
+
+    async def _look_who_is_controller(self, gone: BrokerId | None) -> None:
+        """Competes where nobody is; a connection that was only lost changes nothing."""
+        session = self._client.session_id
+        if self._lease is not None:
+            if await self._take(still_holds(self._lease, session)):
+                return
+            self.resign("another was elected, or the znodes were changed")
+        candidate = Candidate(self._cluster.me, session, self._doors.clock.wall(), gone)
+        outcome = await self._take(campaign(candidate))
+        if isinstance(outcome, ControllerLease):
+            await self._begin(outcome)
+        elif outcome.controller is not None:
+            log.info("controller.is_another", controller=outcome.controller)
+        elif self._tasks is not None:
+            self._tasks.create_task(self._compete_later())
+
+    async def _compete_later(self) -> None:
+        """Nobody could be elected, for a reason that may pass."""
+        await self._doors.clock.sleep_until(
+            Millis(self._doors.clock.monotonic() + PAUSE_WITHOUT_ANY)
+        )
+        self._put(_Item(ControllerChanged()))
+
+    async def _begin(self, lease: ControllerLease) -> None:
+        """Reads all, decides what is to be decided, and tells everybody."""
+        begun_at = self._doors.clock.monotonic()
+        self._lease = lease
+        reading = await self._take(read_tree())
+        context = ControllerContext(self._cluster.me, lease, reading.image(), self.policy)
+        self.controller = controller = Controller(context)
+        assert self.new_channels is not None, "a controller needs channels"
+        assert self._tasks is not None, "it is elected by its own task"
+        self._channels = self.new_channels(lease)
+        self._tasks.create_task(self._channels.run())
+        log.info("controller.elected", epoch=lease.epoch, topics=len(context.image.topics))
+        await self._take(controller.begin(reading))
+        log.info("controller.begun", millis=self._doors.clock.monotonic() - begun_at)
+
+    async def _end_lease(self, reason: str) -> None:
+        """Gives up what it has, so that others may try; then competes again itself."""
+        if self._lease is None:
+            return  # it has resigned: the session is over, or the broker stops
+        self.resign(reason)
+        try:
+            await self._take(step_down(self._client.session_id))
+        except (_LeaseIsOverError, KeeperError) as over:
+            log.warning("controller.ephemeral_stays", reason=str(over))
+        await self._doors.clock.sleep_until(
+            Millis(self._doors.clock.monotonic() + PAUSE_AFTER_FAILURE)
+        )
+        self._put(_Item(ControllerChanged()))
+
+    # Steps
+
+    async def _take(self, steps: Steps[R]) -> R:
+        """Carries them out, one after the other, while the lease holds."""
+        lease, outcome = self._lease, None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                result: R = end.value
+                return result
+            outcome = await self._carry_out(step)
+            if lease is not self._lease:
+                raise _LeaseIsOverError("the controller resigned meanwhile")
+
+    async def _carry_out(self, step: Step) -> Any:
+        match step:
+            case Read(requests):
+                return await self._read(requests)
+            case Attempt(multi):
+                return (await self._batch([multi]))[0]
+            case WriteStates(writes):
+                assert self._lease is not None, step
+                return await self._write(GuardedWrites(self._lease, writes))
+            case Commit(multis):
+                assert self._lease is not None, step
+                return await self._commit(self._lease, multis)
+            case Connect(brokers):
+                if self._channels is not None:
+                    self._channels.set_brokers(brokers)
+            case Send(messages):
+                for receivers, message in messages:
+                    if self._channels is not None:
+                        self._channels.send(receivers, message)
+            case TopicIsMade(name, settings):
+                self._settings.on_entity(Entity(EntityType.TOPICS, name), settings)
+            case TopicIsGone(name):
+                self._settings.forget_topic(name)
+            case Note(event, fields):
+                log.info(event, **fields)
+        return None
+
+    async def _batch(self, requests: Sequence[Request]) -> list[Answer]:
+        answers = await self._client.batch(requests)
+        for answer in answers:
+            if isinstance(answer, SessionExpired | SessionClosed | AuthFailed):
+                raise _LeaseIsOverError(str(answer))
+        return answers
+
+    async def _read(self, requests: Sequence[Request]) -> list[Answer]:
+        """Reads are asked again until there is an answer."""
+        answers = await self._batch(requests)
+        while unknown := [at for at, it in enumerate(answers) if isinstance(it, OutcomeUnknown)]:
+            again = await self._batch([requests[at] for at in unknown])
+            for at, answer in zip(unknown, again, strict=True):
+                answers[at] = answer
+        return answers
+
+    async def _write(self, rounds: GuardedWrites) -> StatesWritten:
+        while requests := rounds.requests():
+            rounds.on_answers(await self._batch(requests))
+        if rounds.stopped is not None:
+            raise _LeaseIsOverError(rounds.stopped)
+        return StatesWritten(tuple(rounds.written), rounds.conflicts, rounds.failed)
+
+    async def _commit(self, lease: ControllerLease, multis: Sequence[Multi]) -> list[Answer]:
+        guard = Check(ControllerEpochZnode.PATH, lease.epoch_version)
+        answers = await self._batch([Multi((guard, *multi.ops)) for multi in multis])
+        return [_without_guard(answer) for answer in answers]
 
 
-def _outcomes(response: StopReplicaResponse) -> dict[TopicPartition, ErrorCode]:
-    return {
-        TopicPartition(row.topic_name, row.partition_index): ErrorCode(row.error_code)
-        for row in response.partition_errors
-    }
+def _without_guard(answer: Answer) -> Answer:
+    """As if the multi had not begun with the check of the epoch."""
+    if isinstance(answer, MultiFailed) and answer.index is not None:
+        if answer.index == 0:
+            raise _LeaseIsOverError(f"another controller has taken over: {answer.cause}")
+        return MultiFailed(answer.cause, answer.index - 1)
+    if isinstance(answer, Results):
+        return Results(answer.results[1:])
+    assert isinstance(answer, KeeperError), answer
+    return answer
 
 
-def _raise(answer: object) -> None:
-    if isinstance(answer, KeeperError):
-        raise answer
+def _refuse(item: _Item) -> None:
+    if item.answer is not None and not item.answer.done():
+        item.answer.set_exception(NotController())

@@ -1,20 +1,29 @@
-"""Producer ids, a block of a thousand at a time from ZooKeeper."""
+"""Producer ids, a block of a thousand at a time from the controller."""
 
 import asyncio
 
-from odradek.controller.producer_ids import decide_block
-from odradek.ensemble.client import ZooKeeperClient
-from odradek.metadata.znodes.cluster import ProducerIdBlockZnode
-from odradek.model.ids import BrokerId, ProducerId
-from odradek.zookeeper.client.errors import BadVersion, ConnectionLost
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.to_controller import ControllerRequests
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import ProducerId
+from odradek.wire.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+
+
+class NoProducerIds(BrokerError):
+    """The controller cannot be asked for producer ids now; clients try again."""
+
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 class ProducerIds:
     """Each is given out once in the life of a cluster."""
 
-    def __init__(self, me: BrokerId, client: ZooKeeperClient) -> None:
-        self._me = me
-        self._client = client
+    def __init__(self, cluster: MetadataCache, to_controller: ControllerRequests) -> None:
+        self._cluster = cluster
+        self._to_controller = to_controller
         self._next = 0
         self._end = 0  # exclusive
         self._one_at_a_time = asyncio.Lock()
@@ -29,14 +38,13 @@ class ProducerIds:
         return ProducerId(self._next - 1)
 
     async def _take_block(self) -> None:
-        """Another broker may take one at the same moment: then the next one is ours."""
-        while True:
-            newest = await self._client.get(ProducerIdBlockZnode.PATH)
-            block, write = decide_block(self._me, newest)
-            try:
-                await self._client.set(write.path, write.data or b"", write.version)
-            except (BadVersion, ConnectionLost):
-                await self._client.connected()
-                continue
-            self._next, self._end = block.first, block.last + 1
-            return
+        request = AllocateProducerIdsRequest(self._cluster.me, self._cluster.broker_epoch)
+        try:
+            response = await self._to_controller.ask(request)
+        except BrokerError as error:
+            raise NoProducerIds(str(error)) from error
+        assert isinstance(response, AllocateProducerIdsResponse), response
+        if response.error_code != ErrorCode.NONE:
+            raise NoProducerIds(f"the controller answers {ErrorCode(response.error_code).name}")
+        self._next = response.producer_id_start
+        self._end = self._next + response.producer_id_len

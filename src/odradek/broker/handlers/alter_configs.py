@@ -11,7 +11,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.topics.topic_admin import InvalidRequest
+from odradek.controller.topics import InvalidRequest
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.alter_configs import (
     AlterConfigsRequest,

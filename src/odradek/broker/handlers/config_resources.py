@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Protocol, TypeVar
 
 from odradek.broker.services import Services
-from odradek.broker.topics.topic_admin import InvalidRequest
+from odradek.controller.topics import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import topic_name_fault

@@ -10,7 +10,7 @@ from typing import Final
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.topics.topic_admin import InvalidRequest
+from odradek.controller.topics import Growth, InvalidRequest
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -46,12 +46,10 @@ async def _expand(
     assignments = None
     if topic.assignments is not None:
         assignments = [[BrokerId(it) for it in row.broker_ids] for row in topic.assignments]
-    if request.validate_only:
-        await services.topic_admin.plan_expansion(topic.name, topic.count, assignments)
-        return
-    await services.topic_admin.expand(topic.name, topic.count, assignments)
-    patience = Millis(request.timeout_ms)
-    await services.topic_admin.wait_for_partitions(topic.name, topic.count, patience)
+    growth = Growth(topic.name, topic.count, assignments)
+    await services.topic_admin.expand(
+        growth, Millis(request.timeout_ms), validate_only=request.validate_only
+    )
 
 
 def refuse(

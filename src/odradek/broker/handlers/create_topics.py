@@ -1,8 +1,8 @@
 """CreateTopics (key 19), versions 0 to 7.
 
-All topics of a request are written together, and the answer waits until they can be used, or the
-client's patience ends. v1 validate only. v4 -1 for the broker's defaults. v5 what was made,
-flexible. v7 topic ids.
+The controller makes all topics of a request together; the answer waits until they can be used, or
+the client's patience ends. Other brokers answer NOT_CONTROLLER. v1 validate only. v4 -1 for the
+broker's defaults. v5 what was made, flexible. v7 topic ids.
 Skipped: a policy for what topics may be like.
 """
 
@@ -13,7 +13,8 @@ from typing import Final
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.topics.topic_admin import InvalidRequest, NewTopic, Planned
+from odradek.broker.topics.topic_admin import TopicAdmin
+from odradek.controller.topics import InvalidRequest, NewTopic, Planned
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -32,24 +33,24 @@ async def handle(
     services: Services, pending: PendingRequest, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Each topic has its own outcome."""
+    return await create(services.topic_admin, request, pending.version)
+
+
+async def create(
+    topic_admin: TopicAdmin, request: CreateTopicsRequest, version: int
+) -> CreateTopicsResponse:
+    """The controller's answer, whether a client asks or another broker."""
     named = Counter(topic.name for topic in request.topics)
-    planned: dict[str, Planned] = {}
-    outcomes: dict[str, BrokerError | None] = {}
-    for topic in request.topics:
-        try:
-            if named[topic.name] > 1:
-                raise InvalidRequest(f"topic {topic.name!r} is named more than once")
-            planned[topic.name] = services.topic_admin.plan(_wanted(topic))
-        except BrokerError as error:
-            outcomes[topic.name] = error
-    if request.validate_only:
-        outcomes |= dict.fromkeys(planned)
-    else:
-        patience = Millis(request.timeout_ms)
-        outcomes |= await services.topic_admin.create(list(planned.values()), patience)
-    return CreateTopicsResponse(
-        topics=[_result(name, planned.get(name), outcomes[name], pending.version) for name in named]
+    outcomes: dict[str, Planned | BrokerError] = {
+        name: InvalidRequest(f"topic {name!r} is named more than once")
+        for name, times in named.items()
+        if times > 1
+    }
+    wanted = [_wanted(topic) for topic in request.topics if named[topic.name] == 1]
+    outcomes |= await topic_admin.create(
+        wanted, Millis(request.timeout_ms), validate_only=request.validate_only
     )
+    return CreateTopicsResponse(topics=[_result(name, outcomes[name], version) for name in named])
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:
@@ -68,20 +69,19 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _result(
-    name: str, planned: Planned | None, error: BrokerError | None, version: int
-) -> CreatableTopicResult:
+def _result(name: str, outcome: Planned | BrokerError, version: int) -> CreatableTopicResult:
     result = CreatableTopicResult(name)
-    if error is not None:
-        result.error_code = error.code
+    if isinstance(outcome, BrokerError):
+        result.error_code = outcome.code
         if version >= MESSAGE_SINCE:
-            result.error_message = str(error)
+            result.error_message = str(outcome)
         result.configs = None if version >= DETAILS_SINCE else ()
         return result
-    assert planned is not None, "what was made was planned"
-    result.topic_id = planned.topic.topic_id or result.topic_id
-    result.num_partitions = len(planned.topic.partitions)
-    result.replication_factor = planned.factor
+    if version >= MESSAGE_SINCE:
+        result.error_message = None
+    result.topic_id = outcome.topic.topic_id or result.topic_id
+    result.num_partitions = len(outcome.topic.partitions)
+    result.replication_factor = outcome.factor
     return result
 
 

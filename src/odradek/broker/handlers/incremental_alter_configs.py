@@ -14,9 +14,9 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import each_by_itself, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.topics.topic_admin import InvalidRequest
 from odradek.config.kinds import ConfigType
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS
+from odradek.controller.topics import InvalidRequest
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.wire.messages.incremental_alter_configs import (

@@ -95,15 +95,21 @@ class PartitionZnode:
 class PartitionStateZnode:
     """Who leads a partition, and who is in sync. Its version is the partition epoch."""
 
+    SUFFIX: Final = "/state"
+
     @staticmethod
     def path(partition: TopicPartition) -> str:
         """Where the state is."""
-        return f"{PartitionZnode.path(partition)}/state"
+        return f"{PartitionZnode.path(partition)}{PartitionStateZnode.SUFFIX}"
 
     @staticmethod
     def encode(state: PartitionState) -> bytes:
-        """Its version is not in the bytes, and the mark of a recovery only where there is one."""
+        """Its version is not in the bytes; marks that say nothing are left out.
+
+        Kafka does not know `eligible_replicas` and passes over it.
+        """
         leader = NO_BROKER if state.leader is None else state.leader
+        eligible = {"eligible_replicas": state.eligible} if state.eligible else {}
         recovery = {"leader_recovery_state": RECOVERING} if state.recovering else {}
         return encoded(
             {
@@ -113,6 +119,7 @@ class PartitionStateZnode:
                 **recovery,
                 "leader_epoch": state.leader_epoch,
                 "isr": state.isr,
+                **eligible,
             }
         )
 
@@ -131,7 +138,14 @@ class PartitionStateZnode:
             partition_epoch=PartitionEpoch(version),
             controller_epoch=ControllerEpoch(body.integer("controller_epoch", low=0)),
             recovering=recovering,
+            eligible=_eligible(body),
         )
+
+
+def _eligible(body: Body) -> tuple[BrokerId, ...]:
+    if not body.has("eligible_replicas"):
+        return ()
+    return tuple(map(BrokerId, body.distinct_integers("eligible_replicas")))
 
 
 def legal_topic(path: str, name: str) -> str:

@@ -38,6 +38,7 @@ class LeaderAndIsrPartitionState(Struct):
         "removing_replicas",
         "is_new",
         "leader_recovery_state",
+        "must_be_whole",
     )
 
     FIELDS = (
@@ -53,6 +54,7 @@ class LeaderAndIsrPartitionState(Struct):
         Field("removing_replicas", Array(INT32), since=3, ignorable=True),
         Field("is_new", BOOL, since=1, ignorable=True),
         Field("leader_recovery_state", INT8, since=6),
+        Field("must_be_whole", BOOL, since=6, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -69,6 +71,7 @@ class LeaderAndIsrPartitionState(Struct):
         removing_replicas: Sequence[int] = (),
         is_new: bool = False,
         leader_recovery_state: int = 0,
+        must_be_whole: bool = False,
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -82,6 +85,7 @@ class LeaderAndIsrPartitionState(Struct):
         self.removing_replicas = removing_replicas
         self.is_new = is_new
         self.leader_recovery_state = leader_recovery_state
+        self.must_be_whole = must_be_whole
 
 
 class LeaderAndIsrTopicState(Struct):
@@ -181,12 +185,13 @@ class LeaderAndIsrRequest(Request):
 class LeaderAndIsrPartitionError(Struct):
     """Of `LeaderAndIsrResponse.partition_errors` and `LeaderAndIsrTopicError.partition_errors`."""
 
-    __slots__ = ("topic_name", "partition_index", "error_code")
+    __slots__ = ("topic_name", "partition_index", "error_code", "is_unclean")
 
     FIELDS = (
         Field("topic_name", STRING, until=4, ignorable=True),
         Field("partition_index", INT32),
         Field("error_code", INT16),
+        Field("is_unclean", BOOL, since=6, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -194,10 +199,12 @@ class LeaderAndIsrPartitionError(Struct):
         topic_name: str = "",
         partition_index: int = 0,
         error_code: int = 0,
+        is_unclean: bool = False,
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self.error_code = error_code
+        self.is_unclean = is_unclean
 
 
 class LeaderAndIsrTopicError(Struct):

@@ -10,7 +10,9 @@ from odradek.wire.schema import (
     INT16,
     INT32,
     INT64,
+    NO_UUID,
     STRING,
+    UUID,
     Array,
     Field,
     Request,
@@ -82,20 +84,23 @@ class StopReplicaPartitionState(Struct):
 class StopReplicaTopicState(Struct):
     """Of `StopReplicaRequest.topic_states`."""
 
-    __slots__ = ("topic_name", "partition_states")
+    __slots__ = ("topic_name", "partition_states", "topic_id")
 
     FIELDS = (
         Field("topic_name", STRING),
         Field("partition_states", Array(StopReplicaPartitionState)),
+        Field("topic_id", UUID, since=3, tag=10000, ignorable=True),
     )
 
     def __init__(
         self,
         topic_name: str = "",
         partition_states: Sequence[StopReplicaPartitionState] = (),
+        topic_id: bytes = NO_UUID,
     ) -> None:
         self.topic_name = topic_name
         self.partition_states = partition_states
+        self.topic_id = topic_id
 
 
 class StopReplicaRequest(Request):

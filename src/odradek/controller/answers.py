@@ -1,0 +1,86 @@
+"""What brokers answer to the controller's messages, and what follows from it.
+
+An answer counts for the life of the broker that gave it: one of an earlier life, which comes after
+the bounce, would mark replicas that are fine. A top-level error says that the broker had heard of
+another controller or of a later life of its own; the tree will tell us, too.
+
+Of the errors of single partitions two mean something: KAFKA_STORAGE_ERROR (the log dir has failed)
+and none at all. Others are old news.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.broker_changes import ReplicaReport, on_replica_report
+from odradek.controller.decisions.deletions import on_stopped
+from odradek.controller.steps import Note, Steps
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.positions import BrokerEpoch
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrPartitionError, LeaderAndIsrResponse
+from odradek.wire.messages.stop_replica import StopReplicaResponse
+from odradek.wire.messages.update_metadata import UpdateMetadataResponse
+from odradek.wire.schema import Response
+
+
+def on_answer(
+    context: ControllerContext, broker: BrokerId, epoch: BrokerEpoch, response: Response
+) -> Steps[None]:
+    """One answer of one broker."""
+    known = context.image.brokers.get(broker)
+    if known is None or known.epoch != epoch:
+        return
+    assert isinstance(
+        response, LeaderAndIsrResponse | StopReplicaResponse | UpdateMetadataResponse
+    ), response
+    if response.error_code != ErrorCode.NONE:
+        code = ErrorCode(response.error_code).name
+        kind = type(response).__name__
+        yield Note("controller.message_refused", {"broker": broker, "kind": kind, "code": code})
+    elif isinstance(response, LeaderAndIsrResponse):
+        report = _report(broker, epoch, list(_rows(context, response)))
+        yield from on_replica_report(context, report)
+    elif isinstance(response, StopReplicaResponse):
+        yield from _on_stopped(context, broker, response)
+
+
+def _rows(
+    context: ControllerContext, response: LeaderAndIsrResponse
+) -> Iterable[tuple[TopicPartition, LeaderAndIsrPartitionError]]:
+    """By topic ids; before version 5 by names."""
+    for topic in response.topics:
+        name = context.image.names.get(TopicId(bytes(topic.topic_id)))
+        if name is not None:
+            for row in topic.partition_errors:
+                yield TopicPartition(name, row.partition_index), row
+    for row in response.partition_errors:
+        yield TopicPartition(row.topic_name, row.partition_index), row
+
+
+def _report(
+    broker: BrokerId,
+    epoch: BrokerEpoch,
+    rows: Sequence[tuple[TopicPartition, LeaderAndIsrPartitionError]],
+) -> ReplicaReport:
+    fine = [(it, row) for it, row in rows if row.error_code == ErrorCode.NONE]
+    return ReplicaReport(
+        broker,
+        epoch,
+        offline=[it for it, row in rows if row.error_code == ErrorCode.KAFKA_STORAGE_ERROR],
+        online=[it for it, _ in fine],
+        unclean=[it for it, row in rows if row.is_unclean],
+        whole=[it for it, row in fine if not row.is_unclean],
+    )
+
+
+def _on_stopped(
+    context: ControllerContext, broker: BrokerId, response: StopReplicaResponse
+) -> Steps[None]:
+    rows = [
+        (TopicPartition(row.topic_name, row.partition_index), row.error_code)
+        for row in response.partition_errors
+        if row.topic_name in context.deletions
+    ]
+    deleted = [partition for partition, code in rows if code == ErrorCode.NONE]
+    failed = [partition for partition, code in rows if code != ErrorCode.NONE]
+    yield from on_stopped(context, broker, deleted, failed)

@@ -1,0 +1,1 @@
+"""What follows from each thing that happens to brokers, topics and partitions."""

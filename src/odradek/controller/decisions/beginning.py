@@ -1,0 +1,140 @@
+"""A controller begins: what its predecessor left is found out, finished, and told to everybody.
+
+Every broker gets the whole metadata once. Then partitions get leaders whose own are dead, or came
+back in another life while nobody looked; dead members leave the ISR. Then each broker hears what
+it holds. Reassignments and deletions go on from what stands in the tree.
+
+Whether a broker came back unseen tells ZooKeeper: its registration is younger than the state that
+counts on it. What it knew in that former life is not taken for granted any more.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from odradek.controller.context import ControllerContext, Deletion
+from odradek.controller.decisions.broker_changes import tell_broker
+from odradek.controller.decisions.deletions import start_deletion
+from odradek.controller.decisions.elections import (
+    FormerLives,
+    change_states,
+    lose,
+    send,
+)
+from odradek.controller.decisions.reassignments import advance
+from odradek.controller.decisions.tree_changes import (
+    drop_notifications,
+    ignored,
+    look_at_marks,
+    look_at_preferred_elections,
+    look_at_reassignments,
+    read_marks,
+)
+from odradek.controller.steps import Connect, Note, Steps, commit, read
+from odradek.controller.tree_reading import TreeReading
+from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.znodes.cluster import Features, FeatureStatus, FeatureZnode
+from odradek.model.ids import TopicPartition
+from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute import OPEN_ACL
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import Create, GetData, Multi, SetData
+
+FEATURES: Final = FeatureZnode.encode(Features(FeatureStatus.ENABLED))
+"""Enabled and empty: a Kafka 3.9 broker exits when it meets a feature."""
+
+
+def read_tree() -> Steps[TreeReading]:
+    """All that there is."""
+    reading = TreeReading()
+    while requests := reading.requests():
+        reading.on_answers((yield from read(*requests)))
+    return reading
+
+
+def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
+    """All that a new controller does before the first event."""
+    context.topic_versions |= reading.topic_versions
+    for fault in reading.faults:
+        yield Note("controller.znode_ignored", {"fault": fault})
+    yield from _enable_features()
+    yield from drop_notifications()
+    yield Connect(context.image.brokers)
+    names = yield from read_marks()
+    if context.policy.may_delete:  # topics that are being deleted get no leaders
+        _mark_deletions(context, names)
+    context.batch.full |= dict.fromkeys(context.image.brokers)
+    yield from send(context)
+    former = _former_lives(context, reading)
+    suspects = _suspects(context, former)
+    dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
+    changed = yield from change_states(context, suspects, lose(context, dead, former))
+    for broker in context.image.brokers:
+        tell_broker(context, broker, leaving_out=changed)
+    context.batch.update.clear()  # everybody has it from the whole
+    yield from send(context)
+    for partition in list(context.reassigning):
+        yield from advance(context, partition, begins=True)
+    yield from look_at_reassignments(context)
+    for name in list(context.deletions):
+        if context.is_deleting(name):
+            yield from start_deletion(context, name)
+    yield from look_at_marks(context)
+    yield from look_at_preferred_elections(context)
+
+
+def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
+    """One waits while a partition of the topic is being reassigned."""
+    for name in names:
+        if name in context.image.topics:
+            context.deletions[name] = deletion = Deletion()
+            partitions = context.partitions_of(name)
+            deletion.has_begun = not any(it in context.reassigning for it in partitions)
+
+
+def _former_lives(context: ControllerContext, reading: TreeReading) -> FormerLives:
+    brokers = context.image.brokers
+    found = {}
+    for partition, written in reading.written_at.items():
+        image = context.image.partition(partition)
+        if image is None or image.state is None:
+            continue
+        stale = [it for it in image.state.isr if it in brokers and brokers[it].epoch > written]
+        if stale:
+            found[partition] = frozenset(stale)
+    return found
+
+
+def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPartition]:
+    """Partitions of which something may have to be decided: leaderless ones first."""
+    brokers = context.image.brokers
+    leaderless, others = [], []
+    for name, topic in context.image.topics.items():
+        for number, image in topic.partitions.items():
+            partition = TopicPartition(name, number)
+            if not context.is_led(image):
+                leaderless.append(partition)
+            elif partition in former or (
+                image.state is not None and any(it not in brokers for it in image.state.isr)
+            ):
+                others.append(partition)
+    return [*leaderless, *others]
+
+
+def _enable_features() -> Steps[None]:
+    (found,) = yield from read(GetData(FeatureZnode.PATH, watch=False))
+    if isinstance(found, NoNode):
+        write: Create | SetData = Create(FeatureZnode.PATH, FEATURES, OPEN_ACL)
+    elif isinstance(found, Data):
+        try:
+            if FeatureZnode.decode(found.data).status is FeatureStatus.ENABLED:
+                return
+        except MalformedZnode as fault:
+            yield ignored(fault)
+            return
+        write = SetData(FeatureZnode.PATH, FEATURES, found.stat.version)
+    else:
+        return
+    (answer,) = yield from commit(Multi((write,)))
+    if isinstance(answer, KeeperError):
+        yield Note("controller.features_stay", {"reason": str(answer)})

@@ -1,0 +1,217 @@
+"""Brokers come, go, bounce, shut down, and lose log dirs.
+
+Leaders first: where a broker led, clients wait. Only then it leaves the ISRs of what it followed,
+and everybody learns that its replicas are offline. A bounce, which is the same broker in another
+life, is a failure and then a start: what it leads and follows is decided anew, because its log may
+not be what it was.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.deletions import fail_deletions, resume_deletions
+from odradek.controller.decisions.elections import (
+    change_states,
+    elect_where_needed,
+    lose,
+    lose_unclean,
+    send,
+    shut_down,
+)
+from odradek.controller.decisions.reassignments import resume_reassignments
+from odradek.controller.steps import Connect, Note, Steps
+from odradek.metadata.delta import brokers_delta
+from odradek.metadata.nouns import Broker
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import BrokerEpoch
+
+
+class BrokerNotAvailable(BrokerError):
+    """No broker of this number is registered."""
+
+    code = ErrorCode.BROKER_NOT_AVAILABLE
+
+
+class StaleBrokerEpoch(BrokerError):
+    """The request comes from an earlier life of the broker."""
+
+    code = ErrorCode.STALE_BROKER_EPOCH
+
+
+def on_brokers(context: ControllerContext, found: Iterable[Broker]) -> Steps[None]:
+    """These are registered now."""
+    before = context.image.brokers
+    now = {broker.id: broker for broker in found}
+    for broker in now.values():
+        known = before.get(broker.id)
+        if known is not None and known.epoch > broker.epoch:
+            now[broker.id] = known  # an old read
+    changed = brokers_delta(before, now)
+    if not changed:
+        return
+    lost = frozenset((*changed.removed, *changed.bounced))
+    arrived = frozenset((*changed.added, *changed.bounced))
+    yield Note(
+        "controller.brokers_changed",
+        {"arrived": sorted(arrived), "gone": sorted(changed.removed), "alive": sorted(now)},
+    )
+    yield Connect(now)
+    if lost:
+        context.set_brokers(it for it in now.values() if it.id not in arrived)
+        yield from _on_lost(context, lost)
+    context.set_brokers(now.values())
+    if arrived:
+        yield from _on_arrived(context, arrived)
+    context.batch.has_news = True
+    yield from send(context)
+
+
+def _on_lost(context: ControllerContext, lost: frozenset[BrokerId]) -> Steps[None]:
+    """Their partitions get other leaders, then their followers' places are given up."""
+    context.is_back(lost)
+    led = [it for broker in sorted(lost) for it in context.led.get(broker, ())]
+    hosted = [it for broker in sorted(lost) for it in context.hosted.get(broker, ())]
+    returned = {}
+    for partition in dict.fromkeys(hosted):
+        image = context.image.partition(partition)
+        if image is not None and lost & image.offline:
+            returned[partition] = image._replace(offline=image.offline - lost)
+    context.set_partitions(returned)
+    yield from change_states(context, led, lose(context, lost))
+    yield from change_states(context, hosted, lose(context, lost))
+    fail_deletions(context, lost)
+    context.batch.add_update(dict.fromkeys(hosted))
+    yield from send(context)
+
+
+def _on_arrived(context: ControllerContext, arrived: frozenset[BrokerId]) -> Steps[None]:
+    """They hear everything, lead what nobody could lead, and go on with what was interrupted."""
+    context.is_back(arrived)
+    hosted = [it for broker in sorted(arrived) for it in context.hosted.get(broker, ())]
+    context.batch.full |= dict.fromkeys(arrived)
+    context.batch.add_update(dict.fromkeys(hosted))
+    elected = yield from change_states(context, hosted, elect_where_needed(context))
+    for broker in sorted(arrived):
+        tell_broker(context, broker, leaving_out=elected)
+    yield from send(context)
+    yield from resume_reassignments(context, arrived)
+    yield from resume_deletions(context, arrived)
+
+
+def tell_broker(
+    context: ControllerContext,
+    broker: BrokerId,
+    *,
+    leaving_out: Mapping[TopicPartition, object] | None = None,
+) -> None:
+    """All that one broker holds, with who leads it; but not what it has just heard."""
+    for partition in context.hosted.get(broker, ()):
+        image = context.image.partition(partition)
+        if image is None or image.state is None or context.is_deleting(partition.topic):
+            continue
+        if partition not in (leaving_out or {}):
+            is_new = broker in image.assignment.adding
+            context.batch.add_lead((broker,), partition, is_new=is_new)
+
+
+# Controlled shutdown
+
+
+def on_controlled_shutdown(
+    context: ControllerContext, broker: BrokerId, epoch: BrokerEpoch
+) -> Steps[list[TopicPartition]]:
+    """A broker wants to go: what it leads moves. What it still leads afterwards is returned."""
+    known = context.image.brokers.get(broker)
+    if known is None:
+        raise BrokerNotAvailable(f"broker {broker} is not registered")
+    if 0 <= epoch < known.epoch:
+        raise StaleBrokerEpoch(f"broker epoch {epoch} of broker {broker}; now it is {known.epoch}")
+    context.shuts_down(broker)
+    going = frozenset(context.shutting_down)
+    held = [it for it in context.hosted.get(broker, ()) if _has_others(context, it)]
+    led = [it for it in held if it in context.led.get(broker, {})]
+    followed = [it for it in held if it not in context.led.get(broker, {})]
+    yield from change_states(context, led, shut_down(context, going))
+    for partition in followed:
+        context.batch.add_stop(broker, partition, delete=False)
+    yield from change_states(context, followed, shut_down(context, going))
+    yield from send(context)
+    remaining = [it for it in held if it in context.led.get(broker, {})]
+    yield Note(
+        "controller.broker_shuts_down",
+        {"broker": broker, "moved": len(led) - len(remaining), "remaining": len(remaining)},
+    )
+    return remaining
+
+
+def _has_others(context: ControllerContext, partition: TopicPartition) -> bool:
+    image = context.image.partition(partition)
+    return (
+        image is not None
+        and image.state is not None
+        and len(image.assignment.replicas) > 1
+        and not context.is_deleting(partition.topic)
+    )
+
+
+# What a broker answers about its replicas
+
+
+class ReplicaReport(NamedTuple):
+    """What a broker says of its replicas, in its answer to LeaderAndIsr."""
+
+    broker: BrokerId
+    epoch: BrokerEpoch
+    offline: Sequence[TopicPartition] = ()  # their log dirs have failed
+    online: Sequence[TopicPartition] = ()
+    unclean: Sequence[TopicPartition] = ()  # records of theirs are lost
+    whole: Sequence[TopicPartition] = ()
+
+
+def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Steps[None]:
+    """Replicas that cannot be used, or lack records, lead nothing; those that are back may."""
+    broker = report.broker
+    known = context.image.brokers.get(broker)
+    if known is None or known.epoch != report.epoch:
+        return
+    failed = _mark_offline(context, report)
+    _mark_unclean(context, report)
+    led = [it for it in failed if it in context.led.get(broker, {})]
+    yield from change_states(context, led, lose(context, frozenset()))
+    yield from change_states(context, failed, lose(context, frozenset()))
+    yield from change_states(context, report.unclean, lose_unclean(context))
+    waiting = [*report.online, *report.unclean, *report.whole]
+    yield from change_states(context, waiting, elect_where_needed(context))
+    if failed:
+        yield Note("controller.replicas_offline", {"broker": broker, "replicas": len(failed)})
+        fail_deletions(context, frozenset((broker,)), set(failed))
+    yield from send(context)
+
+
+def _mark_offline(context: ControllerContext, report: ReplicaReport) -> list[TopicPartition]:
+    """The partitions of which this is news; everybody hears of those."""
+    changed, failed = {}, []
+    for partition in report.offline:
+        image = context.image.partition(partition)
+        if image is not None and report.broker not in image.offline:
+            changed[partition] = image._replace(offline=image.offline | {report.broker})
+            failed.append(partition)
+    for partition in report.online:
+        image = context.image.partition(partition)
+        if image is not None and report.broker in image.offline:
+            changed[partition] = image._replace(offline=image.offline - {report.broker})
+    if changed:
+        context.set_partitions(changed)
+        context.batch.add_update(changed)
+    return failed
+
+
+def _mark_unclean(context: ControllerContext, report: ReplicaReport) -> None:
+    logs = context.unclean_logs.setdefault(report.broker, {})
+    for partition in report.whole:
+        logs.pop(partition, None)
+    logs.update(dict.fromkeys(report.unclean))
+    if not logs:
+        del context.unclean_logs[report.broker]

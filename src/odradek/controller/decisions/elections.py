@@ -1,0 +1,243 @@
+"""States of partitions are changed: one rule over many partitions, until each is written.
+
+A rule looks at one partition and says what shall be written, if anything. All that it says is
+written together; where somebody else was faster (a leader changed its ISR) the rule looks again at
+what stands there now, so nothing that had to follow is forgotten. Brokers are told as soon as a
+thousand are written.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.guarded_writes import StateWrite
+from odradek.controller.leaders import (
+    Choice,
+    after_a_failure,
+    before_a_shutdown,
+    first_leader,
+    members,
+    new_state,
+    next_state,
+    preferred,
+    uncleanly,
+    without,
+    without_unclean,
+)
+from odradek.controller.messages import take_requests
+from odradek.controller.steps import Note, Send, StatesWritten, Steps, write_states
+from odradek.metadata.image import PartitionImage
+from odradek.metadata.nouns import PartitionState
+from odradek.model.ids import BrokerId, TopicPartition
+
+TOGETHER_MAX: Final = 1_000
+"""Partitions that are written before brokers hear of them: some ten multis in flight."""
+LOOKS_MAX: Final = 20
+"""How often a leader may be faster with a change of its ISR: it writes only through us."""
+
+Rule = Callable[[TopicPartition, PartitionImage], StateWrite | None]
+"""What shall be written of a partition as it is now; None: it stays."""
+
+
+def send(context: ControllerContext) -> Steps[None]:
+    """Everything that was collected goes to the channels."""
+    messages = take_requests(context)
+    if messages:
+        yield Send(messages)
+
+
+def change_states(
+    context: ControllerContext, partitions: Iterable[TopicPartition], rule: Rule
+) -> Steps[dict[TopicPartition, PartitionState]]:
+    """Writes what the rule says of each, and tells brokers; the states that were written."""
+    waiting = list(dict.fromkeys(partitions))
+    changed: dict[TopicPartition, PartitionState] = {}
+    for _ in range(LOOKS_MAX):
+        writes = _writes(context, waiting, rule)
+        if not writes:
+            break
+        waiting = []
+        for at in range(0, len(writes), TOGETHER_MAX):
+            outcome = yield from write_states(writes[at : at + TOGETHER_MAX])
+            context.on_written(outcome.written)
+            changed |= {write.partition: write.state for write in outcome.written}
+            yield from send(context)
+            yield from _look_again(context, outcome)
+            waiting += outcome.conflicts
+    return changed
+
+
+def _writes(
+    context: ControllerContext, partitions: Sequence[TopicPartition], rule: Rule
+) -> list[StateWrite]:
+    found = []
+    for partition in partitions:
+        image = context.image.partition(partition)
+        if image is not None and not context.is_deleting(partition.topic):
+            write = rule(partition, image)
+            if write is not None:
+                found.append(write)
+    return found
+
+
+def _look_again(context: ControllerContext, outcome: StatesWritten) -> Steps[None]:
+    context.set_states(outcome.conflicts)
+    for partition, reason in outcome.failed.items():
+        yield Note("controller.write_failed", {"partition": str(partition), "reason": reason})
+
+
+# Rules
+
+
+def elect_where_needed(context: ControllerContext) -> Rule:
+    """A leader for a partition that has none which could do its work."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        if image.state is None:
+            choice = first_leader(image.assignment, context.online(image))
+            if choice is None:
+                return None
+            return StateWrite(partition, new_state(choice, context.lease.epoch), is_new=True)
+        online = context.online(image)
+        if image.leader is not None and image.leader in online:
+            return None
+        choice = choose(context, partition, image)
+        return None if choice is None else _elected(context, partition, image.state, choice)
+
+    return rule
+
+
+def choose(
+    context: ControllerContext,
+    partition: TopicPartition,
+    image: PartitionImage,
+    avoid: frozenset[BrokerId] = frozenset(),
+) -> Choice | None:
+    """A leader after a failure: whole before unclean, and unclean ones only if none is whole.
+
+    `avoid` names replicas that are taken only where nobody else is left: what they have is what
+    they had in a former life, and they say themselves if that is not all.
+    """
+    state = image.state
+    assert state is not None, partition
+    online, unclean = context.online(image), context.unclean(partition, image)
+    min_isr = context.policy.min_isr(partition.topic)
+    for candidates in dict.fromkeys((online - unclean - avoid, online - unclean)):
+        choice = after_a_failure(image.assignment, state, candidates, min_isr=min_isr)
+        if choice is not None:
+            return choice
+    if unclean.issuperset(members(state, min_isr)):  # no other is waited for
+        choice = after_a_failure(image.assignment, state, online, min_isr=min_isr)
+        if choice is not None:
+            return choice
+    if context.policy.unclean(partition.topic):
+        return unclean_choice(context, partition, image)
+    return None
+
+
+def unclean_choice(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage
+) -> Choice | None:
+    """Any replica that is online; one whose log is known to lack records only at last."""
+    online, unclean = context.online(image), context.unclean(partition, image)
+    return uncleanly(image.assignment, online - unclean) or uncleanly(image.assignment, online)
+
+
+def lose(
+    context: ControllerContext, gone: frozenset[BrokerId], former: "FormerLives | None" = None
+) -> Rule:
+    """These are gone: another leader where they led, and nobody counts on them in the ISR."""
+    lives = former or {}
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None:
+            return elect_where_needed(context)(partition, image)
+        stale = lives.get(partition, frozenset())
+        lost = gone | stale
+        if state.leader is None or state.leader in lost or state.leader in image.offline:
+            choice = choose(context, partition, image, stale)
+            if choice is not None:
+                return _elected(context, partition, state, choice)
+        missing = lost | image.offline
+        min_isr = context.policy.min_isr(partition.topic)
+        smaller = without(state, missing, context.lease.epoch, min_isr=min_isr)
+        return None if smaller is None else StateWrite(partition, smaller)
+
+    return rule
+
+
+FormerLives = dict[TopicPartition, frozenset[BrokerId]]
+"""Members of an ISR that was written before their present life began."""
+
+
+def lose_unclean(context: ControllerContext) -> Rule:
+    """Members whose logs lack records make room for those who have everything."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None:
+            return None
+        unclean = context.unclean(partition, image)
+        if state.leader in unclean:
+            choice = choose(context, partition, image)
+            if choice is not None:
+                return _elected(context, partition, state, choice)
+        min_isr = context.policy.min_isr(partition.topic)
+        smaller = without_unclean(state, unclean, context.lease.epoch, min_isr=min_isr)
+        return None if smaller is None else StateWrite(partition, smaller)
+
+    return rule
+
+
+def shut_down(context: ControllerContext, going: frozenset[BrokerId]) -> Rule:
+    """They lead and follow nothing any more, as far as others can take over."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None:
+            return None
+        min_isr = context.policy.min_isr(partition.topic)
+        if state.leader in going:
+            choice = before_a_shutdown(
+                image.assignment, state, context.online(image), going, min_isr=min_isr
+            )
+            return None if choice is None else _elected(context, partition, state, choice)
+        smaller = without(state, going, context.lease.epoch, min_isr=min_isr)
+        return None if smaller is None else StateWrite(partition, smaller)
+
+    return rule
+
+
+def elect_preferred(context: ControllerContext) -> Rule:
+    """The preferred leader, where it could lead at once and does not."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None or state.leader == image.assignment.replicas[0]:
+            return None
+        choice = preferred(image.assignment, state, context.online(image))
+        return None if choice is None else _elected(context, partition, state, choice)
+
+    return rule
+
+
+def elect_uncleanly(context: ControllerContext) -> Rule:
+    """An operator demands a leader, whatever is lost."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None or (state.leader is not None and state.leader in context.online(image)):
+            return None
+        choice = choose(context, partition, image)
+        choice = choice or unclean_choice(context, partition, image)
+        return None if choice is None else _elected(context, partition, state, choice)
+
+    return rule
+
+
+def _elected(
+    context: ControllerContext, partition: TopicPartition, state: PartitionState, choice: Choice
+) -> StateWrite:
+    context.unclean_elections += choice.unclean
+    return StateWrite(partition, next_state(state, choice, context.lease.epoch))

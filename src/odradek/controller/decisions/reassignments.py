@@ -1,0 +1,379 @@
+"""Partitions move to other brokers (KIP-455).
+
+The topic's znode is the only durable record: while a partition moves it names the old and the new
+replicas together, with those that are added and those that are removed. Completion rewrites it
+last, so a controller that dies in between leaves its successor everything to go on with.
+
+    asked ─▶ znode: target + origin ─▶ added replicas follow ─▶ target is in sync
+          ─▶ leader within the target ─▶ removed ones leave ISR and disks ─▶ znode: target
+
+Two rules go beyond Kafka: a cancel is refused where no replica of the origin is in sync (the only
+whole copies would be removed), and a target smaller than min.insync.replicas is refused (nothing
+could be produced to it with acks=all).
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Final
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.deletions import begin_if_free
+from odradek.controller.decisions.elections import Rule, change_states, lose, send
+from odradek.controller.guarded_writes import StateWrite
+from odradek.controller.leaders import for_a_reassignment, next_state, same_leader, without
+from odradek.controller.steps import Note, Steps, commit, read
+from odradek.metadata.image import PartitionImage
+from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.nouns import Assignment, TopicAssignment
+from odradek.metadata.znodes.admin import ReassignPartitionsZnode
+from odradek.metadata.znodes.topic import TopicZnode
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.zookeeper.client.errors import OutcomeUnknown
+from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
+from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
+from odradek.zookeeper.protocol.jute_requests import Delete, GetData, Multi, SetData
+
+TRIES_MAX: Final = 5
+"""How often somebody else may have changed the topic's znode."""
+
+Target = tuple[BrokerId, ...] | None
+"""The replicas that are asked for; None cancels."""
+
+
+class InvalidReplicaAssignment(BrokerError):
+    """These replicas cannot hold the partition."""
+
+    code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+class NoReassignmentInProgress(BrokerError):
+    """There is nothing to be cancelled."""
+
+    code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+class UnknownPartition(BrokerError):
+    """There is no such partition, or its topic is being deleted."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class NotWritten(BrokerError):
+    """ZooKeeper did not take the change."""
+
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def on_reassignment(
+    context: ControllerContext, targets: Mapping[TopicPartition, Target]
+) -> Steps[dict[TopicPartition, BrokerError | None]]:
+    """Begins, changes or cancels reassignments; what speaks against each."""
+    outcomes: dict[TopicPartition, BrokerError | None] = dict.fromkeys(targets)
+    by_topic: dict[str, dict[TopicPartition, Target]] = {}
+    for partition, target in targets.items():
+        by_topic.setdefault(partition.topic, {})[partition] = target
+    for name, wanted in by_topic.items():
+        outcomes |= yield from _reassign_topic(context, name, wanted)
+    return outcomes
+
+
+def _reassign_topic(
+    context: ControllerContext, name: str, targets: Mapping[TopicPartition, Target]
+) -> Steps[dict[TopicPartition, BrokerError | None]]:
+    """All partitions of one topic with one write."""
+    outcomes: dict[TopicPartition, BrokerError | None] = {}
+    accepted: dict[TopicPartition, Assignment] = {}
+    for partition, target in targets.items():
+        try:
+            accepted[partition] = _next_assignment(context, partition, target)
+            outcomes[partition] = None
+        except BrokerError as error:
+            outcomes[partition] = error
+    before = {it: _image(context, it).assignment for it in accepted}
+    changed = {it: now for it, now in accepted.items() if now != before[it]}
+    if changed:
+        failure = yield from write_assignments(context, name, changed)
+        if failure is not None:
+            return outcomes | dict.fromkeys(changed, failure)
+    for partition, assignment in accepted.items():
+        yield from _drop_superseded(context, partition, before[partition])
+        if assignment.is_reassigning:
+            yield from advance(context, partition, begins=True)
+        elif partition in changed:
+            yield from _settle(context, partition)
+    return outcomes
+
+
+def _settle(context: ControllerContext, partition: TopicPartition) -> Steps[None]:
+    """A cancel has left nothing to be done: the leader hears that the replicas are the old ones."""
+    yield from change_states(context, [partition], _lead_from_target(context))
+    yield from _over(context, partition)
+
+
+def _over(context: ControllerContext, partition: TopicPartition) -> Steps[None]:
+    assert not _image(context, partition).assignment.is_reassigning, partition
+    yield Note("reassignment.finished", {"partition": str(partition)})
+    yield from trim_znode(context, [partition])
+    yield from begin_if_free(context, partition.topic)
+
+
+def _image(context: ControllerContext, partition: TopicPartition) -> PartitionImage:
+    image = context.image.partition(partition)
+    assert image is not None, partition
+    return image
+
+
+def _next_assignment(
+    context: ControllerContext, partition: TopicPartition, target: Target
+) -> Assignment:
+    image = context.image.partition(partition)
+    if image is not None and target is None and not context.is_deleting(partition.topic):
+        return _cancelled(partition, image)
+    if image is None or target is None or partition.topic in context.deletions:
+        raise UnknownPartition(f"{partition} does not exist, or is being deleted")
+    if not target or len(set(target)) != len(target) or min(target) < 0:
+        raise InvalidReplicaAssignment(f"{partition}: {list(target)} is no list of brokers")
+    now = image.assignment.reassigned_to(target)
+    dead = [it for it in now.adding if it not in context.live]
+    if dead and partition not in context.asked_by_znode:
+        raise InvalidReplicaAssignment(f"{partition}: brokers {dead} are not available")
+    min_isr = context.policy.min_isr(partition.topic)
+    if len(target) < min(min_isr, len(image.assignment.origin)):
+        raise InvalidReplicaAssignment(
+            f"{partition}: {len(target)} replicas; min.insync.replicas is {min_isr}"
+        )
+    return now
+
+
+def _cancelled(partition: TopicPartition, image: PartitionImage) -> Assignment:
+    assignment = image.assignment
+    if not assignment.is_reassigning:
+        raise NoReassignmentInProgress(f"{partition} is not being reassigned")
+    isr = image.state.isr if image.state is not None else assignment.origin
+    if not set(assignment.origin) & set(isr):
+        raise InvalidReplicaAssignment(
+            f"{partition}: none of {list(assignment.origin)} is in sync; records would be lost"
+        )
+    return assignment.reassigned_to(assignment.origin)
+
+
+def write_assignments(
+    context: ControllerContext, name: str, changed: Mapping[TopicPartition, Assignment]
+) -> Steps[BrokerError | None]:
+    """Replaces them in the topic's znode, and here once it stands there; why not, if it failed."""
+    for _ in range(TRIES_MAX):
+        data = TopicZnode.encode(_topic_with(context, name, changed))
+        version = context.topic_versions[name]
+        (answer,) = yield from commit(Multi((SetData(TopicZnode.path(name), data, version),)))
+        if isinstance(answer, Results):
+            (stat,) = answer.results
+            assert isinstance(stat, StatReply), stat
+            _adopt(context, name, changed, stat.stat.version)
+            return None
+        (found,) = yield from read(GetData(TopicZnode.path(name), watch=True))
+        if not isinstance(found, Data):
+            return NotWritten(f"topic {name!r}: {answer}")
+        if found.data == data:  # the answer was lost, or another said the same
+            _adopt(context, name, changed, found.stat.version)
+            return None
+        if found.stat.version == version:
+            if isinstance(answer, OutcomeUnknown):
+                continue
+            return NotWritten(f"topic {name!r}: {answer}")
+        try:
+            _take_over(context, name, TopicZnode.decode(name, found.data), found.stat.version)
+        except MalformedZnode as fault:
+            return NotWritten(str(fault))
+    return NotWritten(f"topic {name!r}: others change it all the time")
+
+
+def _topic_with(
+    context: ControllerContext, name: str, changed: Mapping[TopicPartition, Assignment]
+) -> TopicAssignment:
+    topic = context.image.topics[name]
+    assigned = {number: it.assignment for number, it in topic.partitions.items()}
+    assigned |= {partition.partition: it for partition, it in changed.items()}
+    return TopicAssignment(assigned, topic.topic_id)
+
+
+def _adopt(
+    context: ControllerContext,
+    name: str,
+    changed: Mapping[TopicPartition, Assignment],
+    version: int,
+) -> None:
+    context.topic_versions[name] = version
+    for partition, assignment in changed.items():
+        context.set_assignment(partition, assignment)
+
+
+def _take_over(context: ControllerContext, name: str, found: TopicAssignment, version: int) -> None:
+    """Somebody else has written the topic; new partitions are brought online by its watch."""
+    context.topic_versions[name] = version
+    known = context.image.topics[name].partitions
+    context.set_partitions(
+        {
+            TopicPartition(name, number): known[number]._replace(assignment=assignment)
+            if number in known
+            else PartitionImage(assignment)
+            for number, assignment in found.partitions.items()
+        }
+    )
+
+
+def _drop_superseded(
+    context: ControllerContext, partition: TopicPartition, before: Assignment
+) -> Steps[None]:
+    """Replicas that a former reassignment was adding, and this one does not want."""
+    now = _image(context, partition).assignment
+    dropped = frozenset(before.replicas) - frozenset(now.replicas)
+    if dropped:
+        yield from change_states(context, [partition], lose(context, dropped))
+        for replica in sorted(dropped):
+            context.batch.add_stop(replica, partition, delete=True)
+        yield from send(context)
+
+
+# On the way
+
+
+def advance(
+    context: ControllerContext, partition: TopicPartition, *, begins: bool = False
+) -> Steps[None]:
+    """Completes a reassignment whose target is in sync; `begins` tells the replicas of one."""
+    image = context.image.partition(partition)
+    if image is None or image.state is None or not image.assignment.is_reassigning:
+        return
+    if is_complete(context, partition, image):
+        yield from _complete(context, partition, image.assignment)
+    elif begins:
+        yield from change_states(context, [partition], _new_epoch(context))
+        for replica in image.assignment.adding:
+            context.batch.add_lead((replica,), partition, is_new=True)
+        yield from send(context)
+
+
+def is_complete(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage
+) -> bool:
+    """Whether the target could do without the others.
+
+    Where replicas are only removed nobody waits for one of the target that is out of sync.
+    """
+    assert image.state is not None, partition
+    target = image.assignment.target
+    in_sync = set(target) & set(image.state.isr)
+    if image.assignment.adding:
+        return len(in_sync) == len(target)
+    enough = min(context.policy.min_isr(partition.topic), len(target))
+    return len(in_sync) >= max(enough, 1)
+
+
+def _complete(
+    context: ControllerContext, partition: TopicPartition, assignment: Assignment
+) -> Steps[None]:
+    target = Assignment(assignment.target)
+    removed = frozenset(assignment.removing)
+    for replica in sorted(removed):  # before it leaves the assignment, where nobody looks again
+        context.batch.add_stop(replica, partition, delete=True)
+    stops, context.batch.stop = context.batch.stop, {}
+    context.set_assignment(partition, target)
+    moved = yield from change_states(context, [partition], _lead_from_target(context))
+    if partition not in moved:
+        context.set_assignment(partition, assignment)
+        return
+    yield from change_states(context, [partition], _remove(context, removed))
+    context.batch.stop = stops
+    context.batch.add_update([partition])
+    yield from send(context)
+    failure = yield from write_assignments(context, partition.topic, {partition: target})
+    if failure is not None:
+        yield Note("reassignment.not_finished", {"partition": str(partition), "why": str(failure)})
+        context.set_assignment(partition, assignment)
+        return
+    yield from _over(context, partition)
+
+
+def _new_epoch(context: ControllerContext) -> Rule:
+    """The same leader begins anew, with the replicas that there are now."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        if image.state is None:
+            return None
+        return StateWrite(partition, same_leader(image.state, context.lease.epoch))
+
+    return rule
+
+
+def _lead_from_target(context: ControllerContext) -> Rule:
+    """A leader of the target; it begins anew, so that it takes no removed replica back."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state, online = image.state, context.online(image)
+        if state is None:
+            return None
+        if state.leader in image.assignment.target and state.leader in online:
+            return StateWrite(partition, same_leader(state, context.lease.epoch))
+        choice = for_a_reassignment(image.assignment, state, online)
+        if choice is None:
+            return None
+        return StateWrite(partition, next_state(state, choice, context.lease.epoch))
+
+    return rule
+
+
+def _remove(context: ControllerContext, removed: frozenset[BrokerId]) -> Rule:
+    """They leave the ISR; nothing is expected of them any more."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        if image.state is None:
+            return None
+        min_isr = context.policy.min_isr(partition.topic)
+        smaller = without(image.state, removed, context.lease.epoch, min_isr=min_isr)
+        if smaller is None:
+            return None
+        eligible = tuple(it for it in smaller.eligible if it not in removed)
+        return StateWrite(partition, smaller._replace(eligible=eligible))
+
+    return rule
+
+
+def resume_reassignments(context: ControllerContext, arrived: Container[BrokerId]) -> Steps[None]:
+    """Those that waited for a broker which has come: it may never have heard of its replica."""
+    for partition in list(context.reassigning):
+        image = context.image.partition(partition)
+        if image is not None and any(it in arrived for it in image.assignment.target):
+            yield from advance(context, partition, begins=True)
+
+
+# The znode of older tools
+
+
+def on_znode(
+    context: ControllerContext, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
+) -> Steps[None]:
+    """Reassignments asked for in /admin/reassign_partitions; dead targets are waited for there."""
+    context.asked_by_znode = dict(targets)
+    outcomes = yield from on_reassignment(context, targets)
+    refused = [it for it, error in outcomes.items() if error is not None]
+    for partition in refused:
+        fields = {"partition": str(partition), "reason": str(outcomes[partition])}
+        yield Note("reassignment.refused", fields)
+    done = [it for it in targets if it not in context.reassigning]
+    yield from trim_znode(context, [*refused, *done])
+
+
+def trim_znode(context: ControllerContext, partitions: Iterable[TopicPartition]) -> Steps[None]:
+    """These are over: the znode names those that are not, and is deleted with the last."""
+    known = len(context.asked_by_znode)
+    for partition in partitions:
+        context.asked_by_znode.pop(partition, None)
+    if len(context.asked_by_znode) == known:
+        return
+    path, left = ReassignPartitionsZnode.PATH, context.asked_by_znode
+    write: SetData | Delete = Delete(path, ANY_VERSION)
+    if left:
+        write = SetData(path, ReassignPartitionsZnode.encode(left), ANY_VERSION)
+    (answer,) = yield from commit(Multi((write,)))
+    if isinstance(answer, KeeperError):
+        yield Note("reassignment.znode_stays", {"reason": str(answer)})

@@ -1,0 +1,81 @@
+"""Topics as they stand in the tree: made, enlarged, replaced or removed, by us or by others."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone
+from odradek.controller.decisions.elections import change_states, elect_where_needed, send
+from odradek.controller.decisions.reassignments import advance
+from odradek.controller.steps import Note, Steps
+from odradek.metadata.image import PartitionImage, TopicImage
+from odradek.metadata.nouns import TopicAssignment
+from odradek.model.ids import TopicPartition
+
+
+class FoundTopic(NamedTuple):
+    """A topic's znode: its contents, and the version that a write must name."""
+
+    topic: TopicAssignment
+    version: int
+
+
+def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]) -> Steps[None]:
+    """These are so now; None: it is gone, though we did not delete it."""
+    added: list[TopicPartition] = []
+    for name, it in found.items():
+        known = context.image.topics.get(name)
+        if it is None:
+            if known is not None:
+                yield from on_gone(context, name)
+            continue
+        if known is not None and _is_another(known, it.topic):
+            yield from on_gone(context, name)
+            known = None
+        if known is None:
+            partitions = {number: PartitionImage(a) for number, a in it.topic.partitions.items()}
+            context.set_topic(name, it.topic.topic_id, partitions)
+            added += context.partitions_of(name)
+        elif it.version >= context.topic_versions.get(name, -1):
+            added += yield from _on_known(context, known, it.topic)
+        context.topic_versions[name] = max(it.version, context.topic_versions.get(name, -1))
+    yield from change_states(context, added, elect_where_needed(context))
+    yield from send(context)
+
+
+def _is_another(known: TopicImage, now: TopicAssignment) -> bool:
+    return None not in {known.topic_id, now.topic_id} and known.topic_id != now.topic_id
+
+
+def _on_known(
+    context: ControllerContext, known: TopicImage, now: TopicAssignment
+) -> Steps[list[TopicPartition]]:
+    """What somebody else has changed in a topic; the partitions that are new are returned."""
+    name, before = known.name, known.partitions
+    added = {
+        TopicPartition(name, number): PartitionImage(assignment)
+        for number, assignment in now.partitions.items()
+        if number not in before
+    }
+    moved = {
+        TopicPartition(name, number): before[number]._replace(assignment=assignment)
+        for number, assignment in now.partitions.items()
+        if number in before and before[number].assignment != assignment
+    }
+    missing = before.keys() - now.partitions.keys()
+    if missing:
+        yield Note("topic.partitions_missing", {"topic": name, "partitions": sorted(missing)})
+    if known.topic_id is None and now.topic_id is not None:
+        partitions = {number: before[number] for number in before}
+        context.set_topic(name, now.topic_id, partitions)
+    context.set_partitions(added | moved)
+    deletion = context.deletions.get(name)
+    if deletion is not None:
+        if deletion.has_begun:
+            adopt_replicas(context, name, added)
+        yield from begin_if_free(context, name)
+        return []
+    for partition in moved:
+        context.batch.add_update([partition])
+        yield from advance(context, partition, begins=True)
+    return list(added)

@@ -1,0 +1,271 @@
+"""The tree has changed: what is there is read anew, compared, and acted on.
+
+An event never says what is so now; several changes may have been folded into one. A znode that
+makes no sense is named by its path, left alone, and everything else goes on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.broker_changes import on_brokers, tell_broker
+from odradek.controller.decisions.deletions import finish_if_done, on_marks
+from odradek.controller.decisions.elections import change_states, elect_preferred, send
+from odradek.controller.decisions.reassignments import advance, on_znode
+from odradek.controller.decisions.topic_changes import FoundTopic, on_topics
+from odradek.controller.steps import Note, Steps, commit, read
+from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.nouns import Broker
+from odradek.metadata.znodes.admin import (
+    DeleteTopicZnode,
+    IsrChangeZnode,
+    LogDirEventZnode,
+    PreferredElectionZnode,
+    ReassignPartitionsZnode,
+)
+from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
+from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import Delete, Exists, GetChildren2, GetData, Multi
+
+ALL_PATHS: Final = "*"
+"""As a path: the connection was lost, and anything may have changed meanwhile."""
+
+T = TypeVar("T")
+
+
+def on_tree_changed(context: ControllerContext, paths: frozenset[str]) -> Steps[None]:
+    """Brokers before topics, or a new topic would find nobody to live on."""
+
+    def changed(*wanted: str) -> bool:
+        return ALL_PATHS in paths or not paths.isdisjoint(wanted)
+
+    if ALL_PATHS in paths or any(path.startswith(BrokerIdsZnode.PATH) for path in paths):
+        yield from _look_at_brokers(context)
+    topics = [it for it in paths if it.startswith(f"{TopicsZnode.PATH}/")]
+    if topics or changed(TopicsZnode.PATH):
+        yield from _look_at_topics(context, topics, paths)
+    if changed(DeleteTopicZnode.PARENT):
+        yield from look_at_marks(context)
+    if changed(LogDirEventZnode.PARENT):
+        yield from _look_at_log_dirs(context)
+    if changed(IsrChangeZnode.PARENT):
+        yield from _look_at_isr_changes(context)
+    if changed(ReassignPartitionsZnode.PATH):
+        yield from look_at_reassignments(context)
+    if changed(PreferredElectionZnode.PATH):
+        yield from look_at_preferred_elections(context)
+    if ALL_PATHS in paths:
+        for name in list(context.deletions):
+            yield from finish_if_done(context, name)
+
+
+def _children(path: str, *, watch: bool = True) -> Steps[list[str]]:
+    (answer,) = yield from read(GetChildren2(path, watch=watch))
+    return sorted(answer.names) if isinstance(answer, Children2) else []
+
+
+def _decoded(names: Iterable[str], decode: Callable[[str], T]) -> Iterator[T | Note]:
+    for name in names:
+        try:
+            yield decode(name)
+        except MalformedZnode as fault:
+            yield ignored(fault)
+
+
+def ignored(fault: MalformedZnode) -> Note:
+    """A znode that makes no sense."""
+    return Note("controller.znode_ignored", {"fault": str(fault)})
+
+
+# Brokers
+
+
+def _look_at_brokers(context: ControllerContext) -> Steps[None]:
+    names = yield from _children(BrokerIdsZnode.PATH)
+    ids = []
+    for found in _decoded(names, BrokerIdsZnode.decode_name):
+        if isinstance(found, Note):
+            yield found
+        else:
+            ids.append(found)
+    answers = yield from read(*(GetData(BrokerZnode.path(it), watch=True) for it in ids))
+    brokers: list[Broker] = []
+    for broker, answer in zip(ids, answers, strict=True):
+        if not isinstance(answer, Data):
+            continue
+        try:
+            brokers.append(BrokerZnode.decode(broker, answer.data, czxid=answer.stat.czxid))
+        except MalformedZnode as fault:
+            yield ignored(fault)
+            known = context.image.brokers.get(broker)
+            if known is not None and known.epoch == answer.stat.czxid:
+                brokers.append(known)  # it lives on, as it was
+    yield from on_brokers(context, brokers)
+
+
+# Topics
+
+
+def _look_at_topics(
+    context: ControllerContext, paths: Iterable[str], changed: frozenset[str]
+) -> Steps[None]:
+    names = {path.removeprefix(f"{TopicsZnode.PATH}/") for path in paths}
+    if not changed.isdisjoint({ALL_PATHS, TopicsZnode.PATH}):
+        there = set((yield from _children(TopicsZnode.PATH)))
+        known = context.image.topics.keys()
+        names |= there | known if ALL_PATHS in changed else there ^ known
+    wanted = []
+    for found in _decoded(sorted(names), TopicsZnode.decode_name):
+        if isinstance(found, Note):
+            yield found
+        else:
+            wanted.append(found)
+    answers = yield from read(*(GetData(TopicZnode.path(it), watch=True) for it in wanted))
+    topics: dict[str, FoundTopic | None] = {}
+    for name, answer in zip(wanted, answers, strict=True):
+        if isinstance(answer, NoNode):
+            topics[name] = None
+        elif isinstance(answer, Data):
+            try:
+                topic = TopicZnode.decode(name, answer.data)
+                topics[name] = FoundTopic(topic, answer.stat.version)
+            except MalformedZnode as fault:
+                yield ignored(fault)
+    yield from on_topics(context, topics)
+
+
+def look_at_marks(context: ControllerContext) -> Steps[None]:
+    """Topics that are marked for deletion."""
+    yield from on_marks(context, (yield from read_marks()))
+
+
+def read_marks() -> Steps[list[str]]:
+    """Their names."""
+    names = yield from _children(DeleteTopicZnode.PARENT)
+    marked = []
+    for found in _decoded(names, DeleteTopicZnode.decode_name):
+        if isinstance(found, Note):
+            yield found
+        else:
+            marked.append(found)
+    return marked
+
+
+# Notifications
+
+
+def _look_at_log_dirs(context: ControllerContext) -> Steps[None]:
+    """A broker has lost a log dir: it is asked for all its replicas, and answers which are gone."""
+    paths, answers = yield from _notifications(LogDirEventZnode.PARENT)
+    brokers: dict[BrokerId, None] = {}
+    for answer in answers:
+        try:
+            brokers[LogDirEventZnode.decode(answer.data)] = None
+        except MalformedZnode as fault:
+            yield ignored(fault)
+    for broker in brokers:
+        if broker in context.image.brokers:
+            tell_broker(context, broker)
+    yield from send(context)
+    yield from delete_each(paths)
+
+
+def _look_at_isr_changes(context: ControllerContext) -> Steps[None]:
+    """A leader from before AlterPartition has written an ISR by itself."""
+    paths, answers = yield from _notifications(IsrChangeZnode.PARENT)
+    partitions: dict[TopicPartition, None] = {}
+    for answer in answers:
+        try:
+            partitions |= dict.fromkeys(IsrChangeZnode.decode(answer.data))
+        except MalformedZnode as fault:
+            yield ignored(fault)
+    known = [it for it in partitions if context.image.partition(it) is not None]
+    found = yield from read(*(GetData(PartitionStateZnode.path(it), watch=False) for it in known))
+    states = {}
+    for partition, state in zip(known, found, strict=True):
+        if isinstance(state, Data):
+            try:
+                version = state.stat.version
+                states[partition] = PartitionStateZnode.decode(partition, state.data, version)
+            except MalformedZnode as fault:
+                yield ignored(fault)
+    context.set_states(states)
+    context.batch.add_update(states)
+    yield from send(context)
+    for partition in states:
+        yield from advance(context, partition)
+    yield from delete_each(paths)
+
+
+def _notifications(parent: str) -> Steps[tuple[list[str], list[Data]]]:
+    names = yield from _children(parent)
+    paths = [f"{parent}/{name}" for name in names]
+    answers = yield from read(*(GetData(path, watch=False) for path in paths))
+    return paths, [it for it in answers if isinstance(it, Data)]
+
+
+def drop_notifications() -> Steps[None]:
+    """A new controller reads everything anyway; what was notified to the last one is in that."""
+    for parent in (LogDirEventZnode.PARENT, IsrChangeZnode.PARENT):
+        names = yield from _children(parent)
+        yield from delete_each([f"{parent}/{name}" for name in names])
+
+
+def delete_each(paths: Sequence[str]) -> Steps[None]:
+    """One by one; those that are gone, or cannot go, are left."""
+    answers = yield from commit(*(Multi((Delete(path, ANY_VERSION),)) for path in paths))
+    for path, answer in zip(paths, answers, strict=True):
+        if isinstance(answer, KeeperError) and not _was_gone(answer):
+            yield Note("controller.znode_stays", {"path": path, "reason": str(answer)})
+
+
+def _was_gone(answer: Answer) -> bool:
+    return isinstance(getattr(answer, "cause", None), NoNode)
+
+
+# What older tools ask for
+
+
+def _input(path: str) -> Steps[bytes | None]:
+    """The contents of a znode that may not be there; in either case it is watched."""
+    (there,) = yield from read(Exists(path, watch=True))
+    if not isinstance(there, StatReply):
+        return None
+    (found,) = yield from read(GetData(path, watch=False))
+    return found.data if isinstance(found, Data) else None
+
+
+def look_at_reassignments(context: ControllerContext) -> Steps[None]:
+    """/admin/reassign_partitions: only what is new in it begins."""
+    data = yield from _input(ReassignPartitionsZnode.PATH)
+    if data is None:
+        context.asked_by_znode = {}
+        return
+    try:
+        targets = ReassignPartitionsZnode.decode(data)
+    except MalformedZnode as fault:
+        yield ignored(fault)
+        return
+    if targets != context.asked_by_znode:
+        yield from on_znode(context, targets)
+
+
+def look_at_preferred_elections(context: ControllerContext) -> Steps[None]:
+    """/admin/preferred_replica_election: it is deleted, whatever came of it."""
+    data = yield from _input(PreferredElectionZnode.PATH)
+    if data is None:
+        return
+    try:
+        partitions = PreferredElectionZnode.decode(data)
+    except MalformedZnode as fault:
+        yield ignored(fault)
+        return
+    yield from change_states(context, partitions, elect_preferred(context))
+    yield from send(context)
+    yield from delete_each([PreferredElectionZnode.PATH])
+    yield from read(Exists(PreferredElectionZnode.PATH, watch=True))

@@ -1,0 +1,203 @@
+"""Partitions move (`on_partitions_reassigned`): with what a controller leaves to its successor."""
+
+import pytest
+
+from odradek.controller.events import (
+    AlterPartitionAsked,
+    ReassignmentAsked,
+    ReassignmentsListed,
+    TreeChanged,
+)
+from odradek.metadata.nouns import Assignment
+from odradek.metadata.znodes.admin import ReassignPartitionsZnode
+from odradek.metadata.znodes.topic import TopicZnode
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.wire.messages.alter_partition import (
+    AlterPartitionRequest,
+    RequestPartitionData,
+    RequestTopicData,
+)
+from tests.unit.controller.conversation import Conversation, Deposed
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def ids(*numbers: int) -> tuple[BrokerId, ...]:
+    """Brokers by number."""
+    return tuple(map(BrokerId, numbers))
+
+
+def reassign(talk: Conversation, *target: int) -> ErrorCode:
+    """Asks for it; the error code."""
+    error = talk.on(ReassignmentAsked({ORDERS: ids(*target)}))[ORDERS]
+    return ErrorCode.NONE if error is None else error.code
+
+
+def cancel(talk: Conversation) -> ErrorCode:
+    """Asks for that; the error code."""
+    error = talk.on(ReassignmentAsked({ORDERS: None}))[ORDERS]
+    return ErrorCode.NONE if error is None else error.code
+
+
+def in_sync(talk: Conversation, *isr: int) -> int:
+    """The leader asks for this ISR; the error code of the partition."""
+    state = talk.state("orders")
+    leader = state.leader
+    assert leader is not None
+    topic_id = talk.context.image.topics["orders"].topic_id
+    assert topic_id is not None
+    row = RequestPartitionData(
+        0, state.leader_epoch, new_isr=isr, partition_epoch=state.partition_epoch
+    )
+    request = AlterPartitionRequest(
+        leader, talk.epoch(leader), [RequestTopicData(topic_id=topic_id, partitions=[row])]
+    )
+    response = talk.on(AlterPartitionAsked(request, 2))
+    code: int = response.topics[0].partitions[0].error_code
+    return code
+
+
+def assignment(talk: Conversation) -> Assignment:
+    """As the topic's znode has it."""
+    node = talk.tree.nodes["/brokers/topics/orders"]
+    return TopicZnode.decode("orders", node.data).partitions[0]
+
+
+def test_on_partitions_reassigned_moves_to_another_broker() -> None:
+    """A1, B3 and B4 make three leader epochs; the znode names the target alone at the end."""
+    talk = Conversation().begin().make("orders", (1,))
+    assert reassign(talk, 2) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(2, 1), ids(2), ids(1))
+    assert talk.led(2)["orders", 0].is_new
+    assert not talk.led(1)["orders", 0].is_new
+    assert talk.state("orders").leader_epoch == 1
+    assert in_sync(talk, 1, 2) == ErrorCode.NONE
+    assert talk.leads("orders") == (2, (2,), 3)
+    assert assignment(talk) == Assignment(ids(2))
+    assert talk.stops(1)["orders", 0].delete_partition
+    assert talk.on(ReassignmentsListed(None)) == {}
+
+
+def test_the_isr_grows_to_all_and_shrinks_to_the_target() -> None:
+    """Three to three others: nobody is taken away before all of the target are in sync."""
+    talk = Conversation(brokers=range(1, 7)).begin().make("orders", (1, 2, 3))
+    reassign(talk, 4, 5, 6)
+    assert talk.on(ReassignmentsListed([ORDERS])) == {
+        ORDERS: Assignment(ids(4, 5, 6, 1, 2, 3), ids(4, 5, 6), ids(1, 2, 3))
+    }
+    in_sync(talk, 1, 2, 3, 4, 5)
+    assert assignment(talk).is_reassigning
+    in_sync(talk, 1, 2, 3, 4, 5, 6)
+    assert talk.leads("orders")[:2] == (4, (4, 5, 6))
+    assert assignment(talk) == Assignment(ids(4, 5, 6))
+
+
+def test_a_move_begun_by_the_znode_waits_for_a_dead_target() -> None:
+    """It stalls after one epoch, and goes on when the broker starts."""
+    talk = Conversation(brokers=(1,)).begin().make("orders", (1,))
+    data = ReassignPartitionsZnode.encode({ORDERS: ids(2)})
+    talk.tree.put(ReassignPartitionsZnode.PATH, data)
+    talk.on(TreeChanged(frozenset({ReassignPartitionsZnode.PATH})))
+    assert talk.state("orders").leader_epoch == 1
+    assert ReassignPartitionsZnode.PATH in talk.tree.nodes
+    talk.brokers(1, 2)
+    assert talk.led(2)["orders", 0].is_new
+    in_sync(talk, 1, 2)
+    assert talk.leads("orders") == (2, (2,), 4)
+    assert ReassignPartitionsZnode.PATH not in talk.tree.nodes
+
+
+@pytest.mark.parametrize("target", [(), (2, 2), (-1,), (9,)])
+def test_a_target_that_cannot_be_is_refused(target: tuple[int, ...]) -> None:
+    """Empty (that was a deletion once), repeated, impossible or unknown."""
+    talk = Conversation().begin().make("orders", (1,))
+    assert reassign(talk, *target) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert not assignment(talk).is_reassigning
+
+
+def test_an_unknown_partition_is_refused() -> None:
+    """There is nothing to be moved."""
+    talk = Conversation().begin()
+    assert reassign(talk, 1) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_cancel_goes_back_to_the_origin() -> None:
+    """The replica that was being added is deleted."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    assert cancel(talk) is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+    reassign(talk, 3)
+    assert cancel(talk) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(1, 2))
+    assert talk.stops(3)["orders", 0].delete_partition
+
+
+def test_a_cancel_that_would_lose_records_is_refused() -> None:
+    """None of the origin is in sync: the only whole copies are those that would be deleted."""
+    talk = Conversation().begin().make("orders", (1,))
+    reassign(talk, 2, 3)
+    in_sync(talk, 1, 2)
+    talk.brokers(2, 3)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert cancel(talk) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_a_target_smaller_than_min_isr_is_refused() -> None:
+    """Nothing could be produced to it with acks=all."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    talk.settings.min_isrs["orders"] = 2
+    assert reassign(talk, 1) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(talk, 1, 2) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(1, 2))
+
+
+def test_the_latest_of_two_reassignments_counts() -> None:
+    """Replicas that only the first wanted are deleted again."""
+    talk = Conversation().begin().make("orders", (1,))
+    reassign(talk, 2)
+    assert reassign(talk, 3) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(3, 1), ids(3), ids(1))
+    assert talk.stops(2)["orders", 0].delete_partition
+
+
+def test_the_successor_goes_on_from_the_znode() -> None:
+    """The controller died after its first write, before anybody was told."""
+    talk = Conversation()
+    talk.topic("orders", Assignment(ids(2, 1), ids(2), ids(1)))
+    talk.write_state("orders", leader=1, isr=ids(1))
+    talk.begin()
+    assert talk.led(2)["orders", 0].is_new
+    in_sync(talk, 1, 2)
+    assert assignment(talk) == Assignment(ids(2))
+
+
+def test_the_successor_completes_what_was_nearly_complete() -> None:
+    """The controller died before the last write: completion is done once more."""
+    talk = Conversation()
+    talk.topic("orders", Assignment(ids(2, 1), ids(2), ids(1)))
+    talk.write_state("orders", leader=2, leader_epoch=3, isr=ids(2))
+    talk.begin()
+    assert assignment(talk) == Assignment(ids(2))
+    assert talk.stops(1)["orders", 0].delete_partition
+
+
+def test_a_leader_cannot_take_a_removed_replica_back() -> None:
+    """It begins anew with the target, so what it asked for before is of an older epoch."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    before = talk.state("orders").leader_epoch
+    reassign(talk, 1)
+    assert talk.leads("orders")[:2] == (1, (1,))
+    assert talk.state("orders").leader_epoch > before
+    assert list(talk.led(1)["orders", 0].replicas) == [1]
+    assert in_sync(talk, 1, 2) == ErrorCode.INVALID_REQUEST
+
+
+def test_a_deposed_controller_stops_in_the_middle() -> None:
+    """Another raised the epoch: nothing is written any more, nobody is told."""
+    talk = Conversation().begin().make("orders", (1,))
+    talk.tree.put("/controller_epoch", b"6")
+    talk.sent.clear()
+    with pytest.raises(Deposed):
+        reassign(talk, 2)
+    assert talk.sent == []
+    assert not assignment(talk).is_reassigning
