@@ -2,7 +2,8 @@
 
 Appends batches to partitions that this broker leads. With acks=0 there is no answer; with acks=1
 it comes once the batches are in the file; with acks=-1 once every member of the in-sync set has
-them. Each partition of a request succeeds or fails by itself.
+them, or with REQUEST_TIMED_OUT when the producer's time is over. Each partition of a request
+succeeds or fails by itself.
 v3 record batches, transactional ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467).
 v9 flexible. Versions 0 to 2 are named, because clients older than librdkafka 2.11.1 look whether
 they are, and answered that their format is not supported.
@@ -10,18 +11,19 @@ Skipped: record_errors; a batch is taken or refused as a whole.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
-from odradek.broker.timers import Timer
+from odradek.broker.timers import Timer, Timers
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
+from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.wire.messages.produce import (
     PartitionProduceData,
@@ -65,27 +67,33 @@ def handle(services: Services, pending: PendingRequest, request: ProduceRequest)
 
 
 def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int) -> bool:
-    """One batch for one partition that has no other replica: the least that can be done."""
+    """One batch for one partition: the least that can be done."""
     found = read_one_batch(frame, at, pending.version)
     if found is None:
         return False
-    acks, _, name, number, records = found
+    acks, timeout_ms, name, number, records = found
     led = services.replicas.find_led(name, number)
-    if led is None or acks not in WRITTEN or led.leader.replica_count > 1:
-        return False
-    if led.partition.topic in INTERNAL_TOPICS:
+    if led is None or acks not in WRITTEN or led.partition.topic in INTERNAL_TOPICS:
         return False
     try:
         now = services.doors.clock.wall()
+        is_replicated = acks == ALL and led.leader.replica_count > 1
+        if is_replicated:
+            led.leader.check_enough_replicas()
         batch, header, stamp = led.admission.admit(records, pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             return False
-        one = _One(pending, (name, number))
-        base_offset = led.append(batch, header, one, 0).base_offset
-        one.where = (base_offset, stamp, led.log.log_start_offset)
+        if is_replicated:
+            patience = Patience(services.timers, services.doors.clock, timeout_ms)
+            one: _One = _OneReplicated(pending, (name, number), led, patience)
+        else:
+            one = _One(pending, (name, number))
+        appended = led.append(batch, header, one, 0)
+        one.where = (appended.base_offset, stamp, led.log.log_start_offset)
+        one.end_offset = Offset(appended.last_offset + 1)
     except BrokerError as error:
         services.replicas.traffics.refused.failed_produces += 1
-        _refuse_one(pending, (name, number), error)
+        _refuse_one(pending, (name, number), error.code, str(error))
         return True
     traffic = led.traffic
     traffic.produces += 1
@@ -94,32 +102,102 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
     return True
 
 
-class _One:
-    """A single batch, answered once it is in the file: that is where all its replicas are."""
+class Patience(NamedTuple):
+    """How long a producer waits for the other replicas."""
 
-    __slots__ = ("_about", "_exchange", "where")
+    timers: Timers
+    clock: Clock
+    timeout_ms: int
+
+    def until(self, call: Callable[[], None]) -> Timer:
+        """Calls when it is at its end."""
+        deadline = self.clock.monotonic() + max(self.timeout_ms, 0)
+        return self.timers.at(Millis(deadline), call)
+
+
+class _One:
+    """A single batch, answered once it is in the file."""
+
+    __slots__ = ("about", "end_offset", "pending", "where")
 
     where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
+    end_offset: Offset
 
     def __init__(self, pending: PendingRequest, about: tuple[bytes, int]) -> None:
-        self._exchange = pending
-        self._about = about  # the topic's name and the partition's number
+        self.pending = pending
+        self.about = about  # the topic's name and the partition's number
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """It is in the file, or will never be."""
         del place
-        pending = self._exchange
         if error is not None:
-            _refuse_one(pending, self._about, error)
-            return
+            _refuse_one(self.pending, self.about, error.code, str(error))
+        else:
+            self.answer()
+
+    def answer(self) -> None:
+        """All went well."""
+        pending = self.pending
         version, number = pending.version, pending.correlation_id
-        pending.send([one_batch_answer(version, number, self._about, self.where)])
+        pending.send([one_batch_answer(version, number, self.about, self.where)])
 
 
-def _refuse_one(pending: PendingRequest, about: tuple[bytes, int], error: BrokerError) -> None:
+class _OneReplicated(_One):
+    """A single batch, answered once every member of the in-sync set has it."""
+
+    __slots__ = ("_give_up", "_led", "_patience", "_timer")
+
+    def __init__(
+        self,
+        pending: PendingRequest,
+        about: tuple[bytes, int],
+        led: LeadingReplica,
+        patience: Patience,
+    ) -> None:
+        super().__init__(pending, about)
+        self._led = led
+        self._patience = patience
+        self._give_up: Callable[[], None] | None = None
+        self._timer: Timer | None = None
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """The others fetch it now."""
+        if error is not None:
+            super().on_written(place, error)
+            return
+        self._give_up = self._led.await_commit(self.end_offset, self)
+        if self._give_up is not None:
+            self._timer = self._patience.until(self._on_timeout)
+            self.pending.wait(self._stop_waiting)
+
+    def on_verdict(self, error: ErrorCode | None) -> None:
+        """They have it, or it is not known whether they ever will."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if error is None:
+            self.answer()
+        else:
+            _refuse_one(self.pending, self.about, error, error.sentence)
+
+    def _on_timeout(self) -> None:
+        """It may be committed yet, but the producer does not wait for it any longer."""
+        self._stop_waiting()
+        code = ErrorCode.REQUEST_TIMED_OUT
+        _refuse_one(self.pending, self.about, code, code.sentence)
+
+    def _stop_waiting(self) -> None:
+        if self._give_up is not None:
+            self._give_up()
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _refuse_one(
+    pending: PendingRequest, about: tuple[bytes, int], code: ErrorCode, text: str
+) -> None:
     name, number = about
     row = PartitionProduceResponse(number)
-    _mark(row, error.code, str(error), pending.version)
+    _mark(row, code, text, pending.version)
     topic = TopicProduceResponse(name.decode(), partition_responses=[row])
     pending.answer(ProduceResponse([topic]))
 
@@ -128,9 +206,9 @@ class _Production:
     """One request and what has become of its batches. It is the writer of each of them."""
 
     __slots__ = (
-        "_exchange",
         "_left",
         "_parts",
+        "_pending",
         "_request",
         "_response",
         "_services",
@@ -142,7 +220,7 @@ class _Production:
         self, services: Services, pending: PendingRequest, request: ProduceRequest
     ) -> None:
         self._services = services
-        self._exchange = pending
+        self._pending = pending
         self._request = request
         self._parts: list[
             tuple[LeadingReplica, Offset, PartitionProduceResponse]
@@ -165,7 +243,7 @@ class _Production:
                 except BrokerError as error:
                     failed = True
                     self._services.replicas.traffics.refused.failed_produces += 1
-                    _mark(row, error.code, str(error), self._exchange.version)
+                    _mark(row, error.code, str(error), self._pending.version)
             responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
         if self._request.acks == NONE:
             self._end_unheard(failed=failed)
@@ -186,7 +264,7 @@ class _Production:
             raise InvalidRecord("no batch")
         assert isinstance(data.records, memoryview), "a decoder gives views into the frame"
         now = self._services.doors.clock.wall()
-        batch, header, stamp = led.admission.admit(data.records, self._exchange.version, now)
+        batch, header, stamp = led.admission.admit(data.records, self._pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             raise TransactionsNotServed("transactions are not served")
         appended = led.append(batch, header, self, len(self._parts))
@@ -206,7 +284,7 @@ class _Production:
         """One batch is in the file, or will never be."""
         led, end_offset, row = self._parts[place]
         if error is not None:
-            _mark(row, error.code, str(error), self._exchange.version)
+            _mark(row, error.code, str(error), self._pending.version)
         elif self._request.acks == ALL:
             give_up = led.await_commit(end_offset, _Commit(self, row))
             if give_up is not None:
@@ -217,7 +295,7 @@ class _Production:
     def on_outcome(self, row: PartitionProduceResponse | None = None, code: int = 0) -> None:
         """One batch has come to its end."""
         if row is not None and code:
-            _mark(row, ErrorCode(code), ErrorCode(code).sentence, self._exchange.version)
+            _mark(row, ErrorCode(code), ErrorCode(code).sentence, self._pending.version)
         self._left -= 1
         if not self._left and self._request.acks != NONE:
             self._answer()
@@ -226,10 +304,10 @@ class _Production:
         """For the other replicas, until the producer's patience ends."""
         self._waiting.append(give_up)
         if self._timer is None:
-            now = self._services.doors.clock.monotonic()
-            deadline = Millis(now + max(self._request.timeout_ms, 0))
-            self._timer = self._services.timers.at(deadline, self._on_timeout)
-            self._exchange.on_gone = self._give_up
+            services, timeout_ms = self._services, self._request.timeout_ms
+            patience = Patience(services.timers, services.doors.clock, timeout_ms)
+            self._timer = patience.until(self._on_timeout)
+            self._pending.wait(self._give_up)
 
     def _on_timeout(self) -> None:
         """What is not committed may be yet; who asked does not wait for it any longer."""
@@ -237,7 +315,7 @@ class _Production:
         for led, end_offset, row in self._parts:
             if not row.error_code and end_offset > led.leader.high_watermark:
                 code = ErrorCode.REQUEST_TIMED_OUT
-                _mark(row, code, code.sentence, self._exchange.version)
+                _mark(row, code, code.sentence, self._pending.version)
         self._answer()
 
     def _give_up(self) -> None:
@@ -250,14 +328,14 @@ class _Production:
     def _answer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._exchange.answer(self._response)
+        self._pending.answer(self._response)
 
     def _end_unheard(self, *, failed: bool) -> None:
         """A producer that wants no answer learns of a failure by the end of its connection."""
         if failed:
-            self._exchange.connection.hang_up("an append that nobody waits for has failed")
+            self._pending.connection.hang_up("an append that nobody waits for has failed")
         else:
-            self._exchange.answer_nothing()
+            self._pending.answer_nothing()
 
 
 class _Commit:
