@@ -147,8 +147,8 @@ def main() -> None:
                 atheris.instrument_func(function)
     compile_decoder = codec.compile_decoder  # type: ignore[attr-defined]
 
-    def compile_and_watch(message: type[Message], version: int) -> Any:
-        return atheris.instrument_func(compile_decoder(message, version))
+    def compile_and_watch(message: type[Message], version: int, **how: Any) -> Any:
+        return atheris.instrument_func(compile_decoder(message, version, **how))
 
     codec.compile_decoder = compile_and_watch  # type: ignore[attr-defined]
     with TemporaryDirectory() as corpus:

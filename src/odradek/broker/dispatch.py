@@ -12,7 +12,8 @@ import struct
 from collections.abc import Mapping
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, Final, NamedTuple
+from types import GeneratorType
+from typing import Any, Final, NamedTuple, cast
 
 from odradek.broker.handlers import api_versions
 from odradek.broker.handlers.api import Api, Later, Quick
@@ -20,9 +21,11 @@ from odradek.broker.jobs import begin
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import Slices, Steps
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
+from odradek.model.units import KIB, Bytes
 from odradek.wire.apis import API_VERSIONS, APIS
-from odradek.wire.codec import Decoder, decoder
+from odradek.wire.codec import Decoder, decode_in_slices, decoder
 from odradek.wire.headers import (
     UnsupportedRequest,
     read_request_header,
@@ -32,6 +35,8 @@ from odradek.wire.schema import Request
 
 _START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
 _CLIENT_ID_AT: Final = 10
+LARGE_BYTES: Final = Bytes(8 * KIB)
+"""A request without records that has more may have thousands of rows."""
 
 
 class _Row(NamedTuple):
@@ -77,6 +82,7 @@ class Dispatch:
         self._early: list[tuple[Connection, bytearray]] = []
         self._services = services
         self._offered = offered
+        self._slices = Slices()
         self._rows: dict[tuple[int, int], _Row] = {}  # by key and version, as they are met
 
     def open(self) -> None:
@@ -145,29 +151,83 @@ class Dispatch:
 
     def _begin(self, row: _Row, pending: PendingRequest, frame: bytearray, at: int) -> None:
         """Decodes the request, and hands it to its handler."""
+        if len(frame) > LARGE_BYTES:
+            pending.slices = self._slices
+            self._run(pending, self._decoded_in_slices(row, pending, frame, at))
+            return
         try:
             request = row.decode(frame, at)[0]
         except (MalformedRequest, UnsupportedVersion) as error:
             pending.connection.hang_up(f"a request that cannot be read: {error}")
             return
+        found = self._handle(row, pending, request)
+        if isinstance(found, GeneratorType):
+            pending.slices = self._slices
+            self._run(pending, self._handled_in_slices(pending, request, found))
+        elif found is not None:
+            self._later(pending, request, cast("Later", found))
+
+    def _handle(
+        self, row: _Row, pending: PendingRequest, request: Request
+    ) -> Later | Steps[Later | None] | None:
+        """What is still to be done, if it is not answered."""
         if not row.is_served:
             too_old = UnsupportedVersion(_too_old(row.api, pending.version))
             self._refuse(pending, request, too_old)
-            return
+            return None
         handle: Any = row.api.handle
-        later: Later | None
         if row.is_coroutine:
-            later = partial(handle, self._services, pending, request)
-        else:
-            try:
-                later = handle(self._services, pending, request)
-            except Exception as error:  # noqa: BLE001 - the last to know what a request came to
-                self._refuse(pending, request, error)
-                return
-        if later is None:
-            return
+            return partial(handle, self._services, pending, request)
+        try:
+            found: Later | Steps[Later | None] | None = handle(self._services, pending, request)
+        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+            self._refuse(pending, request, error)
+            return None
+        return found
+
+    def _later(self, pending: PendingRequest, request: Request, later: Later) -> None:
         if not begin(self._services.tasks, self._answer(pending, request, later)):
             pending.connection.hang_up("the broker stops")
+
+    # What is done in slices
+
+    def _run(self, pending: PendingRequest, steps: Steps[None]) -> None:
+        """The requests behind it on its connection wait, so they still begin in their order."""
+        connection = pending.connection
+        connection.hold()
+
+        def to_the_end() -> Steps[None]:
+            yield from steps
+            connection.release()
+
+        self._slices.begin(to_the_end(), lambda: connection.is_over)
+
+    def _decoded_in_slices(
+        self, row: _Row, pending: PendingRequest, frame: bytearray, at: int
+    ) -> Steps[None]:
+        request_type = APIS[pending.key].request
+        try:
+            found = yield from decode_in_slices(request_type, pending.version, frame, at)
+        except (MalformedRequest, UnsupportedVersion) as error:
+            pending.connection.hang_up(f"a request that cannot be read: {error}")
+            return
+        request = found[0]
+        rest = self._handle(row, pending, request)
+        if isinstance(rest, GeneratorType):
+            yield from self._handled_in_slices(pending, request, rest)
+        elif rest is not None:
+            self._later(pending, request, cast("Later", rest))
+
+    def _handled_in_slices(
+        self, pending: PendingRequest, request: Request, steps: Steps[Later | None]
+    ) -> Steps[None]:
+        try:
+            later = yield from steps
+        except Exception as error:  # noqa: BLE001 - the last to know what a request came to
+            self._refuse(pending, request, error)
+            return
+        if later is not None:
+            self._later(pending, request, later)
 
     async def _answer(self, pending: PendingRequest, request: Request, later: Later) -> None:
         """No request may end its task with an error: that would be the end of the broker."""

@@ -4,8 +4,8 @@ A function for a pair of message and version is compiled when it is first asked 
 about a millisecond, and kept with the class.
 """
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from odradek.model.errors import UnsupportedVersion
 from odradek.model.limits import ELEMENTS_MAX
@@ -14,8 +14,15 @@ from odradek.wire.compiler.decoder import compile_decoder
 from odradek.wire.compiler.encoder import compile_encoder
 from odradek.wire.schema import Buffer, Message
 
+T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 M_co = TypeVar("M_co", bound=Message, covariant=True)
+
+Slices: TypeAlias = Generator[None, None, T]
+"""Work that pauses, so that others have their turn; what it returns is what came of it."""
+
+_SLICED_DECODERS: Final[dict[tuple[type[Message], int], Callable[..., Any]]] = {}
+_SLICED_ENCODERS: Final[dict[tuple[type[Message], int], Callable[..., Any]]] = {}
 
 
 class Decoder(Protocol[M_co]):
@@ -66,6 +73,28 @@ def encoder(message: type[M], version: int) -> Callable[[M], list[Chunk]]:
     found = message.ENCODERS.get(version)
     if found is None:
         found = message.ENCODERS[version] = compile_encoder(message, _known(message, version))
+    return found
+
+
+def decode_in_slices(
+    message: type[M], version: int, buffer: bytes | bytearray, position: int
+) -> Slices[tuple[M, int]]:
+    """As `decode`, with a pause after some hundred elements."""
+    key = message, version
+    if key not in _SLICED_DECODERS:
+        known = _known(message, version)
+        _SLICED_DECODERS[key] = compile_decoder(message, known, sliced=True)
+    found: Slices[tuple[M, int]] = _SLICED_DECODERS[key](buffer, position)
+    return found
+
+
+def encode_in_slices(message: Message, version: int) -> Slices[list[Chunk]]:
+    """As `encode`, with a pause after some hundred elements."""
+    key = type(message), version
+    if key not in _SLICED_ENCODERS:
+        known = _known(type(message), version)
+        _SLICED_ENCODERS[key] = compile_encoder(type(message), known, sliced=True)
+    found: Slices[list[Chunk]] = _SLICED_ENCODERS[key](message)
     return found
 
 

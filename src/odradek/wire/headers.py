@@ -15,7 +15,7 @@ from typing import TypeVar
 from odradek.model.errors import MalformedRequest, UnsupportedVersion
 from odradek.ports import Chunk
 from odradek.wire.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api
-from odradek.wire.codec import decode, decoder, encode, encoded
+from odradek.wire.codec import Slices, decode, decoder, encode, encode_in_slices, encoded
 from odradek.wire.framing import framed
 from odradek.wire.messages.headers import RequestHeader, ResponseHeader
 from odradek.wire.schema import Request, Response
@@ -96,3 +96,11 @@ def response_frame(response: Response, version: int, correlation_id: int) -> lis
     """A whole response as it goes over the wire, its length included."""
     header = _RESPONSE_HEADERS[response_header_version(APIS[response.KEY], version)]
     return framed(header(correlation_id), encode(response, version))
+
+
+def response_frame_in_slices(
+    response: Response, version: int, correlation_id: int
+) -> Slices[list[Chunk]]:
+    """The same, with pauses."""
+    header = _RESPONSE_HEADERS[response_header_version(APIS[response.KEY], version)]
+    return framed(header(correlation_id), (yield from encode_in_slices(response, version)))

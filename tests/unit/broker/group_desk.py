@@ -55,6 +55,12 @@ class Visitor:
         """Not from here."""
         raise AssertionError(reason)
 
+    def hold(self) -> None:
+        """There is no other request."""
+
+    def release(self) -> None:
+        """There is no other request."""
+
     def note_bug(self, api: str, error: Exception) -> None:
         """A test is not served by a dispatcher."""
         raise AssertionError(api) from error

@@ -80,7 +80,9 @@ class Producer:
     def send(self, batches: int, timeout_ms: int = 1_000) -> "Sent":
         """With acks=all. One batch takes the short way, two in one request take the long one."""
         data = [PartitionProduceData(0, batch_of("a")) for _ in range(batches)]
-        request = ProduceRequest(None, -1, timeout_ms, [TopicProduceData("orders", partition_data=data)])
+        request = ProduceRequest(
+            None, -1, timeout_ms, [TopicProduceData("orders", partition_data=data)]
+        )
         frame = bytearray(encoded(request, 9))
         sent = Sent(frame)
         if not produce.quick(self.services, sent.pending, frame, 0):

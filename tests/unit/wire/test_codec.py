@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from odradek.model.errors import UnsupportedVersion
+from odradek.model.errors import MalformedRequest, UnsupportedVersion
 from odradek.ports import Chunk, FileRange
 from odradek.wire import decode, decoder, encode, encoded, encoder
 from odradek.wire.apis import APIS
+from odradek.wire.codec import Slices, decode_in_slices, encode_in_slices
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.fetch import (
     EpochEndOffset,
@@ -30,7 +32,7 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
@@ -238,3 +240,41 @@ def test_every_api_has_its_two_classes() -> None:
         for message in (api.request, api.response):
             assert (key, api.versions) == (message.KEY, message.VERSIONS)
             assert api.flexible_from == message.FLEXIBLE_FROM
+
+
+@pytest.mark.parametrize("version", [1, 9, 12])
+def test_in_slices_the_same_is_read_and_written(version: int) -> None:
+    """With a pause after some hundred elements, so that a broker can serve others meanwhile."""
+    asked = [MetadataRequestTopic(name=f"topic-{number}") for number in range(5_000)]
+    request = MetadataRequest(topics=asked)
+    steps = encode_in_slices(request, version)
+    pauses, chunks = run(steps)
+    assert b"".join(chunks) == encoded(request, version)
+    assert pauses >= 9
+    frame = bytearray(b"".join(chunks))
+    pauses, found = run(decode_in_slices(MetadataRequest, version, frame, 0))
+    assert found == decode(MetadataRequest, version, frame)
+    assert pauses >= 9
+
+
+def test_in_slices_the_same_is_refused() -> None:
+    """And for the same reason, however far it was read."""
+    asked = [MetadataRequestTopic(name=f"topic-{number}") for number in range(5_000)]
+    frame = bytearray(encoded(MetadataRequest(topics=asked), 1))
+    del frame[-3:]
+    with pytest.raises(MalformedRequest) as whole:
+        decode(MetadataRequest, 1, frame)
+    with pytest.raises(MalformedRequest) as sliced:
+        run(decode_in_slices(MetadataRequest, 1, frame, 0))
+    assert str(sliced.value) == str(whole.value)
+
+
+def run(steps: Slices[Any]) -> tuple[int, Any]:
+    """How often it paused, and what came of it."""
+    pauses = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return pauses, end.value
+        pauses += 1

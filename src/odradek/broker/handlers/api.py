@@ -5,14 +5,19 @@ from typing import Any, NamedTuple
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import Steps
 from odradek.model.errors import ErrorCode
 from odradek.wire.schema import Response
 
 Later = Callable[[], Awaitable[Response]]
 """What is to be called and awaited for an answer, in a task of its own."""
 
-Handler = Callable[[Services, PendingRequest, Any], Awaitable[Response] | Later | None]
-"""A coroutine function returns the answer; another answers the request itself, now or later."""
+Handler = Callable[
+    [Services, PendingRequest, Any], Awaitable[Response] | Later | Steps[Later | None] | None
+]
+"""A coroutine function returns the answer; another answers the request itself, now or later, or
+returns what is to be awaited for the answer. One that finds a great deal to do returns a generator,
+which pauses now and then and ends in the same way."""
 
 Refusal = Callable[[Any, int, ErrorCode, str], Response | None]
 """The response to a request at a version that says nothing but the code, with its sentence; None

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.coordinator.groups import answers
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
@@ -30,19 +31,24 @@ class Unknown(NamedTuple):
     partitions: list[int]
 
 
-def take_out_unknown(image: ClusterImage, request: Any) -> list[Unknown]:
+def take_out_unknown(image: ClusterImage, request: Any) -> Steps[list[Unknown]]:
     """Leaves in a request about topics only what exists; what does not is refused beside it."""
     kept, unknown = [], []
     for topic in request.topics:
         found = image.topics.get(topic.name)
         there = found.partitions if found else ()
-        missing = [
-            one.partition_index for one in topic.partitions if one.partition_index not in there
-        ]
+        existing, missing = [], []
+        for seen, one in enumerate(topic.partitions, 1):
+            if one.partition_index in there:
+                existing.append(one)
+            else:
+                missing.append(one.partition_index)
+            if not seen % ROWS_IN_A_SLICE:
+                yield
         if missing:
             unknown.append(Unknown(topic.name, missing))
-            topic.partitions = [one for one in topic.partitions if one.partition_index in there]
-        if topic.partitions:
+            topic.partitions = existing
+        if existing:
             kept.append(topic)
     request.topics = kept
     return unknown
@@ -50,12 +56,17 @@ def take_out_unknown(image: ClusterImage, request: Any) -> list[Unknown]:
 
 def put_together(
     topics: Sequence[Any], unknown: Sequence[Unknown], kinds: tuple[Any, Any]
-) -> list[Any]:
+) -> Steps[list[Any]]:
     """The topics of a response, with what was refused as unknown; each topic is named once."""
     of_topic, of_partition = kinds
     by_name = {topic.name: topic for topic in topics}
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for name, partitions in unknown:
         topic = by_name.setdefault(name, of_topic(name))
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        topic.partitions = [*topic.partitions, *(of_partition(one, code) for one in partitions)]
+        rows = list(topic.partitions)
+        for seen, number in enumerate(partitions, 1):
+            rows.append(of_partition(number, code))
+            if not seen % ROWS_IN_A_SLICE:
+                yield
+        topic.partitions = rows
     return list(by_name.values())

@@ -14,6 +14,7 @@ from typing import Final
 from odradek.broker.handlers.api import Api, Later
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped, in_turns
 from odradek.config.rows import broker as rows
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
 from odradek.model.errors import BrokerError, ErrorCode
@@ -28,6 +29,10 @@ from odradek.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+TOPICS_AT_ONCE_MAX: Final = 50
+"""With more the answer is made in slices."""
+MADE_AT_ONCE_MAX: Final = 50
+"""Topics that are made together; the others wait, so that neighbours do not."""
 NULL_SINCE: Final = 1
 IDS_SINCE: Final = 12
 READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = 3, 4, 5, 6, 7, 8
@@ -53,45 +58,65 @@ class WithoutName(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-def handle(services: Services, pending: PendingRequest, request: MetadataRequest) -> Later | None:
-    """At once, unless a topic is to be made first."""
+def handle(
+    services: Services, pending: PendingRequest, request: MetadataRequest
+) -> Later | Steps[Later | None] | None:
+    """At once, unless a topic is to be made first, or there are many."""
+    steps = _steps(services, pending, request)
+    count = len(services.cluster.image.topics if request.topics is None else request.topics)
+    return at_once(steps) if count <= TOPICS_AT_ONCE_MAX else steps
+
+
+def _steps(
+    services: Services, pending: PendingRequest, request: MetadataRequest
+) -> Steps[Later | None]:
     if pending.version < IDS_SINCE:
-        for topic in request.topics or ():
+        for seen, topic in enumerate(request.topics or (), 1):
+            if not seen % ROWS_IN_A_SLICE:
+                yield
             if topic.name is None or topic.topic_id != NO_TOPIC_ID:
                 raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
-    missing = _missing(services, request)
+    missing = yield from _missing(services, request)
     if missing:
         return partial(_made_and_answered, services, pending, request, missing)
-    pending.answer(_answer(services, pending, request, {}))
+    pending.answer((yield from _answer(services, pending, request, {})))
+    yield from dropped(request)
     return None
 
 
-def _missing(services: Services, request: MetadataRequest) -> list[str]:
+def _missing(services: Services, request: MetadataRequest) -> Steps[list[str]]:
     """Topics that are named, legal, not there, and may be made."""
     if not request.allow_auto_topic_creation or not request.topics:
         return []
-    topics, image = request.topics, services.cluster.image
+    image, found = services.cluster.image, dict[str, None]()
     may_make = services.settings.broker[rows.AUTO_CREATE_TOPICS_ENABLE]
-    names = [topic.name for topic in topics if topic.name and topic.name not in image.topics]
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if (may_make or name == GROUP_METADATA_TOPIC) and topic_name_fault(name) is None
-    ]
+    for seen, topic in enumerate(request.topics, 1):
+        if not seen % ROWS_IN_A_SLICE:
+            yield
+        name = topic.name
+        if not name or name in image.topics or not (may_make or name == GROUP_METADATA_TOPIC):
+            continue
+        if topic_name_fault(name) is None:
+            found[name] = None
+    return list(found)
 
 
 async def _made_and_answered(
     services: Services, pending: PendingRequest, request: MetadataRequest, missing: list[str]
 ) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
-    made = await asyncio.gather(*map(services.topic_admin.ensure, missing), return_exceptions=True)
     errors: dict[str, ErrorCode] = {}
-    for name, outcome in zip(missing, made, strict=True):
-        if isinstance(outcome, BrokerError):
-            errors[name] = outcome.code
-        elif isinstance(outcome, Exception):
-            errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
-    return _answer(services, pending, request, errors)
+    for first in range(0, len(missing), MADE_AT_ONCE_MAX):
+        some = missing[first : first + MADE_AT_ONCE_MAX]
+        made = await asyncio.gather(*map(services.topic_admin.ensure, some), return_exceptions=True)
+        for name, outcome in zip(some, made, strict=True):
+            if isinstance(outcome, BrokerError):
+                errors[name] = outcome.code
+            elif isinstance(outcome, Exception):
+                errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
+        if pending.connection.is_over:
+            break
+    return await in_turns(_answer(services, pending, request, errors))
 
 
 def _answer(
@@ -99,14 +124,20 @@ def _answer(
     pending: PendingRequest,
     request: MetadataRequest,
     errors: dict[str, ErrorCode],
-) -> MetadataResponse:
-    image = services.cluster.image
-    with_operations = request.include_topic_authorized_operations
-    topics = [
-        _topic(services, topic) if isinstance(topic, TopicImage) else topic
-        for topic in _asked_for(image, request, pending.version, errors)
-    ]
-    if with_operations:
+) -> Steps[MetadataResponse]:
+    image, topics, seen = services.cluster.image, list[MetadataResponseTopic](), 0
+    for asked in _asked_for(image, request, pending.version):
+        found = asked if isinstance(asked, TopicImage) else _find(image, asked, errors)
+        if isinstance(found, TopicImage):
+            topics.append(_topic(services, found))
+            seen += len(found.partitions)
+        else:
+            topics.append(found)
+        seen += 1
+        if seen > ROWS_IN_A_SLICE:
+            seen = 0
+            yield
+    if request.include_topic_authorized_operations:
         for topic in topics:
             if not topic.error_code:
                 topic.topic_authorized_operations = ALL_ON_TOPIC
@@ -122,13 +153,13 @@ def _answer(
 
 
 def _asked_for(
-    image: ClusterImage, request: MetadataRequest, version: int, errors: dict[str, ErrorCode]
-) -> Iterable[TopicImage | MetadataResponseTopic]:
-    """The topics, or why there is none."""
+    image: ClusterImage, request: MetadataRequest, version: int
+) -> Iterable[TopicImage | MetadataRequestTopic]:
+    """All topics, or those that are named."""
     topics = request.topics
     if topics is None or (not topics and version < NULL_SINCE):
-        return image.topics.values()
-    return [_find(image, topic, errors) for topic in topics]
+        return tuple(image.topics.values())
+    return topics
 
 
 def _find(

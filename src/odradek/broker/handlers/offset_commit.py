@@ -10,9 +10,18 @@ Skipped: v0, which keeps offsets in ZooKeeper; v10, which names topics by their 
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
+from odradek.broker.handlers.group_parts import (
+    Unknown,
+    put_together,
+    refuse_one,
+    take_out_unknown,
+)
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
+from odradek.config.rows import topic as topic_rows
+from odradek.model.errors import ErrorCode
+from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -20,23 +29,52 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 
+RECORD_BYTES_MIN: Final = 40
+"""Of one position in `__consumer_offsets`. Kafka refuses a commit that makes no whole batch."""
 KINDS: Final = (
     lambda name: OffsetCommitResponseTopic(name=name),
     OffsetCommitResponsePartition,
 )
 
 
-def handle(services: Services, pending: PendingRequest, request: OffsetCommitRequest) -> None:
+def handle(
+    services: Services, pending: PendingRequest, request: OffsetCommitRequest
+) -> Steps[None] | None:
     """Once what could be committed is."""
-    unknown = take_out_unknown(services.cluster.image, request)
+    steps = _steps(services, pending, request)
+    if sum(len(topic.partitions) for topic in request.topics) > ROWS_IN_A_SLICE:
+        return steps
+    at_once(steps)
+    return None
+
+
+def _steps(
+    services: Services, pending: PendingRequest, request: OffsetCommitRequest
+) -> Steps[None]:
+    unknown = yield from take_out_unknown(services.cluster.image, request)
+    rows = sum(len(topic.partitions) for topic in request.topics)
+    bytes_max = services.settings.topic(GROUP_METADATA_TOPIC)[topic_rows.MAX_MESSAGE_BYTES]
+    if rows * RECORD_BYTES_MIN > bytes_max:
+        code = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+        pending.answer(refuse_one(request, pending.version, code, code.sentence))
+        return
 
     def tell(found: list[OffsetCommitResponse]) -> None:
-        response = found[0] if found else OffsetCommitResponse()
-        response.topics = put_together(response.topics, unknown, KINDS)
-        pending.answer(response)
+        steps = _finish(pending, found[0] if found else OffsetCommitResponse(), unknown)
+        if pending.slices is None:
+            at_once(steps)
+        else:
+            pending.slices.begin(steps, lambda: pending.connection.is_over)
 
     parts = ((request.group_id, request),) if request.topics else ()
     services.groups.ask(pending, parts, tell)
+
+
+def _finish(
+    pending: PendingRequest, response: OffsetCommitResponse, unknown: list[Unknown]
+) -> Steps[None]:
+    response.topics = yield from put_together(response.topics, unknown, KINDS)
+    pending.answer(response)
 
 
 API: Final = Api(key=8, versions=range(1, 10), handle=handle, refuse=refuse_one, offered_from=0)

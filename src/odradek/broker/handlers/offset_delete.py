@@ -9,6 +9,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import at_once
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -21,12 +22,12 @@ KINDS: Final = (OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
 def handle(services: Services, pending: PendingRequest, request: OffsetDeleteRequest) -> None:
     """Once what could be forgotten is."""
-    unknown = take_out_unknown(services.cluster.image, request)
+    unknown = at_once(take_out_unknown(services.cluster.image, request))
 
     def tell(found: list[OffsetDeleteResponse]) -> None:
         response = found[0]
         if not response.error_code:
-            response.topics = put_together(response.topics, unknown, KINDS)
+            response.topics = at_once(put_together(response.topics, unknown, KINDS))
         pending.answer(response)
 
     services.groups.ask(pending, ((request.group_id, request),), tell)

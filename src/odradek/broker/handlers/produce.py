@@ -17,6 +17,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer, Timers
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import TopicPartition
@@ -59,11 +60,17 @@ class TransactionsNotServed(BrokerError):
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def handle(services: Services, pending: PendingRequest, request: ProduceRequest) -> None:
+def handle(
+    services: Services, pending: PendingRequest, request: ProduceRequest
+) -> Steps[None] | None:
     """Appends each batch, and answers when the slowest is done."""
     if request.acks not in ACKS:
         raise InvalidRequiredAcks(f"acks={request.acks}; -1, 0 and 1 are served")
-    _Production(services, pending, request).begin()
+    steps = _Production(services, pending, request).begin()
+    if sum(len(topic.partition_data) for topic in request.topic_data) > ROWS_IN_A_SLICE:
+        return steps
+    at_once(steps)
+    return None
 
 
 def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int) -> bool:
@@ -206,6 +213,8 @@ class _Production:
     """One request and what has become of its batches. It is the writer of each of them."""
 
     __slots__ = (
+        "_is_begun",
+        "_is_late",
         "_left",
         "_parts",
         "_pending",
@@ -226,16 +235,21 @@ class _Production:
             tuple[LeadingReplica, Offset, PartitionProduceResponse]
         ] = []  # that were appended
         self._response = ProduceResponse()
-        self._left = 0  # of these, without an outcome
+        self._left = 1  # of these, without an outcome; and one more until all were looked at
+        self._is_begun = False  # all were
+        self._is_late = False  # the time was over before
         self._timer: Timer | None = None
         self._waiting: list[Callable[[], None]] = []  # how to give up waiting for commits
 
-    def begin(self) -> None:
+    def begin(self) -> Steps[None]:
         """Appends all that can be, and answers at once if nothing was."""
-        responses, failed = [], False
+        responses, failed, seen = [], False, 0
         for topic in self._request.topic_data:
             rows = []
             for data in topic.partition_data:
+                seen += 1
+                if not seen % ROWS_IN_A_SLICE:
+                    yield
                 row = PartitionProduceResponse(data.index)
                 rows.append(row)
                 try:
@@ -249,8 +263,13 @@ class _Production:
             self._end_unheard(failed=failed)
             return
         self._response = ProduceResponse(responses)
-        if not self._left:
-            self._answer()
+        self._is_begun = True
+        if self._is_late:
+            self._on_timeout()
+        else:
+            self.on_outcome()
+        if seen > ROWS_IN_A_SLICE:
+            yield from dropped(self._request)
 
     def _append(
         self, partition: TopicPartition, data: PartitionProduceData, row: PartitionProduceResponse
@@ -311,6 +330,9 @@ class _Production:
 
     def _on_timeout(self) -> None:
         """What is not committed may be yet; who asked does not wait for it any longer."""
+        if not self._is_begun:
+            self._is_late = True
+            return
         self._give_up()
         for led, end_offset, row in self._parts:
             if not row.error_code and end_offset > led.leader.high_watermark:

@@ -54,12 +54,14 @@ class Connection:
     """A client's end of things; the `Receiver` of its stream."""
 
     __slots__ = (
+        "_claimed",
         "_closing",
         "_counts",
         "_framer",
-        "_held",
         "_house",
+        "_is_held",
         "_is_reading",
+        "_kept",
         "_leaving",
         "_paused",
         "arrived_at",
@@ -82,8 +84,10 @@ class Connection:
         self._house = house
         self._counts = house.memory.is_bounded
         self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
-        self._held = 0  # bytes that were claimed for a request that is arriving
+        self._claimed = 0  # bytes that were claimed for a request that is arriving
         self._leaving: list[PendingRequest] = []  # whose answers wait for the client to read them
+        self._is_held = False  # a request is done in slices: the next ones are not begun
+        self._kept: deque[bytearray] = deque()  # these
         self._is_reading = False  # answers wait until all frames of one read were begun
         self._paused = False
         self._closing = False  # nothing is read any more, what is open is answered
@@ -112,6 +116,9 @@ class Connection:
         if frames:
             self._is_reading = True
             for frame in frames:
+                if self._is_held:
+                    self._kept.append(frame)
+                    continue
                 if self._counts:
                     house.memory.take(len(frame))
                 house.on_frame(self, frame)
@@ -123,8 +130,8 @@ class Connection:
         if framer.fault is not None:
             house.lines.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
-        elif framer.held != self._held:
-            self._hold(framer.held, framer.announced)
+        elif framer.held != self._claimed:
+            self._claim(framer.held, framer.announced)
         if len(self.row) >= EXCHANGES_MAX:
             self._pause()
 
@@ -139,12 +146,28 @@ class Connection:
         self.row.append(pending)
         return pending
 
-    def _hold(self, size: int, announced: int) -> None:
+    def hold(self) -> None:
+        """No further request is begun, or read, until `release`."""
+        self._is_held = True
+        self._pause()
+
+    def release(self) -> None:
+        """Begins those that have come meanwhile."""
+        self._is_held = False
+        while self._kept and not self._is_held and not self.is_over:
+            frame = self._kept.popleft()
+            if self._counts:
+                self._house.memory.take(len(frame))
+            self._house.on_frame(self, frame)
+        if self._paused:
+            self.look_at_bounds()
+
+    def _claim(self, size: int, announced: int) -> None:
         """Claims this memory for the request that is arriving; the one before it has arrived."""
         memory = self._house.memory
-        if size < self._held or not size:
+        if size < self._claimed or not size:
             memory.release(self)
-        self._held = size
+        self._claimed = size
         if size and not memory.claim(self, size, announced, self.arrived_at):
             self._pause()
 
@@ -206,9 +229,10 @@ class Connection:
         if self.is_over or self._closing:
             return
         full = (
-            len(self.row) >= EXCHANGES_MAX
+            self._is_held
+            or len(self.row) >= EXCHANGES_MAX
             or self.stream.unsent() > UNSENT_BYTES_MAX
-            or (self._held and self._house.memory.waits(self))
+            or (self._claimed and self._house.memory.waits(self))
         )
         if full:
             self._pause()
@@ -254,13 +278,14 @@ class Connection:
         self.is_over = True
         self._framer.drop()
         self._leaving.clear()
+        self._kept.clear()
         row, self.row = self.row, deque()
         for pending in row:
             gone, pending.on_gone = pending.on_gone, None
             if gone is not None:
                 gone()
-        if self._held:
-            self._held = 0
+        if self._claimed:
+            self._claimed = 0
             self._house.memory.release(self)
         if self._counts:
             self._house.memory.give_back(sum(len(pending.frame) for pending in row))

@@ -8,9 +8,10 @@ row until those before it were answered, with its own answer perhaps ready.
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from odradek.broker.slices import Slices, Steps, dropped
 from odradek.model.units import Micros
 from odradek.ports import Address, Chunk
-from odradek.wire.headers import response_frame
+from odradek.wire.headers import response_frame, response_frame_in_slices
 from odradek.wire.schema import Response
 
 NOTHING: Final[list[Chunk]] = []
@@ -50,6 +51,14 @@ class Client(Protocol):
         """Closes at once, with what was not answered yet."""
         ...
 
+    def hold(self) -> None:
+        """The next requests of this client are not begun."""
+        ...
+
+    def release(self) -> None:
+        """They are, now."""
+        ...
+
     def note_bug(self, api: str, error: Exception) -> None:
         """A handler has failed in a way that is no client's fault."""
         ...
@@ -70,6 +79,7 @@ class PendingRequest:
         "on_gone",
         "ready_at",
         "sent_at",
+        "slices",
         "version",
         "waits_from",
     )
@@ -97,6 +107,7 @@ class PendingRequest:
         self.ready_at = begun_at  # once the answer is there
         self.sent_at = begun_at  # once its turn to leave has come
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
+        self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.on_gone: Callable[[], None] | None = None  # who waits is told that nobody else does
 
     def wait(self, on_gone: Callable[[], None]) -> None:
@@ -106,7 +117,21 @@ class PendingRequest:
 
     def answer(self, response: Response) -> None:
         """This is the answer."""
-        self.send(response_frame(response, self.version, self.correlation_id))
+        if self.slices is None:
+            self.send(response_frame(response, self.version, self.correlation_id))
+            return
+        self.on_gone = None
+        self.slices.begin(self._encoded(response), lambda: self.connection.is_over)
+
+    def _encoded(self, response: Response) -> Steps[None]:
+        """A large request as a rule has a large answer."""
+        number = self.correlation_id
+        try:
+            self.send((yield from response_frame_in_slices(response, self.version, number)))
+            yield from dropped(response)
+        except Exception as error:  # noqa: BLE001 - nobody above would hear of it
+            self.connection.note_bug(type(response).__name__, error)
+            self.connection.hang_up("a mistake of ours")
 
     def answer_nothing(self) -> None:
         """The request is done with, and its client does not want to hear of it."""

@@ -34,16 +34,18 @@ from odradek.wire.schema import (
 SWEEP_MIN = 3  # elements from which on reading all of an array at once is the quicker way
 
 
-def compile_decoder(message: type[Message], version: int) -> Callable[..., Any]:
-    """The function that reads this version."""
-    return _Decoder(message, version).compile()
+def compile_decoder(
+    message: type[Message], version: int, *, sliced: bool = False
+) -> Callable[..., Any]:
+    """The function that reads this version; sliced, a generator that returns the same."""
+    return _Decoder(message, version, sliced=sliced).compile()
 
 
 class _Decoder(Source):
     """`run` is what has been announced but not yet read: code, target and field of each item."""
 
-    def __init__(self, message: type[Message], version: int) -> None:
-        super().__init__(message, version)
+    def __init__(self, message: type[Message], version: int, *, sliced: bool) -> None:
+        super().__init__(message, version, sliced=sliced)
         self.run: list[tuple[str, str, str]] = []
         for name in ("longer", "skip_tags", "Refused"):
             self.namespace[name] = getattr(primitives, name)
@@ -250,6 +252,7 @@ class _Decoder(Source):
         items, item = self.fresh("x"), self.fresh("i")
         self.emit(depth, f"{target} = {items} = []")
         self.emit(depth, f"for _ in range({count}):")
+        self.pause(depth + 1)
         self.field(depth + 1, Field("", of), item)
         self.flush(depth + 1)
         self.emit(depth + 1, f"{items}.append({item})")
@@ -257,7 +260,8 @@ class _Decoder(Source):
     def structs(self, depth: int, of: type[Struct], count: str, target: str) -> None:
         items, item = self.fresh("x"), self.fresh("s")
         plain, _, _ = fields_of(of, self.version)
-        if plain and all(isinstance(f.type, Primitive) and f.type.code for f in plain):
+        sweeps = all(isinstance(f.type, Primitive) and f.type.code for f in plain)
+        if plain and sweeps and not self.sliced:
             self.sweep(depth, of, count, target)
             if not self.flexible:
                 return
@@ -265,6 +269,7 @@ class _Decoder(Source):
             depth += 1
         self.emit(depth, f"{target} = {items} = []")
         self.emit(depth, f"for _ in range({count}):")
+        self.pause(depth + 1)
         self.struct(depth + 1, of, item)
         self.emit(depth + 1, f"{items}.append({item})")
 

@@ -36,9 +36,11 @@ from odradek.wire.schema import (
 RECORDS_COPIED_MAX = 1024  # below, an entry of their own in the vector costs more than the copy
 
 
-def compile_encoder(message: type[Message], version: int) -> Callable[..., Any]:
-    """The function that writes this version."""
-    return _Encoder(message, version).compile()
+def compile_encoder(
+    message: type[Message], version: int, *, sliced: bool = False
+) -> Callable[..., Any]:
+    """The function that writes this version; sliced, a generator that returns the same."""
+    return _Encoder(message, version, sliced=sliced).compile()
 
 
 class _Item(NamedTuple):
@@ -53,8 +55,10 @@ class _Item(NamedTuple):
 class _Encoder(Source):
     """`run` is what is to be written next; `sink` the name of the list's append."""
 
-    def __init__(self, message: type[Message], version: int) -> None:
-        super().__init__(message, version)
+    at_pauses = ("out.append(join(small))", "small.clear()")  # joining all at the end is long
+
+    def __init__(self, message: type[Message], version: int, *, sliced: bool) -> None:
+        super().__init__(message, version, sliced=sliced)
         self.run: list[_Item] = []
         self.sink = "w"
         self.namespace.update(
@@ -71,7 +75,7 @@ class _Encoder(Source):
     def compile(self) -> Callable[..., Any]:
         self.struct(2, self.message, "o")
         self.flush(2)
-        if self.uses("out."):
+        if self.sliced or self.uses("out."):
             self.emit(2, "if small: out.append(join(small))")
             self.emit(2, "return out")
             head = ["out = []", "small = []", "w = small.append"]
@@ -266,6 +270,7 @@ class _Encoder(Source):
         self.emit(depth, f"{length} = len({items})")
         self.length(depth, length, None)
         self.emit(depth, f"for {item} in {items}:")
+        self.pause(depth + 1)
         if isinstance(of, type):
             self.struct(depth + 1, of, item)
         else:

@@ -5,9 +5,12 @@ line's number tells the field, and only then anybody asks.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from odradek.wire.schema import DEFAULT, Array, Field, Message, Primitive, Struct
+
+ELEMENTS_IN_A_SLICE: Final = 500
+"""About half a millisecond of reading or writing."""
 
 
 class Part(NamedTuple):
@@ -33,8 +36,11 @@ class Listing(NamedTuple):
 class Source:
     """Collects lines; `path` is the field that is being written about."""
 
-    def __init__(self, message: type[Message], version: int) -> None:
+    at_pauses: tuple[str, ...] = ()  # what else is done there
+
+    def __init__(self, message: type[Message], version: int, *, sliced: bool = False) -> None:
         self.message = message
+        self.sliced = sliced  # a generator, which yields after so many elements of arrays
         self.version = version
         self.flexible = message.flexible(version)
         self.path: list[str] = []
@@ -47,6 +53,16 @@ class Source:
         """Adds a line, indented, under the name of the current field or with the parts it reads."""
         self._lines.append("    " * depth + text)
         self._parts.append(parts or (Part(".".join(self.path)),))
+
+    def pause(self, depth: int) -> None:
+        """Behind the head of a loop over elements."""
+        if self.sliced:
+            self.emit(depth, "k -= 1")
+            self.emit(depth, "if not k:")
+            self.emit(depth + 1, f"k = {ELEMENTS_IN_A_SLICE}")
+            for line in self.at_pauses:
+                self.emit(depth + 1, line)
+            self.emit(depth + 1, "yield")
 
     def fresh(self, prefix: str) -> str:
         """A name that is not yet taken."""
@@ -68,6 +84,8 @@ class Source:
     ) -> Callable[..., Any]:
         """Compiles: `head`, then the lines inside a `try`, then `guard` as its handlers."""
         title = f"<wire {self.message.__name__} v{self.version}>"
+        if self.sliced:
+            head = [*head, f"k = {ELEMENTS_IN_A_SLICE}", "if not k: yield"]
         before = [f"def {name}({signature}):", *(f"    {line}" for line in head), "    try:"]
         after = [f"    {line}" for line in guard]
         text = "\n".join([*before, *self._lines, *after, ""])
