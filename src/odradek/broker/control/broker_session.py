@@ -328,9 +328,19 @@ class BrokerSession:
     # Settings
 
     async def read_settings(self, topics: list[str]) -> None:
-        """Those of topics that are not known yet: before their logs are made."""
+        """Those of topics that are not known yet: before their logs are made.
+
+        While ZooKeeper is away the brokers' defaults hold for them; once it is back all settings
+        are read anew, so nothing is missed.
+        """
         wanted = [Entity(EntityType.TOPICS, name) for name in topics]
-        await self._read([it for it in wanted if not self._settings.knows(it)])
+        unknown = [it for it in wanted if not self._settings.knows(it)]
+        if not unknown:
+            return
+        try:
+            await self._read(unknown)
+        except (ConnectionLost, SessionExpired, SessionClosed) as error:
+            log.warning("settings.not_read", topics=len(unknown), error=str(error))
 
     async def read_all_settings(self) -> None:
         """Everything that was set at run time: at a start, or after the connection was lost."""
