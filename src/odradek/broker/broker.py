@@ -14,12 +14,13 @@ from typing import Final
 import structlog
 
 from odradek.broker import apis
+from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controlled_shutdown import give_up_leaderships
 from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
-from odradek.broker.control.local_channels import Channels, LocalChannels
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
@@ -49,6 +50,7 @@ from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name, zookeeper_is_embedded
 from odradek.config.rows import broker as broker_rows
+from odradek.config.rows import controller as controller_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.config.setting import BrokerSetting
@@ -59,6 +61,7 @@ from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
 from odradek.model.units import SECOND, Millis
+from odradek.peers.broker_channel import ChannelSettings
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.zookeeper.server.settings import ServerSettings
 
@@ -245,15 +248,30 @@ class Broker:
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
         self._running += [tasks.create_task(isr_changes.run()), tasks.create_task(isr_watch.run())]
+        doors = (self.doors.network, self.doors.clock)
+        watch = ControllerWatch(
+            self.cluster, doors, listener, lambda it, _epoch: controlling.on_controller_gone(it)
+        )
         self._running.append(tasks.create_task(controlling.run()))
+        self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
         return controlling
 
     def _channels_of(
         self, controlling: ControllerLoop, control: ControlRequests
-    ) -> Callable[[ControllerLease], Channels]:
+    ) -> Callable[[ControllerLease], BrokerChannels]:
         """What a controller elected in this process talks to brokers by."""
-        return lambda _: LocalChannels(self.cluster.me, control.serve_own, controlling.post)
+        name = f"broker-{self.cluster.me}-controller"
+        timeout = self.config[controller_rows.CONTROLLER_SOCKET_TIMEOUT_MS]
+        deps = ChannelsDeps(
+            self.cluster.me,
+            self.doors.network,
+            self.doors.clock,
+            inter_broker_listener_name(self.config),
+            control.serve_own,
+            ChannelSettings(name, timeout),
+        )
+        return lambda lease: BrokerChannels(deps, lease, controlling.post)
 
     def _services(
         self,

@@ -173,6 +173,8 @@ class Cluster:
             except BrokerError as error:
                 if not error.code.retriable or clock.monotonic() >= give_up:
                     raise
+                if isinstance(error, ConnectionGone):
+                    self.topics.clear()  # what that broker led, another may lead by now
             await clock.sleep_until(Millis(clock.monotonic() + PAUSE))
 
     async def ask_coordinator(self, group: str, request: Request) -> Any:

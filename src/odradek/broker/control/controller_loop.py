@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
+from odradek.broker.control.broker_channels import BrokerChannels
 from odradek.broker.control.controller_policy import ControllerPolicy
-from odradek.broker.control.local_channels import Channels
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
@@ -104,13 +104,13 @@ class ControllerLoop:
     ) -> None:
         self.controller: Controller | None = None  # while this broker is
         self.policy = ControllerPolicy(settings, doors.random)
-        self.new_channels: Callable[[ControllerLease], Channels] | None = None
+        self.new_channels: Callable[[ControllerLease], BrokerChannels] | None = None
         self._client = client
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
         self._lease: ControllerLease | None = None  # from the election on
-        self._channels: Channels | None = None
+        self._channels: BrokerChannels | None = None
         self._queue: deque[_Item] = deque()
         self._changed: set[str] = set()  # paths of the one TreeChanged that waits
         self._has_some = asyncio.Event()

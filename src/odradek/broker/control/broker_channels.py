@@ -1,0 +1,80 @@
+"""The controller's channels to all brokers, this one included, as its loop uses them.
+
+`peers` has the queues and the connections; here brokers get their addresses, and what happens on a
+channel becomes an event of the loop.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from odradek.controller.candidacy import ControllerLease
+from odradek.controller.events import BrokerAnswered, ProcessIsGone
+from odradek.metadata.nouns import Broker
+from odradek.model.ids import BrokerId
+from odradek.peers.broker_channel import (
+    BrokerLife,
+    ChannelEvent,
+    ChannelSettings,
+    ControlAnswer,
+)
+from odradek.peers.control_queue import Sender
+from odradek.peers.controller_channels import ControllerChannels
+from odradek.ports import Clock, Network
+from odradek.wire.schema import Request, Response
+
+Deliver = Callable[[Any], Awaitable[Response]]
+Post = Callable[[BrokerAnswered | ProcessIsGone], None]
+
+
+class ChannelsDeps(NamedTuple):
+    """What a controller's channels need of its broker."""
+
+    me: BrokerId
+    network: Network
+    clock: Clock
+    listener: str  # where brokers talk among themselves
+    deliver: Deliver  # to this broker itself
+    settings: ChannelSettings
+
+
+class BrokerChannels:
+    """Of one controller epoch."""
+
+    def __init__(self, deps: ChannelsDeps, lease: ControllerLease, post: Post) -> None:
+        self._listener = deps.listener
+        self._post = post
+        self._channels = ControllerChannels(
+            (deps.network, deps.clock),
+            Sender(deps.me, lease.epoch),
+            deps.deliver,
+            self._on_event,
+            settings=deps.settings,
+        )
+
+    async def run(self) -> None:
+        """Sends, until `close`."""
+        await self._channels.run()
+
+    def set_brokers(self, live: Mapping[BrokerId, Broker]) -> None:
+        """These are alive; a new life has an empty queue."""
+        lives = {}
+        for broker in live.values():
+            at = broker.endpoint(self._listener)
+            if at is not None:
+                lives[BrokerLife(broker.id, broker.epoch)] = (at.host, at.port)
+        self._channels.set_brokers(lives)
+
+    def send(self, brokers: Iterable[BrokerId], request: Request) -> None:
+        """The same request to each of them, behind what waits."""
+        self._channels.send(brokers, request)  # type: ignore[arg-type]  # one of the three
+
+    def close(self) -> None:
+        """Nothing more is sent or told."""
+        self._channels.close()
+
+    def _on_event(self, event: ChannelEvent) -> None:
+        broker, epoch = event.broker
+        if isinstance(event, ControlAnswer):
+            self._post(BrokerAnswered(broker, epoch, event.response))
+        else:
+            self._post(ProcessIsGone(broker, epoch))
