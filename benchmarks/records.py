@@ -71,6 +71,8 @@ def main() -> None:
     }
     run = bytes(one_record(1024)) * 64
     counts = {}
+    small, _ = many_records(Codec.NONE)
+    cases["check_produced, 150 small records"] = (lambda: check_produced(small, version=9), 20)
     for codec in Codec:
         data, counts[codec] = many_records(codec)
         header = read_header(data)
@@ -85,11 +87,11 @@ def main() -> None:
     times = measure(cases)
 
     print(f"{ROUNDS} rounds{'':<35} {'min':>8} {'median':>8} {'max':>8}")
-    for name in list(cases)[:6]:
+    for name in list(cases)[:7]:
         show(name, times[name], "µs")
     pairs = zip(times["header, checksum, place"], times["bare crc32c"], strict=True)
     show("header, checksum, place / bare crc32c", [whole / bare for whole, bare in pairs], "x")
-    for name in list(cases)[6:]:
+    for name in list(cases)[7:]:
         show(name, [time / len(records) for time in times[name]], "µs a record")
 
 

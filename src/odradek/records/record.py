@@ -71,6 +71,14 @@ def read_records(
         raise CorruptBatch(f"{len(data) - at} bytes behind the last record")
 
 
+def check_record(data: bytes, at: int, offset_delta: int) -> int:
+    """The position behind a record of this offset delta; CorruptBatch or IndexError if none is."""
+    _, delta, _, _, _, behind = _read_record(data, at)
+    if delta != offset_delta:
+        raise CorruptBatch(f"offset delta {delta} where {offset_delta} was to come")
+    return behind
+
+
 def _read_record(data: bytes, at: int) -> tuple[int, int, bytes | None, bytes | None, Headers, int]:
     length, at = read_varint(data, at)
     end = at + length

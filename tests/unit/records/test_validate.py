@@ -10,6 +10,7 @@ from odradek.model.errors import (
     InvalidTimestamp,
     UnsupportedCompression,
 )
+from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.records.batch import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
@@ -181,11 +182,45 @@ def test_lying_records_under_a_true_checksum_are_not_worth_another_try() -> None
     """The client meant these bytes: it is told so, and does not send them for ever."""
     batch = produced()
     header = read_header(batch)
-    batch[61] ^= 0xFF
+    batch[64] ^= 0x02  # the first record's offset delta
     seal(batch, header)
     check_produced(batch, version=9)
-    with pytest.raises(InvalidRecord, match="checksum holds"):
+    with pytest.raises(InvalidRecord, match="record 1 where 0 was to come"):
         check_records(batch, header)
+
+
+def rotten(records: bytes, count: int) -> bytearray:
+    """A batch with a true checksum over what was never a record."""
+    batch = produced()[:BATCH_HEADER_BYTES] + records
+    header = read_header(produced())
+    header.size, header.record_count, header.last_offset_delta = len(batch), count, count - 1
+    seal(batch, header)
+    return batch
+
+
+LONG = bytes(build_batch([Record(0, 0, None, bytes(20_000))])[BATCH_HEADER_BYTES:])
+PLAIN = bytes(produced()[BATCH_HEADER_BYTES:])
+
+
+@pytest.mark.parametrize(
+    ("records", "count"),
+    [
+        (b"\xff" * 40, 3),  # lengths that never end
+        (b"\x01\x01" * 20, 4),  # negative ones
+        (b"\x0e\0\0\0\x01\x02a\0" * 2, 2),  # all of offset delta 0
+        (PLAIN, 2),  # more than there should be
+        (PLAIN[:-1], 3),  # less
+        (PLAIN + b"\0", 3),
+        (LONG[:-1] + b"\x01", 1),  # a header that is not there
+        (PLAIN[:-7] + b"\x7f" + PLAIN[-6:], 3),  # a value that is longer than its record
+        (bytes(7 * 3), 3),  # records without a body
+    ],
+)
+def test_lengths_that_lie_are_refused_before_they_reach_the_log(records: bytes, count: int) -> None:
+    """No consumer could pass such a batch, and whoever wrote it was told that it is stored."""
+    with pytest.raises(InvalidRecord, match="checksum holds"):
+        check_produced(rotten(records, count), version=9)
+    assert check_produced(rotten(LONG, 1), version=9).record_count == 1
 
 
 def test_a_bomb_is_too_large_and_not_corrupt() -> None:
