@@ -10,7 +10,8 @@ from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.runtime.disk import SystemDisk
 from odradek.storage.compacting.compaction import Compaction, cleanable
-from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
+from odradek.storage.dirs.dir_checkpoints import CheckpointJob
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.logs.closing import close
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition

@@ -126,7 +126,7 @@ class Machine:
         for promised in (self.durable, self.volatile):
             for gone in [o for o in promised if o >= offset]:
                 del promised[gone]
-        self.log_dir.truncate({ORDERS: Offset(offset)}, self.now)
+        self.log_dir.truncation({ORDERS: Offset(offset)}, self.now).run()
         entry = self.log.producers.get(PRODUCER)
         self.sequence = entry.last_sequence + 1 if entry else 0
 

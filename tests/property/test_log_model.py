@@ -14,7 +14,8 @@ from hypothesis.stateful import (
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.storage.compacting.compaction import Compaction, cleanable
-from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
+from odradek.storage.dirs.dir_checkpoints import CheckpointJob
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.truncation import truncate_to

@@ -23,6 +23,10 @@ class DiskFull(StorageError):
     """There was no room for a write; the log is as it was before."""
 
 
+class OutOfDescriptors(StorageError):
+    """The process may open no more files now; that says nothing of the disk."""
+
+
 class CorruptFile(StorageError):
     """Bytes in a file that cannot be true, with the file and the position of the first of them."""
 

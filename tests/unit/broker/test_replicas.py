@@ -8,14 +8,14 @@ import pytest
 from odradek.broker.jobs import drained
 from odradek.broker.partitions.replica_manager import ReplicaManager, UnknownPartition
 from odradek.model.errors import CorruptBatch, ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
 from odradek.storage.errors import LogDirOffline, StorageError
-from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
+from tests.unit.broker.ground import GONE, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
 
 
 async def settled(replicas: ReplicaManager) -> None:
@@ -315,3 +315,30 @@ def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
 
     with Ground() as ground:
         ground.live(talk)
+
+
+def test_records_of_a_topic_without_an_id_are_kept() -> None:
+    """`partition.metadata` is missing from directories of old brokers; it is written anew."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
+        await settled(replicas)
+
+    async def second(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.folder.disk.unlink(found.folder.path("partition.metadata"))
+        found.topic_id = NO_TOPIC_ID
+        await replicas.apply_leader_and_isr([word(epoch=1)])
+        assert await values(replicas) == ["a", "b"]
+        assert replicas.led(ORDERS).topic_id == TOPIC_ID
+
+    async def third(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        assert found.topic_id == TOPIC_ID
+
+    with Ground() as ground:
+        for talk in (first, second, third):
+            ground.live(talk)

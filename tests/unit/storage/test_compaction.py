@@ -9,7 +9,8 @@ from odradek.records.batch import read_header
 from odradek.storage.compacting import compaction
 from odradek.storage.compacting.compaction import Compaction, Throttle, cleanable, is_due
 from odradek.storage.compacting.key_map import KeyMap
-from odradek.storage.dirs.log_dir import CheckpointJob, LogDir
+from odradek.storage.dirs.dir_checkpoints import CheckpointJob
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition
 

@@ -17,6 +17,7 @@ from odradek.storage.errors import (
     OffsetsOutOfOrder,
     StorageError,
 )
+from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
@@ -363,3 +364,29 @@ def test_an_idle_log_holds_no_file() -> None:
     assert t.read() == [str(number) for number in range(30)]
     t.append("more")
     assert t.read(29) == ["29", "more"]
+
+
+def test_a_follower_takes_a_batch_within_which_its_leaders_log_starts() -> None:
+    """DeleteRecords stops at any record; the batch stays whole, on both."""
+    leader, follower = Partition(), Partition()
+    leader.append("a", "b", "c", "d")
+    leader.append("e")
+    leader.commit()
+    leader.log.move_start(Offset(2))
+    chunk = leader.log.read(Offset(2), Offset(5), 10_000).chunk
+    assert chunk is not None
+    run = memoryview(chunk.file.read(chunk.length, chunk.position))
+    truncate_fully(follower.log, Offset(2), follower.now)
+    assert follower.log.append_replica(run, follower.now) == 5
+    follower.write()
+    for _ in range(2):
+        assert follower.log.log_start_offset == 2
+        assert follower.records() == [(2, "c"), (3, "d"), (4, "e")]
+        assert [segment.base_offset for segment in follower.log.segments] == [0]
+        follower.reopen()
+    with pytest.raises(OffsetsOutOfOrder):
+        follower.log.append_replica(run, follower.now)
+    elsewhere = Partition()
+    truncate_fully(elsewhere.log, Offset(9), elsewhere.now)
+    with pytest.raises(OffsetsOutOfOrder):
+        elsewhere.log.append_replica(run, elsewhere.now)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import read_header
@@ -16,7 +16,12 @@ from odradek.sim.disk_faults import Fault, PowerLost
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import DirLocked, InDir, LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity
-from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
+from odradek.storage.errors import (
+    LogDirNotFound,
+    LogDirOffline,
+    OutOfDescriptors,
+    StorageError,
+)
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import deletable_up_to
@@ -437,7 +442,72 @@ def test_many_cuts_cost_one_checkpoint() -> None:
         log.recovery_point = Offset(2)
     (log_dir,) = h.dirs.dirs
     log_dir.checkpoint().run()
-    log_dir.truncate({log.partition: Offset(1) for log in logs[:3]}, NOW)
+    log_dir.truncation({log.partition: Offset(1) for log in logs[:3]}, NOW).run()
     assert [log.log_end_offset for log in logs] == [1, 1, 1, 2, 2]
     data = h.disks[0].open("recovery-point-offset-checkpoint").read(999, 0)
     assert [line.split()[-1] for line in data.splitlines()[2:]] == [b"1", b"1", b"1", b"2", b"2"]
+
+
+@pytest.mark.parametrize("harm", ["missing", "junk", "empty"])
+def test_a_log_without_its_topics_id_keeps_its_records(harm: str) -> None:
+    """Kafka wrote no `partition.metadata` before 2.8; a harmed one is that log's affair alone."""
+    h = Host(1)
+    for number in range(2):
+        fill(h.dirs.get_or_create(part(number), NEW, NOW), "a", "b")
+    path = "orders-0/partition.metadata"
+    h.disks[0].unlink(path)
+    if harm != "missing":
+        h.disks[0].open(path, create=True).write([b"junk" if harm == "junk" else b""], 0)
+    h.restart(clean=True)
+    logs = [h.dirs.get(part(number)) for number in range(2)]
+    assert [log.log_end_offset for log in logs if log] == [2, 2]
+    assert [log.topic_id for log in logs if log] == [NO_TOPIC_ID, TOPIC_ID]
+    assert bool(h.opened[0].repairs) == (harm != "missing")
+    assert logs[0] is not None
+    h.dirs.dirs[0].adopt(logs[0], TOPIC_ID)
+    h.restart()
+    adopted = h.dirs.get(part(0))
+    assert adopted is not None
+    assert (adopted.topic_id, adopted.log_end_offset) == (TOPIC_ID, 2)
+    assert not h.opened[0].repairs
+
+
+def test_a_process_without_descriptors_has_no_sick_disk() -> None:
+    """What could not be opened is refused; the dir goes on, and so does the write after it."""
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a")
+    log.active_segment.rest()
+    for number in (errno.EMFILE, errno.ENFILE):
+        h.disks[0].faults.rows.append(Fault(calls=frozenset({"open"}), error=number))
+        with pytest.raises(OutOfDescriptors):
+            fill(log, "b")
+        with pytest.raises(OutOfDescriptors):
+            FlushJob(log, NOW).run()
+        h.disks[0].faults.rows.clear()
+    assert not h.dirs.some_failed
+    fill(log, "b")
+    FlushJob(log, NOW).run()
+    assert log.log_end_offset == 2
+
+
+def test_who_listens_hears_of_a_failure_at_once() -> None:
+    """Once for each dir: a failure is an event, nobody has to ask for it."""
+    h = Host(2)
+    heard: list[str] = []
+    h.dirs.failures.on_failed = lambda: heard.extend(name for name, _ in h.dirs.failures.take())
+    for name in ("disk-1", "disk-1", "disk-0"):
+        h.dirs.failures.report(name, OSError("gone"))
+    assert heard == ["disk-1", "disk-0"]
+
+
+def test_what_the_disk_writes_of_all_logs_is_changed_by_nobody() -> None:
+    """The loop forgets logs while the disk's thread encodes what it was given."""
+    h = Host(1)
+    (log_dir,) = h.dirs.dirs
+    for number in range(3):
+        h.dirs.get_or_create(part(number), NEW, NOW)
+        log_dir.note_cleaned(part(number), Offset(0))
+    given, job = log_dir.cleaner_offsets, log_dir.checkpoint()
+    h.dirs.forget(part(1))
+    assert sorted(given) == sorted(job.recovery_points) == [part(0), part(1), part(2)]

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.model.positions import Offset
 from odradek.records.batch import read_header
+from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import (
     CorruptFile,
     InvalidProducerEpoch,
@@ -12,7 +13,9 @@ from odradek.storage.errors import (
     TransactionCoordinatorFenced,
 )
 from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.producers import SEQUENCE_MAX, ProducerState
+from odradek.storage.logs.truncation import truncate_to
 from odradek.storage.segments.transaction_index import AbortedTransaction
 from tests.unit.storage.partition import Partition
 
@@ -213,3 +216,23 @@ def test_a_header_alone_says_what_a_batch_changes() -> None:
     batch = t.batch(["a"], producer_id=9, producer_epoch=2, base_sequence=4, transactional=True)
     assert state.replay(read_header(batch), None, 0) is None
     assert state.open_transactions == {0: 9}
+
+
+@pytest.mark.parametrize("how", ["clean", "unclean", "truncated"])
+def test_producers_are_learned_from_checked_batches_only(how: str) -> None:
+    """A bit that turned in a header would fence off a living producer for ever."""
+    t = Partition()
+    for sequence in range(4):
+        sent(t, sequence)
+    t.flush()
+    assert isinstance(t.disk, SimulatedDisk)
+    found = t.log.active_segment.find(1)
+    assert found is not None
+    t.disk.flip(t.log.active_segment.path(".log"), found[0] + 52, 6)  # in the producer epoch
+    if how == "truncated":
+        truncate_to(t.log, Offset(3), t.now)
+    else:
+        t.open(Checkpointed(Offset(4)), clean=how == "clean")
+    entry = t.log.producers.get(7)
+    assert entry is not None
+    assert (entry.producer_epoch, entry.last_sequence) == (0, t.log.log_end_offset - 1)

@@ -122,7 +122,7 @@ def test_a_log_that_is_cut_has_no_index_beyond_its_end(harmed: int, point: int) 
     t.open(Checkpointed(Offset(point)))
     end = t.log.log_end_offset
     assert t.log.active_segment.find(end) is None
-    assert t.append("more").base_offset == end
+    assert t.append("more").base_offset == max(end, point)  # what was durable may have been read
     assert t.read(end) == ["more"]
 
 

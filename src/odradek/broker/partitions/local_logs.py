@@ -19,7 +19,7 @@ from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.ports import Worker
 from odradek.records.batch import headers
@@ -28,7 +28,6 @@ from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
-from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 8
@@ -125,10 +124,11 @@ class LocalLogs:
             return begun
         if self.dirs.all_failed or (self.dirs.some_failed and not wanted.is_new):
             return None
-        fewest = min(self.dirs.online, key=lambda it: len(it) + self._being_made_in[it.name])
-        self._being_made[partition] = fewest.name
-        self._being_made_in[fewest.name] += 1
-        return fewest.name
+        name = self.dirs.choose(partition, begun=self._being_made_in)
+        if name is not None:
+            self._being_made[partition] = name
+            self._being_made_in[name] += 1
+        return name
 
     def dir_of(self, partition: TopicPartition) -> str | None:
         """The dir that has a partition's log, or in which it is being made."""
@@ -138,13 +138,23 @@ class LocalLogs:
     async def make(self, name: str, wanted: Sequence[LeaderAndIsrState], me: BrokerId) -> None:
         """Makes in this dir what is missing there; raises StorageError where it cannot.
 
-        A log of an earlier topic of the name is put away first.
+        A log that does not say of which topic it is belongs to this one. One of an earlier topic
+        of the name is put away first.
         """
         log_dir = self.dirs.named(name)
         missing: list[NewLog] = []
         for state in wanted:
             found = self.dirs.get(state.partition)
-            if found is not None and found.topic_id != state.topic_id:
+            if found is not None and NO_TOPIC_ID in {found.topic_id, state.topic_id}:
+                await self._adopt(log_dir, found, state)
+            elif found is not None and found.topic_id != state.topic_id:
+                log.warning(
+                    "log.of_earlier_topic",
+                    partition=str(state.partition),
+                    topic_id=topic_id_text(found.topic_id),
+                    expected=topic_id_text(state.topic_id),
+                    log_end_offset=found.log_end_offset,
+                )
                 await self.put_away(state.partition)
                 found = None
             if found is None:
@@ -171,6 +181,19 @@ class LocalLogs:
         )
         return NewLog(state.partition, str(state.partition), how)
 
+    async def _adopt(self, log_dir: LogDir, found: PartitionLog, state: LeaderAndIsrState) -> None:
+        """Writes the topic's id beside records that lack it: Kafka wrote none before 2.8."""
+        if state.topic_id == found.topic_id:
+            return
+        if state.topic_id != NO_TOPIC_ID:
+            adopt = partial(log_dir.adopt, found, state.topic_id)
+            await off_loop(self.workers[log_dir.name], adopt)
+            log.info(
+                "log.topic_id_written",
+                partition=str(found.partition),
+                topic_id=topic_id_text(state.topic_id),
+            )
+
     async def put_away(self, partition: TopicPartition) -> None:
         """Its directory gets another name now, and is deleted later."""
         for log_dir, forgotten in self.dirs.forget(partition):
@@ -182,13 +205,18 @@ class LocalLogs:
 
     async def truncate(self, found: PartitionLog, offset: Offset) -> None:
         """Drops all batches that reach to this offset or beyond. In the lane of its dir."""
-        log_dir = self.dirs.named(found.folder.disk.name)
-        cut = partial(log_dir.truncate, {found.partition: offset}, self._clock.wall())
-        await self._alone_with(found, cut)
+        await self._alone_with(found, partial(self._truncation, found, offset))
 
     async def start_fully_at(self, found: PartitionLog, offset: Offset) -> None:
         """Drops everything; the log begins anew at this offset. In the lane of its dir."""
-        await self._alone_with(found, partial(truncate_fully, found, offset, self._clock.wall()))
+        await self._alone_with(found, partial(self._truncation, found, offset, fully=True))
+
+    def _truncation(
+        self, found: PartitionLog, offset: Offset, *, fully: bool = False
+    ) -> Callable[[], None]:
+        log_dir = self.dirs.named(found.folder.disk.name)
+        cuts = {found.partition: offset}
+        return log_dir.truncation(cuts, self._clock.wall(), fully=fully).run
 
     async def move_start(self, found: PartitionLog, start: Offset) -> None:
         """Deletes the segments below this offset. In the lane of its dir."""
@@ -196,11 +224,13 @@ class LocalLogs:
         job = DeleteJob(found, min(start, found.high_watermark))
         await off_loop(self.worker_of(found), job.run)
 
-    async def _alone_with(self, found: PartitionLog, change: Callable[[], None]) -> None:
-        """Nothing is on its way to the log, and it is not being compacted."""
+    async def _alone_with(
+        self, found: PartitionLog, plan: Callable[[], Callable[[], None]]
+    ) -> None:
+        """Nothing is on its way to the log, and it is not being compacted; then it is planned."""
         await self._end_compaction(found)
         await self.appends[found.folder.disk.name].settled()
-        await off_loop(self.worker_of(found), change)
+        await off_loop(self.worker_of(found), plan())
 
     async def _end_compaction(self, found: PartitionLog) -> None:
         compaction = self.compactions.get(found)

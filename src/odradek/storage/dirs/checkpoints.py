@@ -24,7 +24,7 @@ from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, LeaderEpoch, O
 from odradek.storage.errors import CorruptFile
 
 VERSION: Final = 0
-_NUMBER = re.compile(rb"\d{1,19}")
+_NUMBER: Final = re.compile(rb"\d{1,19}")
 _NUMBER_MAX: Final = (1 << 63) - 1
 
 
@@ -38,35 +38,36 @@ class EpochStart(NamedTuple):
 def encode_offsets(offsets: Mapping[TopicPartition, Offset]) -> bytes:
     """An offset checkpoint: `topic partition offset` lines."""
     lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
-    return _encode(lines)
+    return encode_lines(lines)
 
 
 def decode_offsets(data: bytes, path: str) -> dict[TopicPartition, Offset]:
     """The inverse of `encode_offsets`; CorruptFile for anything else."""
     offsets: dict[TopicPartition, Offset] = {}
-    for position, fields in _entries(data, path, width=3):
+    for position, fields in checkpoint_entries(data, path, width=3):
         name = fields[0].decode("utf-8", "replace")
         if topic_name_fault(name) is not None:
             raise CorruptFile(path, position, f"{name[:64]!r} is no topic")
-        partition = TopicPartition(name, _number(fields[1], path, position, high=0x7FFFFFFF))
+        number = checkpoint_number(fields[1], path, position, high=0x7FFFFFFF)
+        partition = TopicPartition(name, number)
         if partition in offsets:
             raise CorruptFile(path, position, f"{partition} stands twice")
-        offsets[partition] = Offset(_number(fields[2], path, position))
+        offsets[partition] = Offset(checkpoint_number(fields[2], path, position))
     return offsets
 
 
 def encode_epochs(epochs: Iterable[EpochStart]) -> bytes:
     """A `leader-epoch-checkpoint`: `epoch start_offset` lines."""
-    return _encode([f"{epoch} {start}" for epoch, start in epochs])
+    return encode_lines([f"{epoch} {start}" for epoch, start in epochs])
 
 
 def decode_epochs(data: bytes, path: str) -> list[EpochStart]:
     """The inverse of `encode_epochs`; both columns rise, or the file is corrupt."""
     epochs: list[EpochStart] = []
-    for position, fields in _entries(data, path, width=2):
+    for position, fields in checkpoint_entries(data, path, width=2):
         entry = EpochStart(
-            LeaderEpoch(_number(fields[0], path, position, high=0x7FFFFFFF)),
-            Offset(_number(fields[1], path, position)),
+            LeaderEpoch(checkpoint_number(fields[0], path, position, high=0x7FFFFFFF)),
+            Offset(checkpoint_number(fields[1], path, position)),
         )
         if epochs and not (
             entry.leader_epoch > epochs[-1].leader_epoch
@@ -148,17 +149,18 @@ class MetaProperties:
         )
 
 
-def _encode(lines: list[str]) -> bytes:
+def encode_lines(lines: list[str]) -> bytes:
+    """A file of this form: its version, the count of its entries, and the entries."""
     return "\n".join([str(VERSION), str(len(lines)), *lines, ""]).encode()
 
 
-def _entries(data: bytes, path: str, *, width: int) -> Iterator[tuple[int, list[bytes]]]:
+def checkpoint_entries(data: bytes, path: str, *, width: int) -> Iterator[tuple[int, list[bytes]]]:
     """Each entry's position in the file and its fields, once the frame around them holds."""
     lines = data.split(b"\n")
     if lines[0] != b"%d" % VERSION:
         raise CorruptFile(path, 0, f"version {lines[0][:20]!r} is not known")
     position = len(lines[0]) + 1
-    count = _number(lines[1] if len(lines) > 1 else b"", path, position)
+    count = checkpoint_number(lines[1] if len(lines) > 1 else b"", path, position)
     entries = lines[2:-1] if len(lines) > 2 and not lines[-1] else lines[2:]
     if len(entries) != count:
         raise CorruptFile(path, position, f"{count} entries are promised, {len(entries)} are here")
@@ -171,7 +173,8 @@ def _entries(data: bytes, path: str, *, width: int) -> Iterator[tuple[int, list[
         position += len(entry) + 1
 
 
-def _number(text: bytes, path: str, position: int, *, high: int = _NUMBER_MAX) -> int:
+def checkpoint_number(text: bytes, path: str, position: int, *, high: int = _NUMBER_MAX) -> int:
+    """A field of an entry that is a number; CorruptFile if it is none."""
     if _NUMBER.fullmatch(text) is None or int(text) > high:
         raise CorruptFile(path, position, f"{text[:20]!r} is not a number up to {high}")
     return int(text)

@@ -6,13 +6,18 @@ until the broker starts again.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from odradek.storage.errors import DiskFull, LogDirOffline, StorageError
+from odradek.storage.errors import DiskFull, LogDirOffline, OutOfDescriptors, StorageError
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def _nobody() -> None:
+    """Nobody listens yet."""
 
 
 class Failures:
@@ -21,12 +26,15 @@ class Failures:
     def __init__(self) -> None:
         self._failed: dict[str, OSError] = {}
         self._reported: list[str] = []
+        self.on_failed: Callable[[], None] = _nobody
+        """Told when a directory fails, on the thread that met it: `take` then has it."""
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
         """Notes the failure; the exception to raise for whatever was being done."""
         if log_dir not in self._failed:
             self._failed[log_dir] = error
             self._reported.append(log_dir)
+            self.on_failed()
         return LogDirOffline(f"{log_dir}: {error}")
 
     def check(self, log_dir: str) -> None:
@@ -44,9 +52,11 @@ class Failures:
         return [(log_dir, self._failed[log_dir]) for log_dir in taken]
 
     def met(self, log_dir: str, error: OSError) -> StorageError:
-        """What an error means: a full disk is not a broken one."""
+        """What an error means: a full disk is not a broken one, nor is a process without files."""
         if error.errno in FULL:
             return DiskFull(f"{log_dir}: {error}")
+        if error.errno in NO_DESCRIPTORS:
+            return OutOfDescriptors(f"{log_dir}: {error}")
         return self.report(log_dir, error)
 
     @contextmanager
@@ -63,10 +73,13 @@ class Failures:
         """Around the sync of a log's files.
 
         After one that fails, for whatever reason, nobody knows what is durable, and a second one
-        would not tell: the directory is given up.
+        would not tell: the directory is given up. A file that could not even be opened for it, for
+        want of descriptors, was not synced, and can be later.
         """
         self.check(log_dir)
         try:
             yield
         except OSError as error:
+            if error.errno in NO_DESCRIPTORS:
+                raise OutOfDescriptors(f"{log_dir}: {error}") from error
             raise self.report(log_dir, error) from error

@@ -25,11 +25,10 @@ from odradek.ports import Disk, Lock
 from odradek.storage.dirs.checkpoints import (
     MetaProperties,
     decode_clean_shutdown,
-    decode_offsets,
     encode_clean_shutdown,
-    encode_offsets,
     encode_partition_metadata,
 )
+from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.files import (
     OpenFiles,
@@ -40,27 +39,29 @@ from odradek.storage.dirs.files import (
 )
 from odradek.storage.dirs.names import (
     CLEAN_SHUTDOWN,
-    CLEANER_OFFSETS,
-    HIGH_WATERMARKS,
     LOCK,
-    LOG_START_OFFSETS,
     META_PROPERTIES,
     MOVED_HERE,
     PARTITION_METADATA,
-    RECOVERY_POINTS,
     Kind,
     parse_log_name,
     renamed,
 )
-from odradek.storage.errors import CorruptFile, DiskFull, StorageError
+from odradek.storage.dirs.unclean_logs import (
+    UNCLEAN_LOGS,
+    Reason,
+    Unclean,
+    UncleanLogs,
+    all_unknown,
+    decode_unclean_logs,
+)
+from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.truncation import truncate_to
+from odradek.storage.logs.truncation import truncate_fully, truncate_to
 from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
-
-Offsets = dict[TopicPartition, Offset]
 
 
 class DirLocked(StorageError):
@@ -95,28 +96,18 @@ class Opened:
     strays: list[str] = field(default_factory=list)
 
 
-class LogDir:
+class LogDir(DirCheckpoints):
     """One directory of the JBOD, and what is in it."""
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
-        self.disk = disk
-        self.failures = failures
+        super().__init__(disk, failures)
         self.files = OpenFiles(disk)
         self.meta = MetaProperties()
-        self.logs: dict[TopicPartition, PartitionLog] = {}
         self.futures: dict[TopicPartition, PartitionLog] = {}
         self.moved_here: set[TopicPartition] = set()  # of which another dir may hold the old one
         self.to_delete: list[str] = []  # directories that were renamed, and are to go
-        self.cleaner_offsets: Offsets = {}
-        self._recovery_points: Offsets = {}
-        self._log_starts: Offsets = {}
-        self._high_watermarks: Offsets = {}
+        self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
         self._lock: Lock | None = None
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self.disk.name
 
     @property
     def is_offline(self) -> bool:
@@ -159,18 +150,16 @@ class LogDir:
         """
         try:
             return self._open_all(config_of, now)
-        except DiskFull as error:
+        except (DiskFull, OutOfDescriptors) as error:
             raise self.failures.report(self.name, OSError(ENOSPC, str(error))) from error
 
     def _open_all(self, config_of: Callable[[str], LogConfig], now: Timestamp) -> Opened:
         with self.failures.touching(self.name):
             opened = Opened()
             opened.clean, opened.broker_epoch = self._take_marker()
-            self._recovery_points = self._read(RECOVERY_POINTS, opened)
-            self._log_starts = self._read(LOG_START_OFFSETS, opened)
-            self._high_watermarks = self._read(HIGH_WATERMARKS, opened)
-            self.cleaner_offsets = self._read(CLEANER_OFFSETS, opened)
-            opener = LogOpener(self.failures, opened.clean, now)
+            opened.notes += self.read_checkpoints()
+            found_unclean = self._read_unclean(opened)
+            opener = LogOpener(self.failures, opened.clean, now, self._note_recovering)
             for name in self.disk.names(""):
                 found = parse_log_name(name)
                 if found is None or not self.disk.is_directory(name):
@@ -182,6 +171,7 @@ class LogDir:
                     opened.strays.append(name)
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
+            self._settle_unclean(found_unclean)
         return opened
 
     def _open(  # noqa: PLR0917 - what one log needs
@@ -192,15 +182,9 @@ class LogDir:
         config: LogConfig,
         opened: Opened,
     ) -> None:
-        zero = Offset(0)
-        checkpointed = Checkpointed(
-            self._recovery_points.get(partition, zero),
-            self._log_starts.get(partition, zero),
-            self._high_watermarks.get(partition, zero),
-            self.cleaner_offsets.get(partition, zero),
-        )
-        if name != str(partition):
-            checkpointed = Checkpointed()  # the checkpoints speak of the current log
+        checkpointed = Checkpointed()
+        if name == str(partition):  # the checkpoints speak of the current log
+            checkpointed = self.checkpointed(partition)
         try:
             folder = Folder(self.files, name)
             log, repair, moved = opener.open(partition, folder, config, checkpointed)
@@ -221,16 +205,6 @@ class LogDir:
         self.disk.sync_directory("")
         return True, decode_clean_shutdown(data)
 
-    def _read(self, name: str, opened: Opened) -> Offsets:
-        """A checkpoint; one that cannot be read says nothing, which is always safe."""
-        try:
-            return decode_offsets(read_small(self.disk, name), f"{self.name}/{name}")
-        except FileNotFoundError:
-            return {}
-        except CorruptFile as error:
-            opened.notes.append(f"ignored: {error}")
-            return {}
-
     def close(self, now: Timestamp, broker_epoch: BrokerEpoch) -> None:
         """Closes every log, then says so: the marker is the last that is written."""
         with self.failures.touching(self.name):
@@ -249,80 +223,6 @@ class LogDir:
             self._lock.release()
             self._lock = None
 
-    # Checkpoints
-
-    def recovery_points(self) -> Offsets:
-        """Up to where each log is durable. On the loop."""
-        return {p: log.recovery_point for p, log in self.logs.items()}
-
-    def log_starts(self) -> Offsets:
-        """Where logs begin that do so within a segment. On the loop."""
-        return {
-            p: log.log_start_offset
-            for p, log in self.logs.items()
-            if log.log_start_offset > log.segments[0].base_offset
-        }
-
-    def high_watermarks(self) -> Offsets:
-        """Of all logs. On the loop."""
-        return {p: log.high_watermark for p, log in self.logs.items()}
-
-    def checkpoint(self) -> "CheckpointJob":
-        """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
-        return CheckpointJob(
-            self, self.recovery_points(), self.log_starts(), self.high_watermarks()
-        )
-
-    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
-        """Replaces one of them."""
-        with self.failures.touching(self.name):
-            write_small(self.disk, name, encode_offsets(offsets))
-
-    def note_recovery_points(self, points: Offsets) -> None:
-        """Writes the recovery points unless they are what the file says."""
-        if points != self._recovery_points:
-            self.write_checkpoint(RECOVERY_POINTS, points)
-            self._recovery_points = points
-
-    def note_log_starts(self, starts: Offsets) -> None:
-        """Likewise the starts of logs that lie within a segment."""
-        if starts != self._log_starts:
-            self.write_checkpoint(LOG_START_OFFSETS, starts)
-            self._log_starts = starts
-
-    def note_high_watermarks(self, high_watermarks: Offsets) -> None:
-        """Likewise the high watermarks."""
-        if high_watermarks != self._high_watermarks:
-            self.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
-            self._high_watermarks = high_watermarks
-
-    def note_cleaned(self, partition: TopicPartition, first_dirty: Offset) -> None:
-        """How far compaction has come with one log."""
-        self.cleaner_offsets = {**self.cleaner_offsets, partition: first_dirty}
-        self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
-
-    def forget_checkpoints(self, partitions: Collection[TopicPartition]) -> None:
-        """Of earlier logs of these names, before others get them.
-
-        After a crash the recovery point of one would be taken for that of the new log, of which
-        less, or nothing, is durable.
-        """
-        kept = [
-            {p: offset for p, offset in offsets.items() if p not in partitions}
-            for offsets in (
-                self._recovery_points,
-                self._log_starts,
-                self._high_watermarks,
-                self.cleaner_offsets,
-            )
-        ]
-        self.note_recovery_points(kept[0])
-        self.note_log_starts(kept[1])
-        self.note_high_watermarks(kept[2])
-        if kept[3] != self.cleaner_offsets:
-            self.cleaner_offsets = kept[3]
-            self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
-
     # Logs
 
     def create(
@@ -338,7 +238,16 @@ class LogDir:
         Until they are whole their names mark them for deletion. What is left of one that could not
         be made would pass for the log at a later start, when the true one is elsewhere.
         """
-        self.forget_checkpoints({new.partition for new in wanted})
+        names = {new.partition for new in wanted}
+        self.forget_checkpoints(names)
+        made_anew = {
+            new.partition: Unclean(Reason.MADE_ANEW)
+            for new in wanted
+            if not new.how.is_new and new.name == str(new.partition)
+        }
+        kept = {p: it for p, it in self._unclean.logs.items() if p not in names}
+        with self.failures.touching(self.name):
+            self._write_unclean(UncleanLogs({**kept, **made_anew}))
         begun: list[str] = []
         logs: list[PartitionLog] = []
         try:
@@ -370,6 +279,9 @@ class LogDir:
             put_small(self.disk, folder.path(PARTITION_METADATA), data)
         opener = LogOpener(self.failures, clean=False, now=now)
         log = opener.open(new.partition, folder, new.how.config).log
+        log.topic_id = new.how.topic_id
+        if not new.how.is_new and new.name == str(new.partition):
+            log.unclean = Unclean(Reason.MADE_ANEW)
         if new.how.leader_epoch != NO_LEADER_EPOCH:
             log.begin_epoch(new.how.leader_epoch)
         self.disk.sync_directory(name)
@@ -382,14 +294,25 @@ class LogDir:
                 self.disk.unlink(f"{name}/{file}")
             self.disk.remove_directory(name)
 
-    def truncate(self, cuts: Mapping[TopicPartition, Offset], now: Timestamp) -> None:
-        """Cuts several logs from their ends, with one write of the recovery points before."""
-        points = {p: log.recovery_point for p, log in self.logs.items()}
-        for partition, offset in cuts.items():
-            points[partition] = min(points[partition], offset)
-        self.note_recovery_points(points)
-        for partition, offset in cuts.items():
-            truncate_to(self.logs[partition], offset, now)
+    def truncation(
+        self, cuts: Mapping[TopicPartition, Offset], now: Timestamp, *, fully: bool = False
+    ) -> "TruncationJob":
+        """Cuts several logs from their ends; with `fully` each begins anew at its offset.
+
+        On the loop. From now on no checkpoint tells more of them than what will be left.
+        """
+        logs = [(self.logs[partition], offset) for partition, offset in cuts.items()]
+        for log, offset in logs:
+            log.cuts += 1
+            log.recovery_point = min(log.recovery_point, offset)
+        return TruncationJob(self, logs, now, fully)
+
+    def adopt(self, log: PartitionLog, topic_id: TopicId) -> None:
+        """Writes of which topic a log is that did not say so; its records stay."""
+        data = encode_partition_metadata(topic_id)
+        with self.failures.touching(self.name):
+            write_small(self.disk, log.folder.path(PARTITION_METADATA), data)
+        log.topic_id = topic_id
 
     def rename_log(self, log: PartitionLog, name: str) -> None:
         """Gives a log's directory another name, durably."""
@@ -410,6 +333,54 @@ class LogDir:
             self.disk.sync_directory("")
         return True
 
+    # Logs that may lack records
+
+    def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
+        """They have all records again, or nobody else has them: the broker says so."""
+        kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
+        with self.failures.touching(self.name):
+            self._write_unclean(UncleanLogs(kept))
+
+    def _read_unclean(self, opened: Opened) -> UncleanLogs | None:
+        """What the file says; None where it cannot be told which logs are whole."""
+        path = f"{self.name}/{UNCLEAN_LOGS}"
+        try:
+            self._unclean = decode_unclean_logs(read_small(self.disk, UNCLEAN_LOGS), path)
+        except FileNotFoundError:
+            return self._unclean
+        except CorruptFile as error:
+            opened.notes.append(f"no log here is known to be whole: {error}")
+            return None
+        return None if self._unclean.recovering else self._unclean
+
+    def _note_recovering(self) -> None:
+        """Records are about to be cut off: a start that ends here leaves no log known as whole."""
+        if not self._unclean.recovering:
+            self._write_unclean(UncleanLogs(self._unclean.logs, recovering=True))
+
+    def _settle_unclean(self, before: UncleanLogs | None) -> None:
+        """What was known before this start, and what recovery has found."""
+        known = (
+            all_unknown(self.logs)
+            if before is None
+            else {p: it for p, it in before.logs.items() if p in self.logs}
+        )
+        known |= {p: log.unclean for p, log in self.logs.items() if log.unclean is not None}
+        for partition, unclean in known.items():
+            self.logs[partition].unclean = unclean
+        self._write_unclean(UncleanLogs(known))
+
+    def _write_unclean(self, unclean: UncleanLogs) -> None:
+        """Replaces the file, unless it says so already; there is none while all logs are whole."""
+        if unclean == self._unclean:
+            return
+        if unclean.logs or unclean.recovering:
+            write_small(self.disk, UNCLEAN_LOGS, unclean.encode())
+        else:
+            delete_if_there(self.disk, UNCLEAN_LOGS)
+            self.disk.sync_directory("")
+        self._unclean = unclean
+
     def settle_move(self, partition: TopicPartition) -> None:
         """The old one, wherever it was, is out of the way."""
         if partition in self.moved_here:
@@ -418,16 +389,16 @@ class LogDir:
             self.moved_here.discard(partition)
 
 
-class CheckpointJob(NamedTuple):
-    """What is to be written of the logs of a directory."""
+class TruncationJob(NamedTuple):
+    """Logs that are to be cut, each at its offset; nothing is on its way to them."""
 
     log_dir: LogDir
-    recovery_points: Offsets
-    log_starts: Offsets
-    high_watermarks: Offsets
+    cuts: list[tuple[PartitionLog, Offset]]
+    now: Timestamp
+    fully: bool
 
     def run(self) -> None:
-        """On the disk's thread; what has not changed is not written."""
-        self.log_dir.note_recovery_points(self.recovery_points)
-        self.log_dir.note_log_starts(self.log_starts)
-        self.log_dir.note_high_watermarks(self.high_watermarks)
+        """On the disk's thread; the recovery points are lowered in their checkpoint before."""
+        self.log_dir.lower_recovery_points({log.partition: offset for log, offset in self.cuts})
+        for log, offset in self.cuts:
+            (truncate_fully if self.fully else truncate_to)(log, offset, self.now)

@@ -6,7 +6,8 @@ nothing else; it stays offline until the broker starts again. While one is offli
 may be on it: then no empty one is made in its place, unless the caller knows that it is new.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.model.ids import BrokerId, TopicPartition
@@ -17,6 +18,7 @@ from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.files import write_small
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.names import MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
@@ -43,6 +45,7 @@ class LogDirs:
         self.failures = failures
         self._random = random
         self.preferred: dict[TopicPartition, str] = {}  # where a log is to be made, once it is
+        self.cordoned: frozenset[str] = frozenset()  # no new log goes there unasked
 
     # Which there are
 
@@ -145,20 +148,37 @@ class LogDirs:
             return log
         if not how.is_new and self.some_failed:
             raise LogDirOffline(f"{partition} may be in a log dir that is offline")
-        for log_dir in self._candidates(partition):
+        refused: list[str] = []
+        while (name := self.choose(partition, refused=refused)) is not None:
+            log_dir = self.named(name)
             try:
                 log = log_dir.create(partition, str(partition), how, now)
             except StorageError:
+                refused.append(name)
                 continue
             log_dir.logs[partition] = log
             self.preferred.pop(partition, None)
             return log
         raise StorageError(f"no log dir has room for {partition}")
 
-    def _candidates(self, partition: TopicPartition) -> list[LogDir]:
-        wished = self.preferred.get(partition)
-        fewest = sorted(self.online, key=len)  # equal ones stay in the order of the setting
-        return sorted(fewest, key=lambda log_dir: log_dir.name != wished)
+    def choose(
+        self,
+        partition: TopicPartition,
+        *,
+        begun: Mapping[str, int] = MappingProxyType({}),
+        refused: Collection[str] = (),
+    ) -> str | None:
+        """In which dir a log that is missing is to be made; None: no dir takes it.
+
+        `begun` counts the logs that are on their way to a dir, `refused` names those that were
+        tried.
+        """
+        candidates = (
+            Candidate(it.name, len(it) + begun.get(it.name, 0), it.name in self.cordoned)
+            for it in self.online
+            if it.name not in refused
+        )
+        return choose_dir(candidates, self.preferred.get(partition))
 
     def delete(self, partition: TopicPartition) -> None:
         """Takes a partition's logs out of the way; their files go with `LogDir.delete_next`."""
@@ -174,7 +194,6 @@ class LogDirs:
                 if log is not None:
                     log.failures = Failures()  # that its files go says nothing of the disk
                     forgotten.append((log_dir, log))
-            log_dir.cleaner_offsets.pop(partition, None)
         self.preferred.pop(partition, None)
         return forgotten
 

@@ -34,13 +34,14 @@ def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
 class FlushJob:
     """Makes one log durable up to where it ended when this was planned."""
 
-    __slots__ = ("epochs", "log", "now", "saves", "segments", "upto")
+    __slots__ = ("cuts", "epochs", "log", "now", "saves", "segments", "upto")
 
     def __init__(self, log: PartitionLog, now: Timestamp) -> None:
         self.log = log
         self.now = now
         self.upto: Offset = log.log_end_offset
         self.epochs = log.epochs.entries
+        self.cuts = log.cuts
         first = log.segment_of(log.recovery_point)
         self.segments: list[Segment] = log.segments[log.segments.index(first) :]
         self.saves: list[Save] = [save for s in self.segments for save in s.saves()]
@@ -63,7 +64,9 @@ class FlushJob:
             disk.sync_directory(log.folder.name)
 
     def publish(self) -> None:
-        """What was unflushed is flushed. On the loop."""
+        """What was unflushed is flushed, unless it was cut meanwhile. On the loop."""
+        if self.cuts != self.log.cuts:
+            return
         for save in self.saves:
             save.note()
         self.log.recovery_point = max(self.log.recovery_point, self.upto)

@@ -7,16 +7,14 @@ missing or lie are built anew, and so is the history of epochs: the batches hold
 The producers are taken from the newest whole snapshot and followed from there to the end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from odradek.model.errors import CorruptBatch
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import BatchHeader
-from odradek.records.control import end_marker_in
 from odradek.storage.dirs.checkpoints import (
     EpochStart,
     decode_epochs,
@@ -37,6 +35,7 @@ from odradek.storage.dirs.names import (
     parse_segment_file,
     segment_stem,
 )
+from odradek.storage.dirs.unclean_logs import Reason, Unclean
 from odradek.storage.errors import CorruptFile, OldFormat
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
@@ -45,6 +44,7 @@ from odradek.storage.logs.hardening import harden
 from odradek.storage.logs.leftovers import delete_orphans, settle
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
+from odradek.storage.logs.replaying import replay_producers, save_indexes
 from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.scan import is_old_format, walk_batches, walk_headers
@@ -98,6 +98,10 @@ class Loaded(NamedTuple):
     moved_here: bool  # it has just taken the place of one in another log dir
 
 
+def _no_note() -> None:
+    """Nobody keeps a note of logs that may lack records."""
+
+
 @dataclass(slots=True)
 class LogOpener:
     """How the logs of one directory are opened at start."""
@@ -105,6 +109,8 @@ class LogOpener:
     failures: Failures
     clean: bool  # whether the directory was closed in good order
     now: Timestamp
+    before_cut: Callable[[], None] = _no_note
+    """Makes it durable that records are about to be cut off, here or in the next logs."""
 
     def open(
         self,
@@ -115,7 +121,7 @@ class LogOpener:
     ) -> Loaded:
         """Opens the log that lies in a folder, or begins one there."""
         log = PartitionLog(partition, folder, config, self.failures)
-        loading = _Loading(log, checkpointed, self.now, clean=self.clean)
+        loading = _Loading(self, log, checkpointed)
         with self.failures.touching(folder.disk.name):
             loading.load()
         return Loaded(log, loading.repair, loading.moved_here)
@@ -124,14 +130,13 @@ class LogOpener:
 class _Loading:
     """The steps of opening one log, in their order."""
 
-    def __init__(
-        self, log: PartitionLog, checkpointed: Checkpointed, now: Timestamp, *, clean: bool
-    ) -> None:
+    def __init__(self, opener: LogOpener, log: PartitionLog, checkpointed: Checkpointed) -> None:
         self.log = log
         self.folder = log.folder
         self.checkpointed = checkpointed
-        self.clean = clean
-        self.now = now
+        self.clean = opener.clean
+        self.now = opener.now
+        self.before_cut = opener.before_cut
         self.end = Offset(0)
         self.check_point = checkpointed.recovery_point  # from where on the log is checked
         self.moved_here = False
@@ -152,6 +157,7 @@ class _Loading:
             self._check()
         log = self.log
         log.log_start_offset = self.checkpointed.log_start_offset
+        self._tell_shortness()
         if not log.segments or self.end < log.log_start_offset:
             self._begin_anew()
         log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
@@ -160,9 +166,7 @@ class _Loading:
         log.flushed_at = self.now
         self._load_epochs(names)
         self._load_producers(files)
-        if PARTITION_METADATA in names:
-            path = self.folder.path(PARTITION_METADATA)
-            log.topic_id = decode_partition_metadata(read_small(self.folder.disk, path), path)
+        self._load_topic_id(names)
         log.reset()
         log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         if log.config.flush_before_ack and self.checked_from is not None:
@@ -172,6 +176,32 @@ class _Loading:
             log.closed_end = log.log_end_offset
         for segment in log.segments:
             segment.rest()
+
+    def _load_topic_id(self, names: list[str]) -> None:
+        """Of which topic the log is. Where no file says so, the controller will; Kafka's rule.
+
+        A harmed file is like a missing one: the records are what counts.
+        """
+        if PARTITION_METADATA not in names:
+            return
+        path = self.folder.path(PARTITION_METADATA)
+        try:
+            data = read_small(self.folder.disk, path)
+            self.log.topic_id = decode_partition_metadata(data, path)
+        except CorruptFile as error:
+            self.repair.notes.append(f"{PARTITION_METADATA} cannot be read: {error.reason}")
+
+    def _tell_shortness(self) -> None:
+        """A log that ends below what was durable has lost records, however it was closed."""
+        point = self.checkpointed.recovery_point
+        if self.end >= point:
+            return
+        self.before_cut()
+        self.log.unclean = Unclean(Reason.SHORT, point)
+        self.repair.notes.append(
+            f"it ends at {self.end}, below its recovery point {point}: segments are missing, "
+            "or the checkpoint is of another log"
+        )
 
     def _find_segments(self, files: list[SegmentFile]) -> None:
         interval = self.log.config.index_interval_bytes
@@ -260,6 +290,7 @@ class _Loading:
     def _drop(self, number: int) -> None:
         """Ends the log before this segment: what it would follow is not there."""
         segments = self.log.segments
+        self._note_cut()
         reason = f"the log ends at {self.end}, before this segment"
         error = CorruptFile(segments[number].path(LOG), 0, reason)
         self.repair.first_lost_offset, self.repair.reason = self.end, str(error)
@@ -272,6 +303,7 @@ class _Loading:
     def _cut(self, number: int, file_size: int, error: CorruptFile) -> None:
         """Ends the log where this segment stopped being whole, and counts what goes."""
         segments = self.log.segments
+        self._note_cut()
         self._count_lost(segments[number], file_size, error)
         for later in reversed(segments[number + 1 :]):
             self._count_lost(later, later.size, None)
@@ -281,6 +313,11 @@ class _Loading:
         segments[number].truncate_indexes(self.end)  # of the bad batch, if recovery began there
         del segments[number + 1 :]
         self.folder.disk.sync_directory(self.folder.name)
+
+    def _note_cut(self) -> None:
+        """Before anything goes: the next start would find a log that looks whole."""
+        self.before_cut()
+        self.log.unclean = Unclean(Reason.CUT)
 
     def _recover(self, segment: Segment) -> CorruptFile | None:
         """Walks through a segment's batches, and builds its indexes as it goes.
@@ -422,7 +459,7 @@ class _Loading:
         if start is None:
             start = self.log.log_start_offset
         if start < self.end:
-            replay_producers(self.log, start, self.now)
+            replay_producers(self.log, start, self.now, self.checked_from)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
 
     def _has_snapshot(self, files: list[SegmentFile]) -> bool:
@@ -433,29 +470,3 @@ class _Loading:
 
 def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:
     return [entry for entry in entries if entry.start_offset < offset]
-
-
-def replay_producers(log: PartitionLog, start: Offset, now: Timestamp) -> None:
-    """Counts the batches of producers from an offset to the end, and notes who aborted what."""
-    for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
-        segment.aborted.truncate(start)
-        for position, header in walk_leaping(segment, start):
-            if header.producer_id < 0 or header.base_offset < start:
-                continue
-            marker = None
-            if header.is_control:
-                try:
-                    marker = end_marker_in(segment.file.read(header.size, position), header)
-                except CorruptBatch:
-                    continue
-            aborted = log.producers.replay(header, marker, now)
-            if aborted is not None:
-                segment.aborted.entries.append(aborted)
-        save_indexes(segment)
-
-
-def save_indexes(segment: Segment) -> None:
-    """Writes what the indexes have in memory only. On the disk's thread, alone with the log."""
-    for save in segment.saves():
-        save.write(segment.folder.disk)
-        save.note()

@@ -29,6 +29,7 @@ from odradek.records.batch import (
 from odradek.records.control import EndMarker, end_marker_in
 from odradek.storage.dirs.checkpoints import EpochStart
 from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.unclean_logs import Unclean
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     CorruptFile,
@@ -80,10 +81,12 @@ class PartitionLog(ReadableLog):
         "broken",
         "closed_end",
         "config",
+        "cuts",
         "epochs",
         "flushed_at",
         "saved_epochs",
         "topic_id",
+        "unclean",
     )
 
     def __init__(
@@ -96,8 +99,10 @@ class PartitionLog(ReadableLog):
         self.epochs = EpochHistory()
         self.saved_epochs: tuple[EpochStart, ...] = ()  # in the file; the disk's thread changes it
         self.flushed_at = Timestamp(0)
+        self.unclean: Unclean | None = None  # it may lack records that it held; None: it is whole
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
+        self.cuts = 0  # truncations that were begun: what was planned before them is void
         self._in_flight = 0  # jobs that were taken and neither published nor failed
         self._job: WriteJob | None = None  # that of this turn
         self._next_segment: Segment | None = None  # where the next batch goes, once it is decided
@@ -166,15 +171,18 @@ class PartitionLog(ReadableLog):
     def append_replica(self, run: memoryview, now: Timestamp) -> Offset:
         """Takes what the leader sent, as it is; the end of the log once it is published.
 
-        All of it is checked before any of it is taken. A last batch that is cut off is left out:
-        the next fetch brings it whole.
+        All of it is checked before any of it is taken: checksums, and offsets and epochs that rise.
+        The records are the leader's affair. A last batch that is cut off is left out: the next
+        fetch brings it whole. The run is written as it lies here, and may not change until then.
         """
         taken: list[tuple[int, BatchHeader]] = []
         expected: int = self._next_offset
         epoch: int = self._next_epochs.latest
         for position, header in headers(run, cut_tail=True):
             check_crc(run, header, position)
-            if header.base_offset < expected:
+            if header.base_offset < expected and (
+                taken or header.last_offset < expected or not self._is_blank
+            ):
                 raise OffsetsOutOfOrder(
                     f"{self.partition}: a batch at {header.base_offset}, the log ends at {expected}"
                 )
@@ -185,17 +193,40 @@ class PartitionLog(ReadableLog):
                 )
             expected, epoch = header.next_offset, max(epoch, header.leader_epoch)
             taken.append((position, header))
+        if taken and taken[0][1].base_offset < self._next_offset:
+            self._start_below(Offset(taken[0][1].base_offset), now)
         for position, header in taken:
             chunk = run[position : position + header.size]
             self._take(chunk, header, now, end_marker_in(chunk, header))
         return self._next_offset
 
+    @property
+    def _is_blank(self) -> bool:
+        """Whether the log has no record, and none is on its way."""
+        active = self.active_segment
+        return self.is_idle and self._next_offset == self.log_start_offset and not active.size
+
+    def _start_below(self, base_offset: Offset, now: Timestamp) -> None:
+        """The leader's log starts within a batch (DeleteRecords), and so does this one.
+
+        The batch is kept whole; what lies below the start of the log is not read.
+        """
+        empty = self.active_segment
+        self._make_ready(empty)
+        self._begin_segment(base_offset, now)
+        assert self._job is not None, self.partition
+        self._job.pieces[0].replaces = empty
+        self._room = NO_ROOM
+
     def _place(
         self, batch: bytearray | memoryview, header: BatchHeader, leader_epoch: LeaderEpoch
     ) -> None:
         """As the leader: the next offsets, and this leadership's epoch."""
-        place(batch, 0, self._next_offset, leader_epoch)
-        header.base_offset = self._next_offset
+        base = self._next_offset
+        if self.unclean is not None and self.unclean.given_upto > base:
+            base = self.unclean.given_upto  # consumers may have seen other records there
+        place(batch, 0, base, leader_epoch)
+        header.base_offset = base
         header.leader_epoch = leader_epoch
 
     def _take(
@@ -373,6 +404,8 @@ class PartitionLog(ReadableLog):
     def _published_first(self, piece: Piece) -> None:
         """A segment got its first batches; from the first one's time on, its room has an end."""
         self._room = NO_ROOM
+        if piece.replaces is not None:
+            self.segments.remove(piece.replaces)
         if piece.is_new:
             if self.segments:
                 self.active_segment.complete_times()

@@ -14,9 +14,9 @@ from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment
 from odradek.storage.errors import CorruptFile
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
-from odradek.storage.logs.loading import replay_producers
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
+from odradek.storage.logs.replaying import replay_producers
 from odradek.storage.segments.segment import Segment
 
 
@@ -30,6 +30,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
     if offset < log.segments[0].base_offset:
         truncate_fully(log, offset, now)
         return
+    log.cuts += 1
     with log.failures.touching(log.folder.disk.name):
         if offset < log.log_end_offset:
             _cut_segments(log, offset)
@@ -47,6 +48,7 @@ def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> N
     """Drops everything; the log begins anew at this offset."""
     assert log.is_idle, log.partition
     assert not log.being_cleaned, log.partition
+    log.cuts += 1
     disk = log.folder.disk
     with log.failures.touching(disk.name):
         for segment in reversed(log.segments):

@@ -61,7 +61,16 @@ def save_epochs(log: Owner, entries: tuple[EpochStart, ...]) -> bool:
 class Piece:
     """Batches that go into one segment, one behind the other."""
 
-    __slots__ = ("batches", "chunks", "is_new", "position", "segment", "size", "snapshot")
+    __slots__ = (
+        "batches",
+        "chunks",
+        "is_new",
+        "position",
+        "replaces",
+        "segment",
+        "size",
+        "snapshot",
+    )
 
     def __init__(self, segment: Segment, position: int, snapshot: bytes | None = None) -> None:
         self.segment = segment
@@ -71,6 +80,7 @@ class Piece:
         self.batches: list[BatchHeader] = []
         self.is_new = snapshot is not None  # the segment begins with this piece
         self.snapshot = snapshot  # the producers as they were before it
+        self.replaces: Segment | None = None  # an empty one, whose base lies within a batch
 
 
 class WriteJob:
@@ -114,6 +124,9 @@ class WriteJob:
                 piece.segment.file.write(piece.chunks, piece.position)
             for save in self.saves:
                 save.write(log.folder.disk)
+            for piece in self.pieces:
+                if piece.replaces is not None:
+                    piece.replaces.delete()
         except OSError as error:
             log.broken = True
             refused = log.failures.met(log.folder.disk.name, error)
@@ -132,6 +145,8 @@ class WriteJob:
                     log.folder.disk.sync_directory(log.folder.name)
         except StorageError:
             log.broken = True
+            if not log.failures.has_failed(log.folder.disk.name):
+                self._undo()
             raise
 
     def publish(self) -> None:

@@ -1,0 +1,166 @@
+"""The checkpoints of a log dir: one small file for each kind of offset, of all its logs.
+
+What they are to say is gathered on the loop, in a dictionary of its own, and encoded and written on
+the disk's thread; the thread alone knows, and changes, what the files say now.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.ports import Disk
+from odradek.storage.dirs.checkpoints import decode_offsets, encode_offsets
+from odradek.storage.dirs.failures import Failures
+from odradek.storage.dirs.files import read_small, write_small
+from odradek.storage.dirs.names import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
+from odradek.storage.errors import CorruptFile
+from odradek.storage.logs.loading import Checkpointed
+from odradek.storage.logs.log import PartitionLog
+
+Offsets = dict[TopicPartition, Offset]
+
+
+class DirCheckpoints:
+    """Those of one dir."""
+
+    def __init__(self, disk: Disk, failures: Failures) -> None:
+        self.disk = disk
+        self.failures = failures
+        self.logs: dict[TopicPartition, PartitionLog] = {}  # changed on the loop
+        self.cleaner_offsets: Offsets = {}  # replaced whole, never changed: the loop reads it
+        self._recovery_points: Offsets = {}
+        self._log_starts: Offsets = {}
+        self._high_watermarks: Offsets = {}
+
+    @property
+    def name(self) -> str:
+        """Where the dir is."""
+        return self.disk.name
+
+    def read_checkpoints(self) -> list[str]:
+        """Reads all of them; a note for each that says nothing because it cannot be read."""
+        notes: list[str] = []
+        self._recovery_points = self._read(RECOVERY_POINTS, notes)
+        self._log_starts = self._read(LOG_START_OFFSETS, notes)
+        self._high_watermarks = self._read(HIGH_WATERMARKS, notes)
+        self.cleaner_offsets = self._read(CLEANER_OFFSETS, notes)
+        return notes
+
+    def _read(self, name: str, notes: list[str]) -> Offsets:
+        """A checkpoint; one that cannot be read says nothing, which is always safe."""
+        try:
+            return decode_offsets(read_small(self.disk, name), f"{self.name}/{name}")
+        except FileNotFoundError:
+            return {}
+        except CorruptFile as error:
+            notes.append(f"ignored: {error}")
+            return {}
+
+    def checkpointed(self, partition: TopicPartition) -> Checkpointed:
+        """What the files say of one log."""
+        zero = Offset(0)
+        return Checkpointed(
+            self._recovery_points.get(partition, zero),
+            self._log_starts.get(partition, zero),
+            self._high_watermarks.get(partition, zero),
+            self.cleaner_offsets.get(partition, zero),
+        )
+
+    def recovery_points(self) -> Offsets:
+        """Up to where each log is durable. On the loop."""
+        return {p: log.recovery_point for p, log in self.logs.items()}
+
+    def log_starts(self) -> Offsets:
+        """Where logs begin that do so within a segment. On the loop."""
+        return {
+            p: log.log_start_offset
+            for p, log in self.logs.items()
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+
+    def high_watermarks(self) -> Offsets:
+        """Of all logs. On the loop."""
+        return {p: log.high_watermark for p, log in self.logs.items()}
+
+    def checkpoint(self) -> "CheckpointJob":
+        """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
+        return CheckpointJob(
+            self, self.recovery_points(), self.log_starts(), self.high_watermarks()
+        )
+
+    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
+        """Replaces one of them."""
+        with self.failures.touching(self.name):
+            write_small(self.disk, name, encode_offsets(offsets))
+
+    def note_recovery_points(self, points: Offsets) -> None:
+        """Writes the recovery points unless they are what the file says."""
+        if points != self._recovery_points:
+            self.write_checkpoint(RECOVERY_POINTS, points)
+            self._recovery_points = points
+
+    def note_log_starts(self, starts: Offsets) -> None:
+        """Likewise the starts of logs that lie within a segment."""
+        if starts != self._log_starts:
+            self.write_checkpoint(LOG_START_OFFSETS, starts)
+            self._log_starts = starts
+
+    def note_high_watermarks(self, high_watermarks: Offsets) -> None:
+        """Likewise the high watermarks."""
+        if high_watermarks != self._high_watermarks:
+            self.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
+            self._high_watermarks = high_watermarks
+
+    def note_cleaned(self, partition: TopicPartition, first_dirty: Offset) -> None:
+        """How far compaction has come with one log."""
+        self.cleaner_offsets = {**self.cleaner_offsets, partition: first_dirty}
+        self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
+
+    def forget_checkpoints(self, partitions: Collection[TopicPartition]) -> None:
+        """Of earlier logs of these names, before others get them.
+
+        After a crash the recovery point of one would be taken for that of the new log, of which
+        less, or nothing, is durable.
+        """
+        kept = [
+            {p: offset for p, offset in offsets.items() if p not in partitions}
+            for offsets in (
+                self._recovery_points,
+                self._log_starts,
+                self._high_watermarks,
+                self.cleaner_offsets,
+            )
+        ]
+        self.note_recovery_points(kept[0])
+        self.note_log_starts(kept[1])
+        self.note_high_watermarks(kept[2])
+        if kept[3] != self.cleaner_offsets:
+            self.cleaner_offsets = kept[3]
+            self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
+
+    def lower_recovery_points(self, points: Mapping[TopicPartition, Offset]) -> None:
+        """Before logs are cut: only what the file says is lowered, if it says more."""
+        lowered = {p: at for p, at in points.items() if self._recovery_points.get(p, at) > at}
+        if lowered:
+            self.note_recovery_points({**self._recovery_points, **lowered})
+
+
+class CheckpointJob(NamedTuple):
+    """What is to be written of the logs of a directory."""
+
+    log_dir: DirCheckpoints
+    recovery_points: Offsets
+    log_starts: Offsets
+    high_watermarks: Offsets
+
+    def run(self) -> None:
+        """On the disk's thread; what has not changed is not written."""
+        self.log_dir.note_recovery_points(self.recovery_points)
+        self.log_dir.note_log_starts(self.log_starts)
+        self.log_dir.note_high_watermarks(self.high_watermarks)

@@ -1,0 +1,90 @@
+"""Which logs of a dir may lack records that they held: durable, until the broker clears them.
+
+A log is *whole* unless it was made anew in the place of one that is gone, was cut in recovery, or
+ends below what was durable. An unclean one is not elected over a whole one, and as a leader it
+gives no offset again that it may have given before. All of a dir's are in one small file, which
+Kafka ignores, so that ten thousand cost one write.
+
+Recovery notes that it has begun to cut before it cuts. A start that finds this note, or a file
+that cannot be read, cannot tell which logs are whole: then none is.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.storage.dirs.checkpoints import checkpoint_entries, checkpoint_number, encode_lines
+from odradek.storage.errors import CorruptFile
+
+UNCLEAN_LOGS: Final = "unclean-logs"
+RECOVERING: Final = b"recovering"
+
+
+class Reason(StrEnum):
+    """Why records may be missing."""
+
+    MADE_ANEW = "made-anew"
+    CUT = "cut"
+    SHORT = "short"
+    UNKNOWN = "unknown"
+
+    @property
+    def sentence(self) -> str:
+        """For the operator."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: Final[Mapping[Reason, str]] = {
+    Reason.MADE_ANEW: "the log was missing and was made anew",
+    Reason.CUT: "recovery after an unclean stop cut records off",
+    Reason.SHORT: "the log ends below its recovery point",
+    Reason.UNKNOWN: "a recovery was interrupted, or its note cannot be read",
+}
+
+
+class Unclean(NamedTuple):
+    """What is known of a log that is not whole."""
+
+    reason: Reason
+    given_upto: Offset = Offset(0)  # exclusive: offsets below may have been given before
+
+
+class UncleanLogs(NamedTuple):
+    """The file of one dir."""
+
+    logs: Mapping[TopicPartition, Unclean]
+    recovering: bool = False
+
+    def encode(self) -> bytes:
+        """`topic partition given_upto reason` lines behind a version and a count."""
+        lines = [
+            f"{topic} {partition} {given_upto} {reason}"
+            for (topic, partition), (reason, given_upto) in self.logs.items()
+        ]
+        return encode_lines([RECOVERING.decode() + " - - -", *lines] if self.recovering else lines)
+
+
+def decode_unclean_logs(data: bytes, path: str) -> UncleanLogs:
+    """The inverse of `encode`; CorruptFile for anything else."""
+    logs: dict[TopicPartition, Unclean] = {}
+    recovering = False
+    for position, fields in checkpoint_entries(data, path, width=4):
+        if fields[0] == RECOVERING and fields[1] == b"-":
+            recovering = True
+            continue
+        try:
+            reason = Reason(fields[3].decode("utf-8", "replace"))
+        except ValueError as error:
+            raise CorruptFile(path, position, str(error)) from None
+        number = checkpoint_number(fields[1], path, position)
+        given = Offset(checkpoint_number(fields[2], path, position))
+        partition = TopicPartition(fields[0].decode("utf-8", "replace"), number)
+        logs[partition] = Unclean(reason, given)
+    return UncleanLogs(logs, recovering)
+
+
+def all_unknown(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Unclean]:
+    """Of none of these logs it is known whether it is whole."""
+    return dict.fromkeys(partitions, Unclean(Reason.UNKNOWN))

@@ -1,0 +1,48 @@
+"""Following the producers through batches that lie in a log already.
+
+Their state is built from batches at a start, behind the newest snapshot, and after a truncation.
+"""
+
+from odradek.model.errors import CorruptBatch
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.records.batch import check_crc
+from odradek.records.control import end_marker_in
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.segments.leaping import walk_leaping
+from odradek.storage.segments.segment import Segment
+
+
+def replay_producers(
+    log: PartitionLog, start: Offset, now: Timestamp, checked_from: Offset | None = None
+) -> None:
+    """Counts the batches of producers from an offset to the end, and notes who aborted what.
+
+    Only batches that are as they were written: a bit that turned in a header would fence off a
+    living producer for ever. Those from `checked_from` on were looked at before.
+    """
+    for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
+        segment.aborted.truncate(start)
+        for position, header in walk_leaping(segment, start):
+            if header.producer_id < 0 or header.base_offset < start:
+                continue
+            is_checked = checked_from is not None and header.base_offset >= checked_from
+            marker = None
+            try:
+                if header.is_control or not is_checked:
+                    batch = segment.file.read(header.size, position)
+                    check_crc(batch, header)
+                    marker = end_marker_in(batch, header)
+            except CorruptBatch:
+                continue
+            aborted = log.producers.replay(header, marker, now)
+            if aborted is not None:
+                segment.aborted.entries.append(aborted)
+        save_indexes(segment)
+
+
+def save_indexes(segment: Segment) -> None:
+    """Writes what the indexes have in memory only. On the disk's thread, alone with the log."""
+    for save in segment.saves():
+        save.write(segment.folder.disk)
+        save.note()

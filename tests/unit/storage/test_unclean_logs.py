@@ -1,0 +1,203 @@
+"""A log knows whether it may lack records that it held, until the broker says that it does not."""
+
+from collections.abc import Callable
+
+import pytest
+
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.sim.disk import SimulatedDisk
+from odradek.sim.disk_faults import PowerLost
+from odradek.storage.dirs.unclean_logs import (
+    UNCLEAN_LOGS,
+    Reason,
+    Unclean,
+    UncleanLogs,
+    decode_unclean_logs,
+)
+from odradek.storage.errors import CorruptFile
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+from tests.unit.storage.test_log_dirs import KNOWN, NEW, NOW, Host, fill, part
+
+
+def reason(h: Host, number: int = 0) -> Reason | None:
+    """Why the log is not whole, if it is not."""
+    log = h.dirs.get(part(number))
+    assert log is not None
+    return log.unclean.reason if log.unclean else None
+
+
+def flush(log: PartitionLog) -> None:
+    """Makes everything durable."""
+    job = FlushJob(log, NOW)
+    job.run()
+    job.publish()
+
+
+def test_a_log_is_whole_through_stops_of_every_kind() -> None:
+    """A new one is, and so is one whose process was killed: the kernel has its records."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    for clean in (False, True, False):
+        h.restart(clean=clean)
+        assert reason(h) is None
+    assert not h.disks[0].exists(UNCLEAN_LOGS)
+
+
+def test_a_log_made_anew_is_unclean_until_the_broker_clears_it() -> None:
+    """A disk was replaced: what the log held is elsewhere, if anywhere."""
+    h = Host(2)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.disks[0] = SimulatedDisk("disk-0")
+    h.restart(clean=True)
+    h.dirs.get_or_create(part(0), KNOWN, NOW)
+    assert reason(h) is Reason.MADE_ANEW
+    for clean in (False, True):
+        h.restart(clean=clean)
+        assert reason(h) is Reason.MADE_ANEW
+    (log_dir,) = [it for it in h.dirs.dirs if part(0) in it.logs]
+    log_dir.clear_unclean([part(0)])
+    h.restart()
+    assert reason(h) is None
+
+
+def test_a_later_topic_of_the_name_has_a_whole_log() -> None:
+    """What is known of a log goes with it."""
+    h = Host(1)
+    h.dirs.get_or_create(part(0), KNOWN, NOW)
+    h.dirs.delete(part(0))
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    assert reason(h) is None
+    h.restart()
+    assert reason(h) is None
+
+
+def test_a_log_that_recovery_cut_is_unclean() -> None:
+    """Only that one: its neighbours in the dir had nothing to lose."""
+    h = Host(1)
+    logs = [h.dirs.get_or_create(part(number), NEW, NOW) for number in range(2)]
+    for log in logs:
+        fill(log, "a", "b")
+    segment = logs[0].active_segment
+    h.disks[0].flip(segment.path(".log"), segment.size - 1, 0)
+    h.restart()
+    assert [reason(h, number) for number in range(2)] == [Reason.CUT, None]
+    h.restart(clean=True)
+    assert [reason(h, number) for number in range(2)] == [Reason.CUT, None]
+
+
+@pytest.mark.parametrize("change", range(1, 30))
+def test_a_recovery_that_is_interrupted_forgets_no_cut(change: int) -> None:
+    """The note is durable before the cut: the next start finds nothing bad any more."""
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a", "b")
+    flush(log)
+    segment = log.active_segment
+    h.disks[0].flip(segment.path(".log"), segment.size - 1, 0)
+    h.disks[0] = h.disks[0].after_exit()
+    h.disks[0].faults.crash_at_change = change
+    try:
+        h.start()
+    except PowerLost:
+        h.come_back("crash")
+    assert reason(h) in {Reason.CUT, Reason.UNKNOWN}
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.log_end_offset == 1
+
+
+def lose_all(h: Host, log: PartitionLog) -> None:
+    """The file of the last segment is gone, with its companions."""
+    for name in h.disks[0].names("orders-0"):
+        if name.startswith(log.active_segment.path("").rpartition("/")[2]):
+            h.disks[0].unlink(f"orders-0/{name}")
+
+
+def empty_it(h: Host, log: PartitionLog) -> None:
+    """The file of the last segment has no bytes any more."""
+    h.disks[0].open(log.active_segment.path(".log")).truncate(0)
+
+
+@pytest.mark.parametrize("lose", [lose_all, empty_it])
+@pytest.mark.parametrize("many", [1, 30])
+def test_offsets_that_were_durable_are_not_given_again(
+    lose: Callable[[Host, PartitionLog], None], many: int
+) -> None:
+    """The last segment vanished after a clean stop: consumers may have read what was in it."""
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, *[f"value-{number}" for number in range(many)])
+    h.dirs.dirs[0].close(NOW, BrokerEpoch(1))
+    lose(h, log)
+    h.come_back("exit")
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.log_end_offset < many
+    assert found.unclean == Unclean(Reason.SHORT, Offset(many))
+    assert any("below its recovery point" in str(it) for it in h.opened[0].repairs)
+    h.restart(clean=True)
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.unclean == Unclean(Reason.SHORT, Offset(many))
+    found.begin_epoch(LeaderEpoch(0))
+    fill(found, "new")
+    assert found.log_end_offset == many + 1
+    flush(found)
+    h.restart()
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.log_end_offset == many + 1
+
+
+def test_a_cut_below_the_recovery_point_lowers_it_first() -> None:
+    """A log that was truncated, or begun anew at a lower offset, has lost nothing."""
+    h = Host(1)
+    for number, fully in ((0, False), (1, True)):
+        log = h.dirs.get_or_create(part(number), NEW, NOW)
+        fill(log, "a", "b", "c")
+        flush(log)
+        h.dirs.dirs[0].checkpoint().run()
+        cuts = {part(number): Offset(1)}
+        h.dirs.dirs[0].truncation(cuts, NOW, fully=fully).run()
+    h.come_back("crash")
+    assert [reason(h, number) for number in range(2)] == [None, None]
+
+
+def test_a_checkpoint_planned_beside_a_cut_says_no_more_than_is_left() -> None:
+    """The cut is known to the loop when it is planned, before the disk has carried it out."""
+    h = Host(1)
+    (log_dir,) = h.dirs.dirs
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a", "b", "c")
+    flushed = FlushJob(log, NOW)
+    flushed.run()
+    cut = log_dir.truncation({part(0): Offset(1)}, NOW)
+    flushed.publish()
+    checkpoint = log_dir.checkpoint()
+    cut.run()
+    checkpoint.run()
+    assert log_dir.checkpointed(part(0)).recovery_point <= 1
+
+
+def test_an_unreadable_note_leaves_no_log_known_as_whole() -> None:
+    """It might have named any of them."""
+    h = Host(1)
+    for number in range(2):
+        h.dirs.get_or_create(part(number), KNOWN if number else NEW, NOW)
+    h.disks[0].open(UNCLEAN_LOGS).write([b"junk"], 0)
+    h.restart(clean=True)
+    assert [reason(h, number) for number in range(2)] == [Reason.UNKNOWN, Reason.UNKNOWN]
+    assert "whole" in h.opened[0].notes[0]
+
+
+def test_the_file_says_what_was_written() -> None:
+    """And anything else is refused."""
+    logs = {part(0): Unclean(Reason.CUT), part(7): Unclean(Reason.SHORT, Offset(9))}
+    for recovering in (False, True):
+        unclean = UncleanLogs(logs, recovering)
+        assert decode_unclean_logs(unclean.encode(), "path") == unclean
+    for wrong in (b"0\n1\norders 0 0 nonsense\n", b"0\n1\norders x 0 cut\n", b"0\n2\n"):
+        with pytest.raises(CorruptFile):
+            decode_unclean_logs(wrong, "path")
+    assert all(it.sentence for it in Reason)
