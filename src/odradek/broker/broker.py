@@ -52,6 +52,7 @@ from odradek.config.derived import inter_broker_listener_name, zookeeper_is_embe
 from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller as controller_rows
 from odradek.config.rows import network as network_rows
+from odradek.config.rows import replication as replication_rows
 from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.config.setting import BrokerSetting
 from odradek.controller.candidacy import ControllerLease
@@ -284,9 +285,11 @@ class Broker:
         fetches = Fetches(
             Means(
                 replicas,
+                self.cluster,
                 self.timers,
                 self.doors.clock,
                 config[network_rows.FETCH_MAX_BYTES],
+                config[replication_rows.REPLICA_SELECTOR_CLASS],
             ),
             FetchSessions(
                 self.doors.random,

@@ -1,7 +1,7 @@
 """The leader of one partition: who is in sync, and what is committed. Facts in, effects out.
 
 It knows no log: it is told where the log ends and tells how far it is committed. It knows no clock
-and no network either; who waits for an offset waits here, and nobody is scanned.
+and no network either; producers that wait for an offset wait here, and nobody is scanned.
 
 Invariants, `min_isr` being at most the number of replicas:
 
@@ -12,12 +12,10 @@ Invariants, `min_isr` being at most the number of replicas:
   watermark and the start of this leader epoch by a fetch of this epoch (an earlier high watermark
   is not enough: the leader's own may be behind what its predecessor had committed).
 
-The last stable offset moves with the high watermark, never without it, so a consumer that reads
-only what is committed by transactions waits for the high watermark, and looks again.
-
 A partition with one replica is a leader whose ISR is itself.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -103,7 +101,7 @@ class Effects:
     propose: IsrProposal | None = None  # 3. to the controller; `on_isr_answer` brings the answer
     hand_over: tuple[BrokerId, ...] = ()  # 4. to the controller: one of these leads instead of us
     verdicts: tuple[Verdict, ...] = ()  # 5. to producers
-    wake: tuple[Ticket, ...] = ()  # 6. long polls and parked fetches, to look again
+    wake: tuple[Ticket, ...] = ()  # 6. those who wait for the low watermark
 
 
 NOTHING: Final = Effects()
@@ -113,8 +111,6 @@ class Leader:
     """One replica's leadership of its partition, for as long as the controller leaves it there."""
 
     __slots__ = (
-        "_at_high_watermark",
-        "_at_log_end",
         "_at_low_watermark",
         "_followers",
         "_me",
@@ -148,8 +144,6 @@ class Leader:
         self._replicas: tuple[BrokerId, ...] = ()
         self._followers: dict[BrokerId, FollowerProgress] = {}
         self._producers = Waiters()
-        self._at_high_watermark = Waiters()
-        self._at_log_end = Waiters()
         self._at_low_watermark = Waiters()
         self.low_watermark: Offset | None = None  # all below is gone from every live replica
 
@@ -224,9 +218,7 @@ class Leader:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         return Effects(
             verdicts=tuple(Verdict(ticket, error) for ticket in self._producers.everybody()),
-            wake=self._at_high_watermark.everybody()
-            + self._at_log_end.everybody()
-            + self._at_low_watermark.everybody(),
+            wake=self._at_low_watermark.everybody(),
         )
 
     # The log, the followers, and time
@@ -234,10 +226,11 @@ class Leader:
     def on_append(self, log_end_offset: Offset, now: Millis) -> Effects:
         """The log has grown up to this end."""
         assert log_end_offset >= self.log_end_offset, (log_end_offset, self.log_end_offset)
-        self.log_end_offset = log_end_offset
-        effects = self._advanced(now)
-        woken = self._at_log_end.reached(log_end_offset)
-        return replace(effects, wake=effects.wake + woken) if woken else effects
+        if log_end_offset > self.log_end_offset:
+            for follower in self._followers.values():
+                follower.on_append(self.log_end_offset, now)
+            self.log_end_offset = log_end_offset
+        return self._advanced(now)
 
     def on_follower_fetch(self, fetch: FollowerFetch, now: Millis) -> Effects:
         """A follower says, by where it fetches from, how far its log goes."""
@@ -287,7 +280,7 @@ class Leader:
 
         A follower that was awaited although it is not a member may have fallen behind, too.
         """
-        effects = self._advanced(now)
+        effects = self._joined(self._advanced(now))
         if not isinstance(self.isr, Committed):
             return effects
         lagging = {
@@ -330,12 +323,8 @@ class Leader:
 
     def check_leader_epoch(self, leader_epoch: LeaderEpoch | None) -> None:
         """Refuses whoever believes in another leadership; who does not say is believed."""
-        if leader_epoch is None or leader_epoch == self.leader_epoch:
-            return
-        text = f"leader epoch {leader_epoch}; here it is {self.leader_epoch}"
-        if leader_epoch < self.leader_epoch:
-            raise FencedLeaderEpoch(text)
-        raise UnknownLeaderEpoch(text)
+        if leader_epoch is not None:
+            check_leader_epoch(leader_epoch, self.leader_epoch)
 
     def check_enough_replicas(self) -> None:
         """Refuses an append with acks=all that could not be answered."""
@@ -350,6 +339,10 @@ class Leader:
                 f"the high watermark is {self.high_watermark}, the leadership began at "
                 f"{self.epoch_start}"
             )
+
+    def followers(self) -> Iterable[tuple[BrokerId, FollowerProgress]]:
+        """Every follower, and how far it is."""
+        return self._followers.items()
 
     @property
     def replica_count(self) -> int:
@@ -368,16 +361,6 @@ class Leader:
         if end_offset <= self.high_watermark:
             return self._verdict(ticket)
         return self._producers.add(end_offset, ticket)
-
-    def await_high_watermark(self, beyond: Offset, ticket: Ticket) -> Waiter:
-        """A consumer waits until the high watermark is beyond an offset."""
-        assert beyond >= self.high_watermark, (beyond, self.high_watermark)
-        return self._at_high_watermark.add(Offset(beyond + 1), ticket)
-
-    def await_log_end(self, beyond: Offset, ticket: Ticket) -> Waiter:
-        """A follower waits until the log goes beyond an offset."""
-        assert beyond >= self.log_end_offset, (beyond, self.log_end_offset)
-        return self._at_log_end.add(Offset(beyond + 1), ticket)
 
     def await_low_watermark(self, offset: Offset, ticket: Ticket) -> Waiter | None:
         """Somebody waits until all below is gone from every live replica; None: it is."""
@@ -413,7 +396,7 @@ class Leader:
             return NOTHING
         self.partition_epoch = answer.partition_epoch
         self.isr = Committed(members)
-        return self._advanced(now)
+        return self._joined(self._advanced(now))
 
     def _expansion(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
         if not isinstance(self.isr, Committed) or broker in self.isr.committed:
@@ -424,6 +407,18 @@ class Leader:
         ):
             return None
         return self._proposed(self.isr.committed | {broker})
+
+    def _joined(self, effects: Effects) -> Effects:
+        """Proposes a follower that had caught up while another change was in flight.
+
+        It need not fetch again before: an unchanged position is not repeated in a fetch session.
+        """
+        for broker, follower in self._followers.items():
+            if follower.end_offset == self.log_end_offset:  # others fetch on, and say so
+                proposal = self._expansion(broker, follower)
+                if proposal is not None:
+                    return replace(effects, propose=proposal)
+        return effects
 
     def _loss(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
         """A member fetches what is committed: it has lost it, and nobody may count on it.
@@ -466,7 +461,6 @@ class Leader:
         return Effects(
             high_watermark=high_watermark,
             verdicts=tuple(map(self._verdict, self._producers.reached(high_watermark))),
-            wake=self._at_high_watermark.reached(high_watermark),
         )
 
     def _smallest_end(self, now: Millis) -> Offset | None:
@@ -505,6 +499,16 @@ class Leader:
     def _verdict(self, ticket: Ticket) -> Verdict:
         enough = len(self.isr.maximal) >= self.min_isr
         return Verdict(ticket, None if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+
+def check_leader_epoch(asked: LeaderEpoch, known: LeaderEpoch) -> None:
+    """Refuses a request that names another leader epoch than the one of this replica (KIP-320)."""
+    if asked == known:
+        return
+    text = f"leader epoch {asked}; here it is {known}"
+    if asked < known:
+        raise FencedLeaderEpoch(text)
+    raise UnknownLeaderEpoch(text)
 
 
 def _check_replica(me: BrokerId, leadership: Leadership) -> None:

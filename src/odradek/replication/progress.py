@@ -51,13 +51,22 @@ class FollowerProgress:
         if fetch.offset >= leader_end:
             self.caught_up_at = now
         elif self.leader_end_then is not None and fetch.offset >= self.leader_end_then:
-            self.caught_up_at = self.fetched_at
+            self.caught_up_at = later(self.caught_up_at, self.fetched_at)
         self.end_offset = fetch.offset
         self.log_start_offset = fetch.log_start_offset
         self.eligible = fetch.eligible
         self.broker_epoch = fetch.broker_epoch
         self.fetched_at = now
         self.leader_end_then = leader_end
+
+    def on_append(self, leader_end: Offset, now: Millis) -> None:
+        """The leader's log grows beyond this end: a follower that had reached it was in sync then.
+
+        In a fetch session it need not have said so for long: an unchanged position is not repeated.
+        """
+        if self.end_offset == leader_end:
+            self.caught_up_at = self.fetched_at = now
+            self.leader_end_then = leader_end
 
     def is_caught_up(self, leader_end: Offset, now: Millis, lag_max: Millis) -> bool:
         """Whether it is in sync: at the end, or was so not too long ago."""
@@ -73,3 +82,10 @@ class FollowerProgress:
         self.leader_end_then = leader_end
         self.fetched_at = caught_up_at
         self.caught_up_at = caught_up_at
+
+
+def later(one: Millis | None, other: Millis | None) -> Millis | None:
+    """The later of two moments, of which either may never have been."""
+    if one is None or other is None:
+        return one if other is None else other
+    return max(one, other)

@@ -176,18 +176,6 @@ def test_a_follower_that_has_not_fetched_in_this_leadership_holds_everything_up(
     assert t.fetch(2, 10).high_watermark == 10
 
 
-def test_waiting_fetches_are_woken_by_what_they_wait_for() -> None:
-    """Followers wait for the end of the log, consumers for the high watermark."""
-    t = Scene(isr=(0, 1), replicas=(0, 1))
-    t.fetch(1, 10)
-    t.leader.await_log_end(Offset(10), "follower")
-    t.leader.await_high_watermark(Offset(10), "consumer")
-    gone = t.leader.await_high_watermark(Offset(10), "gone")
-    gone.give_up()
-    assert t.append(11) == Effects(wake=("follower",))
-    assert t.fetch(1, 11) == Effects(high_watermark=Offset(11), wake=("consumer",))
-
-
 def test_a_member_that_falls_behind_leaves_the_isr_by_the_controllers_word() -> None:
     """Until the answer comes the high watermark waits for the one that is to go."""
     t = Scene()
@@ -477,11 +465,9 @@ def test_at_the_end_of_a_leadership_everybody_is_told() -> None:
     """Nobody is left waiting for an offset that another leader will give to something else."""
     t = Scene()
     t.produce(11)
-    t.leader.await_high_watermark(Offset(10), "consumer")
-    t.leader.await_log_end(Offset(10), "follower")
+    t.leader.await_low_watermark(Offset(5), "deleter")
     assert t.leader.resign() == Effects(
-        verdicts=(Verdict("up to 11", ErrorCode.NOT_LEADER_OR_FOLLOWER),),
-        wake=("consumer", "follower"),
+        verdicts=(Verdict("up to 11", ErrorCode.NOT_LEADER_OR_FOLLOWER),), wake=("deleter",)
     )
     assert t.leader.resign() == NOTHING
 
@@ -541,3 +527,24 @@ def test_the_low_watermark_waits_for_all_replicas_that_live() -> None:
     t.fetch(1, 10, start=5)
     assert t.leader.on_ineligible(B2, t.now).wake == ("deleter",)
     assert t.leader.await_low_watermark(Offset(5), "late") is None
+
+
+def test_a_follower_that_says_nothing_new_was_in_sync_until_the_next_append() -> None:
+    """In a fetch session an unchanged position is not repeated, however long nothing happens."""
+    t = Scene(isr=(0, 1), replicas=(0, 1))
+    t.fetch(1, 10)
+    t.pass_time(50 * LAG_MAX)
+    t.append(20)
+    assert t.pass_time(LAG_MAX).propose is None
+    t.fetch(1, 15)
+    assert t.pass_time(1).propose is not None
+
+
+def test_a_follower_that_caught_up_during_another_change_joins_after_it() -> None:
+    """It says nothing new, so nobody would look at it again."""
+    t = Scene(isr=(0,), replicas=(0, 1, 2))
+    first = t.fetch(1, 10).propose
+    assert t.fetch(2, 10).propose is None
+    second = t.answer(first, accepted((0, 1))).propose
+    assert second is not None
+    assert [it.broker for it in second.isr] == [0, 1, 2]

@@ -2,16 +2,21 @@
 
 A session remembers which partitions its client wants and what it was told of each, so that a
 request and a response name only what is new. Its epoch counts the requests: one that was lost, or
-came twice, is found out, and the client begins anew. There is a bound on sessions; who finds no
-room fetches without one, which costs bytes and nothing else.
+came twice, is found out, and the client begins anew. There is a bound on sessions; without room a
+client fetches without one, which costs bytes and nothing else.
+
+What a request costs follows what has changed: the session keeps a list of the partitions that are
+to be looked at (`ready`). The others have nothing to read; their replicas wake them.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Protocol
 
+from odradek.broker.fetching.reader import Consumer, Follower, Reader
+from odradek.broker.partitions.replica import Replica
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import MINUTE, Millis
 from odradek.ports import Random
@@ -22,6 +27,9 @@ FINAL_EPOCH: Final = -1  # without a session; one that there was ends
 FIRST_EPOCH: Final = 0  # a new session, if there is room
 IDLE_MIN: Final = Millis(2 * MINUTE)  # then a session may be given up for another
 EPOCH_MAX: Final = (1 << 31) - 1
+
+Names = Mapping[TopicId, str]
+"""Topics by their ids, as the cluster has them now."""
 
 
 class SessionNotFound(BrokerError):
@@ -36,57 +44,172 @@ class WrongSessionEpoch(BrokerError):
     code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
-class Wanted(NamedTuple):
-    """What a client wants of one partition."""
+class MixedTopicNames(BrokerError):
+    """A session names topics either by their names or by their ids, all its life."""
 
-    partition: TopicPartition
-    offset: Offset
-    bytes_max: int
-    leader_epoch: int  # -1: it does not say
+    code = ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-class Told(NamedTuple):
-    """What a client was told last of one partition."""
+class Waiting(Protocol):
+    """A request of a session that waits for more to read."""
 
-    high_watermark: int
-    log_start_offset: int
+    def wake(self) -> None:
+        """A partition of the session has more."""
+        ...
+
+    def end(self) -> None:
+        """It shall be answered now: the client asks again, or the session ends."""
+        ...
 
 
-NOT_TOLD: Final = Told(-1, -1)
+class Slot:
+    """One partition of a session: what the client wants, and what it was told last."""
+
+    __slots__ = (
+        "bytes_max",
+        "last_fetched_epoch",
+        "leader_epoch",
+        "log_start_offset",
+        "name",
+        "number",
+        "offset",
+        "replica",
+        "session",
+        "told_high_watermark",
+        "told_log_start",
+        "topic_id",
+    )
+
+    def __init__(self, session: "Session", name: str, topic_id: TopicId, number: int) -> None:
+        self.session = session
+        self.name = name  # empty: only the id is known
+        self.topic_id = topic_id
+        self.number = number
+        self.offset = Offset(0)
+        self.bytes_max = 0
+        self.leader_epoch = -1  # -1: it does not say
+        self.last_fetched_epoch = -1
+        self.log_start_offset = -1
+        self.told_high_watermark = -1
+        self.told_log_start = -1
+        self.replica: Replica | None = None  # whose readers it is among
+
+    @property
+    def partition(self) -> TopicPartition:
+        """What it is a slot for."""
+        return TopicPartition(self.name, self.number)
+
+    def update(self, wanted: FetchPartition) -> None:
+        """What a request says of it."""
+        self.offset = Offset(wanted.fetch_offset)
+        self.bytes_max = wanted.partition_max_bytes
+        self.leader_epoch = wanted.current_leader_epoch
+        self.last_fetched_epoch = wanted.last_fetched_epoch
+        self.log_start_offset = wanted.log_start_offset
+
+    def is_news(self, high_watermark: int, log_start: int) -> bool:
+        """Whether the client does not know this yet."""
+        return high_watermark != self.told_high_watermark or log_start != self.told_log_start
+
+    def told(self, high_watermark: int, log_start: int) -> None:
+        """Now it does."""
+        self.told_high_watermark, self.told_log_start = high_watermark, log_start
+
+    def await_more(self, replica: Replica) -> None:
+        """The replica wakes it when there is more."""
+        if self.replica is not replica:
+            self.leave()
+            self.replica = replica
+            if isinstance(self.session.reader, Follower):
+                replica.readers.tell(self)
+        if isinstance(self.session.reader, Follower):
+            replica.readers.await_end(self)
+        else:
+            replica.readers.await_high_watermark(self)
+
+    def leave(self) -> None:
+        """Is not woken any more."""
+        if self.replica is not None:
+            self.replica.readers.leave(self)
+            self.replica = None
+
+    def wake(self) -> None:
+        """There is more to read."""
+        self.session.ready[self] = None
+        if self.session.waiting is not None:
+            self.session.waiting.wake()
+
+    def on_news(self) -> None:
+        """The next answer names the offsets that have moved."""
+        self.session.ready[self] = None
 
 
 class Session:
-    """One client's."""
+    """One client's; without a number it lasts for one request."""
 
-    __slots__ = ("epoch", "id", "told", "used_at", "wanted")
+    __slots__ = ("_slots", "by_id", "epoch", "id", "reader", "ready", "used_at", "waiting")
 
-    def __init__(self, number: int, now: Millis) -> None:
+    def __init__(self, number: int, reader: Reader, now: Millis, *, by_id: bool = False) -> None:
         self.id = number
+        self.reader = reader
+        self.by_id = by_id  # its requests name topics by their ids
         self.epoch = 1  # that of the next request
         self.used_at = now
-        self.wanted: OrderedDict[TopicPartition, Wanted] = OrderedDict()
-        self.told: dict[TopicPartition, Told] = {}
+        self.ready: dict[Slot, None] = {}  # to be looked at, those served last at the end
+        self.waiting: Waiting | None = None
+        self._slots: dict[tuple[str | TopicId, int], Slot] = {}
 
-    def update(self, request: FetchRequest) -> None:
-        """What changes: partitions that are added or fetched from elsewhere, and forgotten ones."""
-        for wanted in wanted_by(request):
-            self.wanted[wanted.partition] = wanted
-        for topic in request.forgotten_topics_data:
-            for number in topic.partitions:
-                gone = TopicPartition(topic.topic, number)
-                self.wanted.pop(gone, None)
-                self.told.pop(gone, None)
+    def __len__(self) -> int:
+        return len(self._slots)
 
-    def is_news(self, partition: TopicPartition, told: Told) -> bool:
-        """Whether the client does not know this yet; from now on it does."""
-        if self.told.get(partition, NOT_TOLD) == told:
-            return False
-        self.told[partition] = told
-        return True
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self._slots.values())
 
-    def served(self, partition: TopicPartition) -> None:
+    def update(self, request: FetchRequest, names: Names) -> Iterator[Slot]:
+        """What changes: partitions that are added or fetched from elsewhere, and forgotten ones.
+
+        Takes them over one by one, as its caller asks for them.
+        """
+        for topic in request.topics:
+            topic_id = TopicId(topic.topic_id)
+            for wanted in topic.partitions:
+                slot = self._slot(topic.topic, topic_id, wanted.partition, names)
+                slot.update(wanted)
+                self.ready[slot] = None
+                yield slot
+        for forgotten in request.forgotten_topics_data:
+            key = TopicId(forgotten.topic_id) if self.by_id else forgotten.topic
+            for number in forgotten.partitions:
+                gone = self._slots.pop((key, number), None)
+                if gone is not None:
+                    gone.leave()
+                    self.ready.pop(gone, None)
+
+    def _slot(self, name: str, topic_id: TopicId, number: int, names: Names) -> Slot:
+        key = (topic_id if self.by_id else name, number)
+        slot = self._slots.get(key)
+        if slot is None:
+            if self.by_id:
+                name = names.get(topic_id, "")
+            slot = self._slots[key] = Slot(self, name, topic_id, number)
+        return slot
+
+    def served(self, slot: Slot) -> None:
         """It had its share; the next time the others come first."""
-        self.wanted.move_to_end(partition)
+        self.ready.pop(slot, None)
+        self.ready[slot] = None
+
+    def look_at_all(self) -> None:
+        """Something has changed that may concern every partition."""
+        for slot in self:
+            self.ready[slot] = None
+
+    def close(self) -> None:
+        """Nothing of it is woken any more."""
+        if self.waiting is not None:
+            self.waiting.end()
+        for slot in self:
+            slot.leave()
 
 
 class FetchSessions:
@@ -100,18 +223,22 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._sessions.values())
+
     def partitions(self) -> int:
         """How many partitions they have together."""
-        return sum(len(session.wanted) for session in self._sessions.values())
+        return sum(map(len, self._sessions.values()))
 
-    def find(self, request: FetchRequest, now: Millis) -> Session | None:
-        """The session of a request, brought up to date; None: the request speaks for itself."""
-        if request.session_epoch == FINAL_EPOCH:
-            self._sessions.pop(request.session_id, None)
-            return None
-        if request.session_epoch == FIRST_EPOCH:
-            self._sessions.pop(request.session_id, None)
-            return self._begin(request, now)
+    def find(
+        self, request: FetchRequest, reader: Reader, now: Millis, *, by_id: bool = False
+    ) -> Session:
+        """The session of a request; one without a number if there is no room, or no wish."""
+        if request.session_epoch in {FINAL_EPOCH, FIRST_EPOCH}:
+            self._end(request.session_id)
+            if request.session_epoch == FINAL_EPOCH or not request.topics:
+                return Session(NO_SESSION, reader, now, by_id=by_id)
+            return self._begin(reader, now, by_id=by_id)
         session = self._sessions.get(request.session_id)
         if session is None:
             raise SessionNotFound(f"there is no fetch session {request.session_id}")
@@ -120,28 +247,38 @@ class FetchSessions:
                 f"epoch {request.session_epoch} of fetch session {session.id}, "
                 f"where {session.epoch} was to come"
             )
+        if session.by_id != by_id:
+            raise MixedTopicNames(f"fetch session {session.id} changes how it names topics")
         session.epoch = session.epoch + 1 if session.epoch < EPOCH_MAX else 1
         session.used_at = now
+        session.reader = reader
         self._sessions.move_to_end(session.id)
-        session.update(request)
         return session
 
-    def _begin(self, request: FetchRequest, now: Millis) -> Session | None:
-        if len(self._sessions) >= self._sessions_max and not self._make_room(now):
-            return None
-        session = Session(self._free_id(), now)
-        session.update(request)
-        if not session.wanted:
-            return None
+    def _begin(self, reader: Reader, now: Millis, *, by_id: bool) -> Session:
+        if len(self._sessions) >= self._sessions_max and not self._make_room(reader, now):
+            return Session(NO_SESSION, reader, now, by_id=by_id)
+        session = Session(self._free_id(), reader, now, by_id=by_id)
         self._sessions[session.id] = session
         return session
 
-    def _make_room(self, now: Millis) -> bool:
+    def _end(self, number: int) -> None:
+        session = self._sessions.pop(number, None)
+        if session is not None:
+            session.close()
+
+    def _make_room(self, reader: Reader, now: Millis) -> bool:
+        """The one that was idle for long; for a follower, that of any consumer."""
         oldest = next(iter(self._sessions.values()), None)
-        if oldest is None or now - oldest.used_at < IDLE_MIN:
-            return False
-        del self._sessions[oldest.id]
-        return True
+        if oldest is not None and now - oldest.used_at >= IDLE_MIN:
+            self._end(oldest.id)
+            return True
+        if isinstance(reader, Follower):
+            for session in self._sessions.values():
+                if isinstance(session.reader, Consumer):
+                    self._end(session.id)
+                    return True
+        return False
 
     def _free_id(self) -> int:
         while True:
@@ -150,15 +287,8 @@ class FetchSessions:
                 return number
 
 
-def wanted_by(request: FetchRequest) -> Iterator[Wanted]:
-    """The partitions that a request names."""
+def named_in(request: FetchRequest) -> Iterable[tuple[str, TopicId, int]]:
+    """The partitions that a request names: topic, topic id and number."""
     for topic in request.topics:
-        name = topic.topic
-        partitions: Iterable[FetchPartition] = topic.partitions
-        for each in partitions:
-            yield Wanted(
-                TopicPartition(name, each.partition),
-                Offset(each.fetch_offset),
-                each.partition_max_bytes,
-                each.current_leader_epoch,
-            )
+        for wanted in topic.partitions:
+            yield topic.topic, TopicId(topic.topic_id), wanted.partition

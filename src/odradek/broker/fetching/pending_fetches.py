@@ -1,50 +1,67 @@
-"""Fetches under way: what is there is gathered; who finds too little waits, and is woken.
+"""Fetches under way: what is there is gathered; a fetch that finds too little waits.
 
-A fetch that waits stands at the leaders of its partitions, which wake it when there is more; nobody
-looks for those who wait. However many partitions wake one in a turn, it looks once, at the end of
-the turn, when those who brought the news were answered.
+Its session looks at the partitions that have changed, and at no other: the replicas of the rest
+wake it when there is more. However many of them do so in a turn, it looks once, at the end of the
+turn, when those who brought the news were answered.
 
 The first batch comes whole, whatever its size, or a reader could never pass it. What is read is a
 range of a file; unless it is short, it goes out without passing through our memory.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
-from odradek.broker.fetching.fetch_sessions import FetchSessions, Session, Told, Wanted, wanted_by
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.fetching.fetch_sessions import (
+    FINAL_EPOCH,
+    FIRST_EPOCH,
+    NO_SESSION,
+    FetchSessions,
+    Session,
+    Slot,
+)
+from odradek.broker.fetching.partition_reading import Found, Look, PartitionReading
+from odradek.broker.fetching.reader import Consumer, Follower, Reader
+from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timer, Timers
-from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.metadata.image import ClusterImage
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.positions import BrokerEpoch
 from odradek.model.units import KIB, Bytes, Millis
-from odradek.ports import Chunk, Clock, FileRange, Worker
-from odradek.replication.errors import NotLeaderOrFollower
-from odradek.replication.waiters import Waiter
+from odradek.ports import Clock, FileRange, Worker
 from odradek.wire.messages.fetch import (
-    AbortedTransaction,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
-    PartitionData,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
 )
 
 READ_COMMITTED: Final = 1
-ABORTED_SINCE: Final = 4
-NOBODY: Final = -1
+RACKS_SINCE: Final = 11
+TOPIC_IDS_SINCE: Final = 13
+REPLICA_STATE_SINCE: Final = 15
+LEADERS_SINCE: Final = 16
+MOVED: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 WARMED_BYTES: Final = Bytes(256 * KIB)
-NO_RECORDS: Final = b""
+LOOKS_PER_TURN: Final = 1_000
+"""So many partitions are looked at before others have their turn of the loop."""
 
 
 class Means(NamedTuple):
     """What fetches are served with."""
 
     replicas: ReplicaManager
+    cluster: MetadataCache
     timers: Timers
     clock: Clock
     bytes_max: Bytes  # of one response
+    selector_class: str | None = None
 
 
 class Fetches:
@@ -54,63 +71,174 @@ class Fetches:
         self.means = means
         self.sessions = sessions
         self.waiting = 0
+        selector = ReplicaSelector(means.cluster, means.selector_class)
+        self.reading = PartitionReading(means.replicas, means.cluster, means.clock, selector)
+        means.cluster.watchers.append(self._on_metadata)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""
-        session = self.sessions.find(request, self.means.clock.monotonic())
+        version = pending.version
+        by_id = version >= TOPIC_IDS_SINCE
+        now = self.means.clock.monotonic()
+        session = self.sessions.find(request, reader_of(request, version), now, by_id=by_id)
+        if session.waiting is not None:
+            session.waiting.end()  # a follower has new partitions, and does not wait with them
         Fetch(self, pending, request, session).begin()
+
+    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """A broker that was not known when its follower fetched may join an ISR from now on."""
+        if old.brokers is new.brokers:
+            return
+        changed = {it for it, broker in new.brokers.items() if old.brokers.get(it) != broker}
+        for session in self.sessions:
+            if isinstance(session.reader, Follower) and session.reader.broker in changed:
+                session.look_at_all()
+
+
+def reader_of(request: FetchRequest, version: int) -> Reader:
+    """A follower names its broker; everything else is a consumer."""
+    if version >= REPLICA_STATE_SINCE and request.replica_state is not None:
+        replica, broker_epoch = (
+            request.replica_state.replica_id,
+            request.replica_state.replica_epoch,
+        )
+    else:
+        replica, broker_epoch = request.replica_id, -1
+    if replica >= 0:
+        return Follower(BrokerId(replica), BrokerEpoch(broker_epoch))
+    return Consumer(
+        request.isolation_level == READ_COMMITTED, version >= RACKS_SINCE, request.rack_id
+    )
 
 
 class Fetch:
-    """One request: the sleeper of its partitions."""
+    """One request of a session, which may last for this request alone."""
 
     __slots__ = (
         "_cold_left",
-        "_committed_only",
-        "_exchange",
         "_fetches",
+        "_found",
+        "_is_arrival",
         "_is_over",
+        "_is_parked",
         "_is_warm",
+        "_named",
+        "_pending",
         "_request",
         "_session",
         "_timer",
-        "_waiters",
-        "_wanted",
+        "_to_look_at",
+        "_wants_answer",
         "_will_look",
     )
 
     def __init__(
-        self,
-        fetches: Fetches,
-        pending: PendingRequest,
-        request: FetchRequest,
-        session: Session | None,
+        self, fetches: Fetches, pending: PendingRequest, request: FetchRequest, session: Session
     ) -> None:
         self._fetches = fetches
-        self._exchange = pending
+        self._pending = pending
         self._request = request
         self._session = session
-        self._wanted: Iterable[Wanted] = list(
-            wanted_by(request) if session is None else session.wanted.values()
-        )
-        self._committed_only = request.isolation_level == READ_COMMITTED
-        self._waiters: list[Waiter] = []
+        self._named = session.update(request, fetches.means.cluster.image.names)
+        self._to_look_at: Iterator[Slot] = iter(())
+        self._found = _Everything(request.min_bytes)
         self._timer: Timer | None = None
+        self._is_arrival = True  # until every partition was looked at once
+        self._is_parked = False  # waits for more
         self._will_look = False
         self._is_over = False
         self._is_warm = False  # what was cold has been read once
         self._cold_left = 0
+        self._wants_answer = False  # however little there is
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether the answer names every partition."""
+        return self._request.session_epoch in {FIRST_EPOCH, FINAL_EPOCH}
+
+    # Looking, some partitions in each turn of the loop
 
     def begin(self) -> None:
-        """Looks once; then waits, if there was too little."""
-        found = self._gather()
+        """Takes over what the request changes in its session, and looks."""
+        self._session.waiting = self
+        for _ in islice(self._named, LOOKS_PER_TURN):
+            pass
+        if next(self._named, None) is not None:
+            asyncio.get_running_loop().call_soon(self._begin_on)
+        else:
+            self._look()
+
+    def _begin_on(self) -> None:
+        if not self._is_gone():
+            self.begin()
+
+    def _look(self) -> None:
+        session = self._session
+        for found in self._found.rows:  # what was found before is looked at anew
+            session.ready[found.slot] = None
+        self._found = _Everything(self._request.min_bytes)
+        self._to_look_at = iter(tuple(session if self._is_full else session.ready))
+        self._look_on()
+
+    def _look_on(self) -> None:
+        self._will_look = False
+        if self._is_gone():
+            return
+        for slot in islice(self._to_look_at, LOOKS_PER_TURN):
+            self._look_at(slot)
+        further = next(self._to_look_at, None)
+        if further is None:
+            self._is_arrival = False
+            self._on_looked()
+            return
+        self._look_at(further)
+        self._will_look = True
+        asyncio.get_running_loop().call_soon(self._look_on)
+
+    def _look_at(self, slot: Slot) -> None:
+        found, session = self._found, self._session
+        left = min(self._request.max_bytes, self._fetches.means.bytes_max) - found.size
+        look = Look(session.reader, left, not found.size, self._is_arrival)
+        one = self._fetches.reading.look(slot, look)
+        if one.size:
+            found.size += one.size
+            found.partial.append(one)
+            self._look_at_cache(one)
+        elif one.was_read and not one.is_urgent:
+            session.ready.pop(slot, None)
+            if one.replica is not None:
+                slot.await_more(one.replica)
+        found.is_urgent |= one.is_urgent
+        row = one.row
+        if (
+            self._is_full
+            or one.size
+            or one.is_urgent
+            or slot.is_news(row.high_watermark, row.log_start_offset)
+        ):
+            found.rows.append(one)
+
+    def _look_at_cache(self, one: Found) -> None:
+        if self._is_warm or self._timer is not None:  # what a fetch is woken for is new
+            return
+        for chunk in one.row.records or ():
+            if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
+                assert one.replica is not None, one
+                worker = self._fetches.means.replicas.logs.worker_of(one.replica.log)
+                self._found.cold.append((worker, chunk))
+
+    def _on_looked(self) -> None:
+        found = self._found
         if found.cold:
             self._warm(found.cold)
+        elif found.is_enough or self._wants_answer or self._request.max_wait_ms <= 0:
+            self._answer()
         else:
-            self._go_on(found)
+            self._park()
 
     def _warm(self, cold: "list[tuple[Worker, FileRange]]") -> None:
         """The loop never waits for a disk: its worker reads first, and then we look again."""
+        self._is_warm = True
         self._cold_left = len(cold)
         for worker, chunk in cold:
             worker.submit(_Warming(self, chunk))
@@ -118,178 +246,150 @@ class Fetch:
     def warmed(self) -> None:
         """One of the ranges has been read; what is still cold by now is read as it is."""
         self._cold_left -= 1
-        if not self._cold_left and not self._exchange.connection.is_over:
-            self._is_warm = True
-            self._go_on(self._gather())
+        if not self._cold_left and not self._is_gone():
+            self._look()
 
-    def _go_on(self, found: "_Found") -> None:
-        if found.is_enough or self._request.max_wait_ms <= 0:
-            self._answer(found)
-            return
+    # Waiting
+
+    def _park(self) -> None:
         means = self._fetches.means
-        deadline = Millis(means.clock.monotonic() + self._request.max_wait_ms)
-        self._timer = means.timers.at(deadline, self._on_time)
-        self._exchange.wait(self._stop)
-        self._fetches.waiting += 1
-        self._sleep(found)
+        self._is_parked = True
+        if self._timer is None:
+            deadline = Millis(means.clock.monotonic() + self._request.max_wait_ms)
+            self._timer = means.timers.at(deadline, self._on_time)
+            self._pending.wait(self._stop)
+            self._fetches.waiting += 1
+        for one in self._found.partial:
+            if one.replica is not None:
+                one.slot.await_more(one.replica)
 
     def wake(self) -> None:
         """There is more in one of the partitions, or its leader is another."""
-        if not self._will_look and not self._is_over:
+        if self._is_parked and not self._will_look:
             self._will_look = True
-            asyncio.get_running_loop().call_soon(self._look)
+            asyncio.get_running_loop().call_soon(self._look_again)
 
-    def _look(self) -> None:
+    def _look_again(self) -> None:
         self._will_look = False
-        if self._is_over:
-            return
-        for waiter in self._waiters:
-            waiter.give_up()
-        self._waiters.clear()
-        found = self._gather()
-        if found.is_enough:
-            self._stop()
-            self._answer(found)
-        else:
-            self._sleep(found)
-
-    def _sleep(self, found: "_Found") -> None:
-        for led in found.leds:
-            leader = led.leader
-            self._waiters.append(leader.await_high_watermark(leader.high_watermark, self))
+        if not self._is_gone():
+            self._is_parked = False
+            self._look()
 
     def _on_time(self) -> None:
         """The client's patience ends: it gets what there is."""
-        self._stop()
-        self._answer(self._gather())
+        self._wants_answer = True
+        if self._is_parked and not self._will_look:
+            self._look_again()
+
+    def end(self) -> None:
+        """The client asks again, or its session is given up: it gets what was found before."""
+        self._wants_answer = True
+        if self._is_parked:
+            if not self._is_full:
+                for found in self._found.rows:
+                    self._session.ready[found.slot] = None
+                self._found = _Everything(self._request.min_bytes)
+            self._answer()
 
     def _stop(self) -> None:
         """Nobody needs to be woken any more."""
         if self._is_over:
             return
         self._is_over = True
-        self._fetches.waiting -= 1
-        for waiter in self._waiters:
-            waiter.give_up()
-        self._waiters.clear()
         if self._timer is not None:
+            self._fetches.waiting -= 1
             self._timer.cancel()
+        session = self._session
+        if session.waiting is self:
+            session.waiting = None
+        if session.id == NO_SESSION:
+            session.close()
 
-    # What there is
-
-    def _gather(self) -> "_Found":
-        left = min(self._request.max_bytes, self._fetches.means.bytes_max)
-        found = _Found(self._request.min_bytes)
-        for wanted in self._wanted:
-            try:
-                row, led, size = self._read(wanted, left, is_first=not found.size)
-            except BrokerError as error:
-                found.has_news = True
-                found.rows.append((wanted, _failed(wanted, error.code), None))
-                continue
-            found.leds.append(led)
-            self._look_at_cache(found, row, led)
-            found.size += size
-            left = max(left - size, 0)
-            found.rows.append((wanted, row, led))
-        return found
-
-    def _look_at_cache(self, found: "_Found", row: PartitionData, led: LeadingReplica) -> None:
-        if self._is_warm or self._timer is not None:  # what a sleeper is woken for is new
-            return
-        for chunk in row.records or ():
-            if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
-                found.cold.append((self._fetches.means.replicas.logs.worker_of(led.log), chunk))
-
-    def _read(
-        self, wanted: Wanted, left: int, *, is_first: bool
-    ) -> tuple[PartitionData, LeadingReplica, int]:
-        if self._request.replica_id >= 0:
-            raise NotLeaderOrFollower("no broker follows here")
-        epoch = None if wanted.leader_epoch < 0 else LeaderEpoch(wanted.leader_epoch)
-        led = self._fetches.means.replicas.led(wanted.partition, epoch)
-        log = led.log
-        stable = log.last_stable_offset
-        end = stable if self._committed_only else log.high_watermark
-        bytes_max = min(wanted.bytes_max, left)
-        part = log.read(wanted.offset, end, bytes_max, at_least_one=is_first)
-        size = 0 if part.chunk is None else part.chunk.length
-        records: list[Chunk] = [] if part.chunk is None else [part.chunk]
-        row = PartitionData(
-            wanted.partition.partition,
-            high_watermark=log.high_watermark,
-            last_stable_offset=stable,
-            log_start_offset=log.log_start_offset,
-            aborted_transactions=self._aborted(led, wanted.offset, end) if records else None,
-            preferred_read_replica=NOBODY,
-            records=records,
-        )
-        return row, led, size
-
-    def _aborted(
-        self, led: LeadingReplica, start: Offset, end: Offset
-    ) -> list[AbortedTransaction] | None:
-        """Those whose records a reader of what is committed must pass over."""
-        if not self._committed_only:
-            return None
-        return [
-            AbortedTransaction(it.producer_id, it.first_offset)
-            for it in led.log.aborted_between(start, end)
-        ]
+    def _is_gone(self) -> bool:
+        """Whether nobody waits for the answer."""
+        if self._is_over:
+            return True
+        if self._pending.connection.is_over:
+            self._stop()
+            return True
+        return False
 
     # The answer
 
-    def _answer(self, found: "_Found") -> None:
+    def _answer(self) -> None:
         session = self._session
-        topics: dict[str, FetchableTopicResponse] = {}
-        for wanted, row, led in found.rows:
-            if session is not None and not self._is_told(session, wanted, row):
-                continue
-            name = wanted.partition.topic
-            topic = topics.get(name)
+        topics: dict[str | bytes, FetchableTopicResponse] = {}
+        moved: dict[BrokerId, None] = {}
+        for one in self._found.rows:
+            slot, row = one.slot, one.row
+            slot.told(row.high_watermark, row.log_start_offset)
+            if one.size and slot in session.ready:
+                session.served(slot)
+            key = slot.topic_id if session.by_id else slot.name
+            topic = topics.get(key)
             if topic is None:
-                topic = topics[name] = FetchableTopicResponse(name, partitions=[])
+                topic = FetchableTopicResponse(slot.name, slot.topic_id, [])
+                topics[key] = topic
             topic.partitions.append(row)  # type: ignore[attr-defined]  # made here, as a list
-            self._count(row, led)
-        self._exchange.answer(
-            FetchResponse(
-                session_id=0 if session is None else session.id, responses=list(topics.values())
-            )
+            self._count(one)
+            if row.error_code in MOVED and self._pending.version >= LEADERS_SINCE:
+                self._name_leader(one, moved)
+        response = FetchResponse(
+            session_id=session.id,
+            responses=list(topics.values()),
+            node_endpoints=self._endpoints(moved),
         )
+        self._stop()
+        self._pending.answer(response)
 
-    def _is_told(self, session: Session, wanted: Wanted, row: PartitionData) -> bool:
-        """In a session, only what the client does not know yet."""
-        is_news = session.is_news(wanted.partition, Told(row.high_watermark, row.log_start_offset))
-        if row.records and wanted.partition in session.wanted:
-            session.served(wanted.partition)
-        return is_news or bool(row.records) or bool(row.error_code)
-
-    def _count(self, row: PartitionData, led: LeadingReplica | None) -> None:
-        if led is None:
-            self._fetches.means.replicas.traffics.refused.failed_fetches += 1
+    def _name_leader(self, one: Found, moved: dict[BrokerId, None]) -> None:
+        """Where the partition is led now: the client need not ask for metadata (KIP-951)."""
+        image = self._fetches.means.cluster.image.partition(one.slot.partition)
+        if image is None or image.state is None or image.state.leader is None:
             return
-        led.traffic.fetches += 1
-        for chunk in row.records or ():
-            led.traffic.bytes_out += chunk.length  # type: ignore[union-attr]  # a range
+        leader = image.state.leader
+        one.row.current_leader = LeaderIdAndEpoch(leader, image.state.leader_epoch)
+        moved[leader] = None
+
+    def _endpoints(self, moved: dict[BrokerId, None]) -> list[NodeEndpoint]:
+        brokers = self._fetches.means.cluster.image.brokers
+        found = []
+        for number in moved:
+            broker = brokers.get(number)
+            at = None if broker is None else broker.endpoint(self._pending.connection.listener)
+            if broker is not None and at is not None:
+                found.append(NodeEndpoint(number, at.host, at.port, broker.rack))
+        return found
+
+    def _count(self, one: Found) -> None:
+        if isinstance(self._session.reader, Follower):
+            return
+        traffics = self._fetches.means.replicas.traffics
+        if one.replica is None:
+            traffics.refused.failed_fetches += 1
+            return
+        traffic = traffics.of(one.slot.name)
+        traffic.fetches += 1
+        traffic.bytes_out += one.size
 
 
-class _Found:
-    """What one look has brought."""
+class _Everything:
+    """What one look at the partitions of a fetch has brought."""
 
-    __slots__ = ("_bytes_min", "cold", "has_news", "leds", "rows", "size")
+    __slots__ = ("_bytes_min", "cold", "is_urgent", "partial", "rows", "size")
 
     def __init__(self, bytes_min: int) -> None:
         self.size = 0
-        self.has_news = False  # an error: it is told at once
-        self.rows: list[tuple[Wanted, PartitionData, LeadingReplica | None]] = []
-        self.leds: list[LeadingReplica] = []
+        self.is_urgent = False  # an error, for instance: it is told at once
+        self.rows: list[Found] = []  # for the answer
+        self.partial: list[Found] = []  # those with records
         self.cold: list[tuple[Worker, FileRange]] = []  # not in the page cache
         self._bytes_min = bytes_min
 
     @property
     def is_enough(self) -> bool:
         """Whether to answer now."""
-        return self.has_news or not self.rows or self.size >= self._bytes_min
+        return self.is_urgent or self.size >= self._bytes_min
 
 
 class _Warming:
@@ -312,16 +412,3 @@ class _Warming:
         """An error is met again, and told, when the range is sent."""
         del error
         self._fetch.warmed()
-
-
-def _failed(wanted: Wanted, code: ErrorCode) -> PartitionData:
-    return PartitionData(
-        wanted.partition.partition,
-        code,
-        high_watermark=-1,
-        last_stable_offset=-1,
-        log_start_offset=-1,
-        aborted_transactions=None,
-        preferred_read_replica=NOBODY,
-        records=NO_RECORDS,
-    )

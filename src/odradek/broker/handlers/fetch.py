@@ -1,16 +1,17 @@
-"""Fetch (key 1), versions 4 to 12.
+"""Fetch (key 1), versions 4 to 17.
 
-Reads batches from partitions that this broker leads, up to the high watermark, or up to the last
-stable offset where the client asks for what is committed. Waits until there is enough, or the
+Reads batches: a consumer up to the high watermark, or up to the last stable offset where it asks
+for what is committed; a follower up to the end of the log. Waits until there is enough, or the
 client's patience ends. v4 record batches, isolation levels. v5 log start offset. v7 sessions
-(KIP-227). v9 leader epochs (KIP-320). v10 zstd. v11 racks (KIP-392). v12 flexible.
+(KIP-227). v9 leader epochs (KIP-320). v10 zstd. v11 racks (KIP-392). v12 flexible; diverging epochs
+(KIP-595). v13 topic ids (KIP-516). v15 broker epochs of followers (KIP-903). v16 the leader of what
+was moved (KIP-951). v17 the directory of a follower's replica, which KRaft alone needs.
 Versions 0 to 3 are named, as are those of Produce, and not served.
-Skipped: another replica to read from is never named; topic ids (v13).
 """
 
 from typing import Final
 
-from odradek.broker.fetching.fetch_sessions import wanted_by
+from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -38,12 +39,12 @@ def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -
     if version >= ERROR_SINCE:
         return FetchResponse(error_code=code)
     topics: dict[str, list[PartitionData]] = {}
-    for wanted in wanted_by(request):
-        row = PartitionData(wanted.partition.partition, code, high_watermark=-1, records=b"")
-        topics.setdefault(wanted.partition.topic, []).append(row)
+    for name, _, number in named_in(request):
+        row = PartitionData(number, code, high_watermark=-1, records=b"")
+        topics.setdefault(name, []).append(row)
     return FetchResponse(
         responses=[FetchableTopicResponse(name, partitions=rows) for name, rows in topics.items()]
     )
 
 
-API: Final = Api(key=1, versions=range(4, 13), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(key=1, versions=range(4, 18), handle=handle, refuse=refuse, offered_from=0)

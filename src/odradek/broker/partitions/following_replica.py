@@ -9,9 +9,9 @@ from collections.abc import Callable
 from odradek.broker.partitions.replica import Replica, Scheduler
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
-from odradek.model.positions import Offset
+from odradek.model.positions import LeaderEpoch, Offset
 from odradek.ports import Clock
-from odradek.replication.leader import Leadership
+from odradek.replication.leader import Leadership, check_leader_epoch
 from odradek.storage.logs.log import PartitionLog
 
 Done = Callable[[BrokerError | None], None]
@@ -37,6 +37,10 @@ class FollowingReplica(Replica):
         self.is_over = False  # it follows no more, or in another epoch
         self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
 
+    def check_leader_epoch(self, leader_epoch: LeaderEpoch) -> None:
+        """Refuses a request of another leader epoch."""
+        check_leader_epoch(leader_epoch, self.leadership.leader_epoch)
+
     def append(self, run: memoryview, done: Done) -> None:
         """Takes whole batches as the leader sent them; raises what the log has against them.
 
@@ -50,6 +54,7 @@ class FollowingReplica(Replica):
         reached = min(high_watermark, self.log.log_end_offset)
         if reached > self.log.high_watermark:
             self.log.on_high_watermark(reached)
+            self.readers.on_high_watermark()
             for watcher in tuple(self.watchers):
                 watcher(reached)
 

@@ -28,10 +28,10 @@ class Committer(Protocol):
 
 
 class Sleeper(Protocol):
-    """Who waits for more to read; the ticket at the leader's core."""
+    """Waits until records are gone from every live replica; the ticket at the leader's core."""
 
     def wake(self) -> None:
-        """There is more, or the leadership is over: look again."""
+        """They are, or the leadership is over."""
         ...
 
 
@@ -77,6 +77,10 @@ class LeadingReplica(Replica):
         """Which leadership this is."""
         return self.leader.leader_epoch
 
+    def check_leader_epoch(self, leader_epoch: LeaderEpoch) -> None:
+        """Refuses a request of another leader epoch."""
+        self.leader.check_leader_epoch(leader_epoch)
+
     # Appending
 
     def append(
@@ -112,12 +116,19 @@ class LeadingReplica(Replica):
         if not self.is_over:
             now = self._clock.monotonic()
             self.carry_out(self.leader.on_append(self.log.log_end_offset, now))
+            self.readers.on_end()
         super().written(expecting)
+
+    def on_log_start(self) -> None:
+        """The log starts elsewhere, by retention or DeleteRecords."""
+        self.carry_out(self.leader.on_log_start(self.log.log_start_offset))
+        self.readers.on_offsets()
 
     def resign(self) -> None:
         """The leadership is over: who waits is told to look elsewhere."""
         self.is_over = True
         self.carry_out(self.leader.resign())
+        self.readers.on_change()
 
     def carry_out(self, effects: Effects) -> None:
         """What the leader's mind wants, from top to bottom. `begin_epoch` is the caller's."""
@@ -130,6 +141,7 @@ class LeadingReplica(Replica):
         for sleeper in effects.wake:
             sleeper.wake()  # type: ignore[attr-defined]  # tickets are ours
         if effects.high_watermark is not None:
+            self.readers.on_high_watermark()
             for watcher in self.watchers:
                 watcher(effects.high_watermark)
 

@@ -6,6 +6,7 @@ leader and a follower differ in what they append, and in what they do once it is
 
 from typing import Protocol, TypeAlias
 
+from odradek.broker.partitions.readers import Readers
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import Offset
@@ -37,11 +38,12 @@ class Scheduler(Protocol):
 class Replica:
     """The log of one partition, and its appends of this turn."""
 
-    __slots__ = ("_appends", "_clock", "expecting", "is_scheduled", "log", "partition")
+    __slots__ = ("_appends", "_clock", "expecting", "is_scheduled", "log", "partition", "readers")
 
     def __init__(self, log: PartitionLog, appends: Scheduler, clock: Clock) -> None:
         self.partition: TopicPartition = log.partition
         self.log = log
+        self.readers = Readers()
         self.expecting: list[Expecting] = []  # of this turn
         self.is_scheduled = False  # the end of the turn knows of it
         self._appends = appends

@@ -319,6 +319,8 @@ class ReplicaManager:
         self._hosted[state.partition] = Leading(state, replica)
         effects = replica.leader.on_leadership(state.leadership, self._clock.monotonic())
         replica.carry_out(effects)
+        if effects.begin_epoch is not None:
+            replica.readers.on_change()
         return effects.begin_epoch is not None
 
     def _follow(self, state: LeaderAndIsrState) -> None:
@@ -347,6 +349,7 @@ class ReplicaManager:
                     resigned(partition)
             case Following(replica=replica):
                 replica.is_over = True
+                replica.readers.on_change()
                 for unfollowed in self.on_unfollowed:
                     unfollowed(replica)
 

@@ -1,0 +1,196 @@
+"""What one partition has for one reader: checked, bounded, and read as a range of its file.
+
+A follower is answered by the leader alone, and its position is taken note of before it reads, so
+that the answer names the high watermark that this very fetch has moved. Where the last epoch that a
+reader has fetched is one that this log left earlier, the answer says where, and has no records
+(KIP-595).
+"""
+
+from typing import Final, NamedTuple
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.fetching.fetch_sessions import Slot
+from odradek.broker.fetching.reader import Consumer, Follower, Reader
+from odradek.broker.fetching.replica_selector import ReplicaSelector
+from odradek.broker.partitions.following_replica import FollowingReplica
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_TOPIC_ID
+from odradek.model.positions import NO_BROKER_EPOCH, LeaderEpoch, Offset
+from odradek.ports import Clock
+from odradek.replication.progress import FollowerFetch
+from odradek.storage.errors import OffsetOutOfRange
+from odradek.storage.logs.log import PartitionLog
+from odradek.wire.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
+
+NOBODY: Final = -1
+NO_RECORDS: Final = b""
+
+ReadableReplica = LeadingReplica | FollowingReplica
+
+
+class UnknownTopicId(BrokerError):
+    """No topic with this id is known here."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+
+
+class InconsistentTopicId(BrokerError):
+    """The topic was deleted, and made again under its name: this log is of the other one."""
+
+    code = ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+class Found(NamedTuple):
+    """What there is in one partition."""
+
+    slot: Slot
+    row: PartitionData
+    replica: ReadableReplica | None = None  # None: the fetch of this partition is refused
+    size: int = 0  # of the records, in bytes
+    is_urgent: bool = False  # nothing to wait for: an error, a diverging epoch, another replica
+    was_read: bool = True  # False: there was no room left in the answer
+
+
+class Look(NamedTuple):
+    """How a partition is looked at."""
+
+    reader: Reader
+    bytes_left: int  # in the answer
+    is_first: bool  # nothing was found before: the first batch comes whole, whatever its size
+    is_arrival: bool  # the request has just come: a follower's position counts now
+
+
+class PartitionReading:
+    """Reads for all fetches."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cluster: MetadataCache,
+        clock: Clock,
+        selector: ReplicaSelector,
+    ) -> None:
+        self._replicas = replicas
+        self._cluster = cluster
+        self._clock = clock
+        self._selector = selector
+
+    def look(self, slot: Slot, look: Look) -> Found:
+        """What a reader finds; an error is an answer of its own."""
+        try:
+            replica = self._replica(slot, look.reader)
+            return self._read(slot, replica, look)
+        except BrokerError as error:
+            return Found(slot, failed(slot, error.code), is_urgent=True)
+
+    def _replica(self, slot: Slot, reader: Reader) -> ReadableReplica:
+        """The one that serves this reader; a BrokerError says why there is none."""
+        if not slot.name:
+            slot.name = self._cluster.image.names.get(slot.topic_id, "")
+            if not slot.name:
+                raise UnknownTopicId("no topic with this id is known here")
+        partition = slot.partition
+        replica: ReadableReplica | None = None
+        if isinstance(reader, Consumer) and reader.reads_from_followers:
+            replica = self._replicas.followed(partition)
+        if replica is None:
+            replica = self._replicas.led(partition)
+        if slot.leader_epoch >= 0:
+            replica.check_leader_epoch(LeaderEpoch(slot.leader_epoch))
+        known = replica.topic_id
+        if slot.topic_id != known and NO_TOPIC_ID not in {slot.topic_id, known}:
+            raise InconsistentTopicId(f"{partition} is of another topic with this name")
+        return replica
+
+    def _read(self, slot: Slot, replica: ReadableReplica, look: Look) -> Found:
+        log, reader = replica.log, look.reader
+        row = PartitionData(slot.number, preferred_read_replica=NOBODY, records=NO_RECORDS)
+        diverging = _diverging(slot, log)
+        if diverging is not None:
+            row.diverging_epoch = diverging
+            _name_offsets(row, log)
+            return Found(slot, row, replica, is_urgent=True)
+        if isinstance(reader, Follower):
+            if look.is_arrival:
+                self._note(slot, replica, reader)
+            end = log.log_end_offset
+        else:
+            end = log.last_stable_offset if reader.committed_only else log.high_watermark
+        _name_offsets(row, log)
+        if isinstance(reader, Consumer) and isinstance(replica, LeadingReplica):
+            preferred = self._selector.select(replica, slot.offset, reader)
+            if preferred is not None:
+                row.preferred_read_replica = preferred
+                return Found(slot, row, replica, is_urgent=True)
+        bytes_max = min(slot.bytes_max, look.bytes_left)
+        if bytes_max <= 0 and not look.is_first:
+            is_end = slot.offset >= end
+            return Found(slot, row, replica, was_read=is_end)
+        part = log.read(slot.offset, end, bytes_max, at_least_one=look.is_first)
+        if part.chunk is None:
+            is_end = slot.offset >= end or look.is_first  # what was there may be compacted away
+            return Found(slot, row, replica, was_read=is_end)
+        row.records = [part.chunk]
+        if isinstance(reader, Consumer) and reader.committed_only:
+            row.aborted_transactions = [
+                AbortedTransaction(it.producer_id, it.first_offset)
+                for it in log.aborted_between(slot.offset, end)
+            ]
+        return Found(slot, row, replica, part.chunk.length)
+
+    def _note(self, slot: Slot, replica: ReadableReplica, reader: Follower) -> None:
+        """A follower fetches: the leader learns how far its log goes."""
+        assert isinstance(replica, LeadingReplica), "followers read from leaders"
+        broker = self._cluster.image.brokers.get(reader.broker)
+        life = NO_BROKER_EPOCH if broker is None else broker.epoch
+        is_this_life = reader.broker_epoch in {NO_BROKER_EPOCH, life} or life == NO_BROKER_EPOCH
+        start = None if slot.log_start_offset < 0 else Offset(slot.log_start_offset)
+        fetch = FollowerFetch(
+            reader.broker,
+            slot.offset,
+            None if slot.leader_epoch < 0 else LeaderEpoch(slot.leader_epoch),
+            broker is not None and is_this_life,
+            life if reader.broker_epoch == NO_BROKER_EPOCH else reader.broker_epoch,
+            start,
+        )
+        replica.carry_out(replica.leader.on_follower_fetch(fetch, self._clock.monotonic()))
+
+
+def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:
+    """Where this log left the last epoch of the reader, if the reader is beyond that."""
+    start, end = log.log_start_offset, log.log_end_offset
+    if slot.last_fetched_epoch < 0:
+        if not start <= slot.offset <= end:
+            raise OffsetOutOfRange(f"offset {slot.offset} is not from {start} to {end}")
+        return None
+    epoch, epoch_end = log.epochs.end_offset_for(LeaderEpoch(slot.last_fetched_epoch), end)
+    if epoch_end < 0:
+        raise OffsetOutOfRange(f"epoch {slot.last_fetched_epoch} is not known")
+    if slot.offset < start:
+        raise OffsetOutOfRange(f"offset {slot.offset} is below {start}")
+    if epoch < slot.last_fetched_epoch or epoch_end < slot.offset:
+        return EpochEndOffset(epoch, epoch_end)
+    return None
+
+
+def _name_offsets(row: PartitionData, log: PartitionLog) -> None:
+    row.high_watermark = log.high_watermark
+    row.last_stable_offset = log.last_stable_offset
+    row.log_start_offset = log.log_start_offset
+    row.aborted_transactions = None
+
+
+def failed(slot: Slot, code: ErrorCode) -> PartitionData:
+    """The row of a partition that is refused."""
+    return PartitionData(
+        slot.number,
+        code,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        preferred_read_replica=NOBODY,
+        records=NO_RECORDS,
+    )

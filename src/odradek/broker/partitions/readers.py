@@ -1,0 +1,82 @@
+"""Those who have read all of a replica and wait for more: they are woken, and nobody polls.
+
+A follower waits for the end of the log, a consumer for the high watermark. A reader is woken once,
+and says again if it still waits. A follower is also told of offsets that move, so that its next
+answer names them: that alone is no reason to answer.
+"""
+
+from typing import Protocol
+
+
+class Reader(Protocol):
+    """One partition of one fetch session."""
+
+    def wake(self) -> None:
+        """There is more to read, or this replica does not serve it any longer."""
+        ...
+
+    def on_news(self) -> None:
+        """The high watermark or the start of the log has moved."""
+        ...
+
+
+class Readers:
+    """Of one replica. Most have none: nothing is made before somebody waits."""
+
+    __slots__ = ("_at_end", "_at_high_watermark", "_told")
+
+    def __init__(self) -> None:
+        self._at_end: dict[Reader, None] | None = None
+        self._at_high_watermark: dict[Reader, None] | None = None
+        self._told: dict[Reader, None] | None = None
+
+    def await_end(self, reader: Reader) -> None:
+        """Wakes the reader once the log has grown."""
+        if self._at_end is None:
+            self._at_end = {}
+        self._at_end[reader] = None
+
+    def await_high_watermark(self, reader: Reader) -> None:
+        """Wakes the reader once the high watermark has moved."""
+        if self._at_high_watermark is None:
+            self._at_high_watermark = {}
+        self._at_high_watermark[reader] = None
+
+    def tell(self, reader: Reader) -> None:
+        """Tells the reader of offsets that move, until it leaves."""
+        if self._told is None:
+            self._told = {}
+        self._told[reader] = None
+
+    def leave(self, reader: Reader) -> None:
+        """Is not woken or told any longer."""
+        for readers in (self._at_end, self._at_high_watermark, self._told):
+            if readers is not None:
+                readers.pop(reader, None)
+
+    def on_end(self) -> None:
+        """The log has grown."""
+        woken, self._at_end = self._at_end, None
+        for reader in woken or ():
+            reader.wake()
+
+    def on_high_watermark(self) -> None:
+        """The high watermark has moved."""
+        self.on_offsets()
+        woken, self._at_high_watermark = self._at_high_watermark, None
+        for reader in woken or ():
+            reader.wake()
+
+    def on_offsets(self) -> None:
+        """The high watermark or the start of the log has moved."""
+        for reader in tuple(self._told or ()):
+            reader.on_news()
+
+    def on_change(self) -> None:
+        """The role ends, or another leader epoch begins: everybody looks again."""
+        for reader in tuple(self._told or ()):
+            reader.wake()
+        self.on_end()
+        woken, self._at_high_watermark = self._at_high_watermark, None
+        for reader in woken or ():
+            reader.wake()

@@ -1,0 +1,196 @@
+"""Fetches of one broker's partitions, without a network: requests go in, answers come out.
+
+The partition `orders-0` has replicas on brokers 1, 2 and 3; this broker, 1, leads or follows it.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.fetching.fetch_sessions import FetchSessions
+from odradek.broker.fetching.pending_fetches import Fetches, Means
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.hosted import LeaderAndIsrState
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.timers import Timers
+from odradek.metadata.image import Changes
+from odradek.metadata.nouns import Broker
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.units import MIB, Bytes, Micros
+from odradek.ports import Address, Clock, FileRange
+from odradek.replication.leader import Leadership
+from odradek.sim.chance import SeededRandom
+from odradek.wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+    ReplicaState,
+)
+from odradek.wire.schema import Response
+from tests.unit.broker.ground import ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of
+
+B2, B3 = BrokerId(2), BrokerId(3)
+LIFE = 40
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+def brokers(*numbers: int) -> list[Broker]:
+    """Registered, each in a rack of its own."""
+    return [
+        Broker(BrokerId(it), (), rack=f"rack-{it}", epoch=BrokerEpoch(LIFE + it)) for it in numbers
+    ]
+
+
+class Peer:
+    """A connection that is open."""
+
+    listener = "PLAINTEXT"
+    software = ("", "")
+    peer: Address = ("peer", 1)
+    local: Address = ("broker", 9092)
+    is_over = False
+
+    def waits(self, pending: PendingRequest) -> None:
+        """Nothing to do."""
+
+    def answered(self, pending: PendingRequest) -> None:
+        """Nothing to do."""
+
+    def hang_up(self, reason: str) -> None:
+        """Does not happen."""
+        raise AssertionError(reason)
+
+    def note_bug(self, api: str, error: Exception) -> None:
+        """Does not happen."""
+        raise AssertionError(api) from error
+
+
+class Asked(PendingRequest):
+    """One fetch, and its answer."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            Peer(), FetchRequest.KEY, version, 1, "test", bytearray(), Micros(0), Micros(0)
+        )
+        self.response: FetchResponse | None = None
+
+    def answer(self, response: Response) -> None:
+        """Keeps it."""
+        assert isinstance(response, FetchResponse)
+        assert self.response is None
+        self.response = response
+
+    @property
+    def answered(self) -> FetchResponse:
+        """The answer, which must have come."""
+        assert self.response is not None, "the fetch waits"
+        return self.response
+
+    @property
+    def row(self) -> PartitionData:
+        """The only partition of the answer."""
+        ((row,),) = [topic.partitions for topic in self.answered.responses]
+        return row
+
+
+class Reading:
+    """What a test talks to."""
+
+    def __init__(self, replicas: ReplicaManager, clock: Clock, selector: str | None = None) -> None:
+        self.replicas = replicas
+        self.clock = clock
+        self.cluster = MetadataCache()
+        self.cluster.me = ME
+        self.timers = Timers(clock)
+        means = Means(replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), selector)
+        self.fetches = Fetches(means, FetchSessions(SeededRandom(1, "sessions"), 10))
+        self.know(1, 2, 3)
+
+    def know(self, *numbers: int) -> None:
+        """These brokers are registered now."""
+        changes = Changes(self.cluster.image).brokers(brokers(*numbers))
+        self.cluster.update(changes.topic("orders", TOPIC_ID, {}).image())
+
+    @property
+    def led(self) -> LeadingReplica:
+        """The partition."""
+        return self.replicas.led(ORDERS)
+
+    async def lead(self, *partitions: TopicPartition, epoch: int = 3, leader: int = 1) -> None:
+        """LeaderAndIsr."""
+        three = (ME, B2, B3)
+        leadership = Leadership(LeaderEpoch(epoch), PartitionEpoch(epoch), three, three)
+        states = [
+            LeaderAndIsrState(it, TOPIC_ID, BrokerId(leader), leadership, is_new=True)
+            for it in partitions or (ORDERS,)
+        ]
+        await self.replicas.apply_leader_and_isr(states)
+
+    async def append(self, *values: str, partition: TopicPartition = ORDERS) -> None:
+        """One batch, written when this returns."""
+        appender = Appender(self.replicas.led(partition))
+        appender.append(batch_of(*values))
+        while not appender.told:
+            await self.turn()
+
+    async def turn(self) -> None:
+        """A moment passes."""
+        await self.clock.sleep_until(self.clock.monotonic() + 1)  # type: ignore[arg-type]
+
+    def ask(self, request: FetchRequest, version: int = 17) -> Asked:
+        """A request arrives."""
+        asked = Asked(version)
+        self.fetches.begin(asked, request)
+        return asked
+
+    def follow(self, broker: int, offset: int, *, last_epoch: int = 3, **how: int) -> Asked:
+        """A follower fetches, without a session."""
+        wanted = FetchPartition(
+            0,
+            how.get("epoch", 3),
+            offset,
+            last_epoch if offset else -1,
+            how.get("start", 0),
+            how.get("bytes_max", 1 << 20),
+        )
+        request = FetchRequest(
+            replica_state=ReplicaState(broker, how.get("life", LIFE + broker)),
+            max_wait_ms=how.get("wait", 0),
+            min_bytes=1,
+            topics=[FetchTopic("", TOPIC_ID, [wanted])],
+        )
+        return self.ask(request)
+
+    def consume(self, offset: int, *, rack: str = "", **how: int) -> Asked:
+        """A consumer fetches, without a session."""
+        wanted = FetchPartition(0, -1, offset, how.get("last_epoch", -1), -1, 1 << 20)
+        request = FetchRequest(
+            max_wait_ms=how.get("wait", 0),
+            min_bytes=1,
+            topics=[FetchTopic("", TOPIC_ID, [wanted])],
+            rack_id=rack,
+        )
+        return self.ask(request)
+
+
+Talk = Callable[[Reading], Coroutine[Any, Any, None]]
+
+
+def live(talk: Talk, selector: str | None = None) -> None:
+    """One life of the broker."""
+    with Ground() as ground:
+
+        async def main(replicas: ReplicaManager) -> None:
+            reading = Reading(replicas, ground.machine.clock, selector)
+            await talk(reading)
+
+        ground.live(main)
+
+
+def size(row: PartitionData) -> int:
+    """Of the records."""
+    return sum(chunk.length for chunk in row.records or () if isinstance(chunk, FileRange))
