@@ -4,17 +4,20 @@ Everything below an offset is gone: the log begins there from now on. -1 is the 
 v2 flexible. A log that is only compacted keeps its records, and internal topics theirs.
 """
 
+import asyncio
 from typing import Final
 
 from odradek.broker.handlers.api import Api
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import NO_OFFSET, Offset
 from odradek.model.units import Millis
+from odradek.replication.errors import NotLeaderOrFollower
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.wire.messages.delete_records import (
@@ -47,7 +50,7 @@ class OutOfRange(BrokerError):
 
 
 class TooLate(BrokerError):
-    """The log was being compacted for as long as the client has patience."""
+    """A log was being compacted, or a follower did not follow, for as long as the client waits."""
 
     code = ErrorCode.REQUEST_TIMED_OUT
 
@@ -57,26 +60,32 @@ async def handle(
     pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
     request: DeleteRecordsRequest,
 ) -> DeleteRecordsResponse:
-    """Each partition has its own outcome: where its log begins now."""
+    """Each partition has its own outcome: where all its replicas that live begin now."""
     deadline = Millis(services.doors.clock.monotonic() + max(request.timeout_ms, 0))
-    topics = []
+    topics, deleted = [], []
     for topic in request.topics:
         rows = []
         for wanted in topic.partitions:
             row = DeleteRecordsPartitionResult(wanted.partition_index, NO_OFFSET)
             partition = TopicPartition(topic.name, wanted.partition_index)
             try:
-                row.low_watermark = await _delete(services, partition, wanted.offset, deadline)
+                led = await _delete(services, partition, wanted.offset, deadline)
+                deleted.append((row, led, led.log.log_start_offset))
             except BrokerError as error:
                 row.error_code = error.code
             rows.append(row)
         topics.append(DeleteRecordsTopicResult(topic.name, rows))
+    for row, led, start in deleted:
+        try:
+            row.low_watermark = await _everywhere(services, led, start, deadline)
+        except BrokerError as error:
+            row.error_code = error.code
     return DeleteRecordsResponse(topics=topics)
 
 
 async def _delete(
     services: Services, partition: TopicPartition, offset: int, deadline: Millis
-) -> Offset:
+) -> LeadingReplica:
     if partition.topic in INTERNAL_TOPICS:
         raise InternalTopic(f"{partition.topic} is internal")
     led = services.replicas.led(partition)
@@ -90,7 +99,39 @@ async def _delete(
         raise OutOfRange(f"offset {start}; the high watermark is {log.high_watermark}")
     if start > log.log_start_offset:
         await off_loop(services.replicas.logs.worker_of(led.log), DeleteJob(log, start).run)
-    return log.log_start_offset
+        led.on_log_start()
+    return led
+
+
+async def _everywhere(
+    services: Services, led: LeadingReplica, start: Offset, deadline: Millis
+) -> Offset:
+    """Waits until the records are gone from every replica that lives; where these begin."""
+    waiting = _Waiting()
+    waiter = led.leader.await_low_watermark(start, waiting)
+    if waiter is not None:
+        timer = services.timers.at(deadline, waiting.wake)
+        await waiting.future
+        timer.cancel()
+        waiter.give_up()
+    if led.is_over:
+        raise NotLeaderOrFollower(f"{led.partition} is led by another broker now")
+    reached = led.leader.low_watermark
+    if reached is None or reached < start:
+        raise TooLate(f"not all replicas of {led.partition} begin at {start} yet")
+    return reached
+
+
+class _Waiting:
+    """Waits for the low watermark, or for the end of the client's patience."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake(self) -> None:
+        """Either has come."""
+        if not self.future.done():
+            self.future.set_result(None)
 
 
 async def _until_not_cleaned(services: Services, log: PartitionLog, deadline: Millis) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
@@ -28,6 +29,9 @@ ERROR_SINCE: Final = 7
 
 def handle(services: Services, pending: PendingRequest, request: FetchRequest) -> None:
     """Answers now or later."""
+    state = request.replica_state
+    if request.replica_id >= 0 or (state is not None and state.replica_id >= 0):
+        check_replica_listener(services, pending)
     services.fetches.begin(pending, request)
 
 

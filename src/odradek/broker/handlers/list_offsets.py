@@ -1,21 +1,24 @@
-"""ListOffsets (key 2), versions 1 to 7.
+"""ListOffsets (key 2), versions 1 to 9.
 
-Where a log begins (-2), where a reader would find it to end (-1), the record with the greatest
-timestamp (-3), or the first record that is at least so new. Nothing found is offset -1 with
-timestamp -1. v2 isolation levels. v4 leader epochs. v6 flexible. v7 the greatest timestamp.
+Where a log begins (-2, -4), where a reader would find it to end (-1), the record with the greatest
+timestamp (-3), or the first record that is at least so new. A consumer finds nothing beyond what it
+could read; a follower finds the end of the log. Nothing found is offset -1 with timestamp -1.
+v2 isolation levels. v4 leader epochs. v6 flexible. v7 the greatest timestamp. v8 the beginning on
+the broker's own disks (-4). v9 the end on another storage (-5), of which there is none.
 Version 0 is named for the sake of old clients, and not served.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.model.positions import LeaderEpoch
+from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.storage.segments.segment import TimestampedOffset
 from odradek.wire.messages.list_offsets import (
@@ -29,9 +32,26 @@ from odradek.wire.messages.list_offsets import (
 LATEST: Final = -1
 EARLIEST: Final = -2
 GREATEST: Final = -3
-GREATEST_SINCE: Final = 7
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+SINCE: Final = {GREATEST: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+"""The places in a log that a version is the first to know."""
 EPOCH_SINCE: Final = 4
+NO_TIMESTAMP: Final = Timestamp(-1)
 READ_COMMITTED: Final = 1
+
+
+class Reading(NamedTuple):
+    """Who asks."""
+
+    is_follower: bool
+    committed_only: bool
+
+    def end_of(self, led: LeadingReplica) -> Offset:
+        """The first offset that this reader would not be given."""
+        if self.is_follower:
+            return led.log.log_end_offset
+        return led.log.last_stable_offset if self.committed_only else led.log.high_watermark
 
 
 class NotServed(BrokerError):
@@ -44,17 +64,27 @@ async def handle(
     services: Services, pending: PendingRequest, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
     """Each partition has its own outcome."""
-    committed_only = request.isolation_level == READ_COMMITTED
+    if request.replica_id >= 0:
+        check_replica_listener(services, pending)
+    reader = Reading(request.replica_id >= 0, request.isolation_level == READ_COMMITTED)
     topics = []
     for topic in request.topics:
         rows = []
         for wanted in topic.partitions:
             row = ListOffsetsPartitionResponse(wanted.partition_index)
             try:
+                if wanted.timestamp < EARLIEST and pending.version < SINCE.get(
+                    wanted.timestamp, pending.version + 1
+                ):
+                    raise NotServed(f"timestamp {wanted.timestamp} in version {pending.version}")
                 partition = TopicPartition(topic.name, wanted.partition_index)
                 epoch = wanted.current_leader_epoch
                 led = services.replicas.led(partition, None if epoch < 0 else LeaderEpoch(epoch))
-                await _find(services, led, wanted, row, pending.version, committed_only)
+                found = await _find(services, led, wanted, reader)
+                if found is not None:
+                    row.timestamp, row.offset = found.timestamp, found.offset
+                    if pending.version >= EPOCH_SINCE:
+                        row.leader_epoch = led.log.epochs.epoch_at(found.offset)
             except BrokerError as error:
                 row.error_code = error.code
             rows.append(row)
@@ -62,36 +92,28 @@ async def handle(
     return ListOffsetsResponse(topics=topics)
 
 
-async def _find(  # noqa: PLR0917 - what one partition is asked
-    services: Services,
-    led: LeadingReplica,
-    wanted: ListOffsetsPartition,
-    row: ListOffsetsPartitionResponse,
-    version: int,
-    committed_only: bool,  # noqa: FBT001 - as the request has it
-) -> None:
+async def _find(
+    services: Services, led: LeadingReplica, wanted: ListOffsetsPartition, reader: Reading
+) -> TimestampedOffset | None:
     log, timestamp = led.log, wanted.timestamp
-    found: TimestampedOffset | None
-    if timestamp == EARLIEST:
-        found = TimestampedOffset(Timestamp(-1), log.log_start_offset)
-    elif timestamp == LATEST:
-        led.leader.check_end_is_known()
-        end = log.last_stable_offset if committed_only else log.high_watermark
-        found = TimestampedOffset(Timestamp(-1), end)
-    elif timestamp == GREATEST and version >= GREATEST_SINCE:
-        found = await off_loop(services.replicas.logs.worker_of(led.log), log.newest)
-    elif timestamp < 0:
-        raise NotServed(f"timestamp {timestamp} in version {version}")
+    if timestamp in {EARLIEST, EARLIEST_LOCAL}:
+        return TimestampedOffset(NO_TIMESTAMP, log.log_start_offset)
+    if timestamp == LATEST_TIERED:
+        return None
+    if timestamp == LATEST:
+        if not reader.is_follower:
+            led.leader.check_end_is_known()
+        return TimestampedOffset(NO_TIMESTAMP, reader.end_of(led))
+    worker = services.replicas.logs.worker_of(log)
+    if timestamp == GREATEST:
+        found = await off_loop(worker, log.newest)
     else:
-        led.leader.check_end_is_known()
-        worker = services.replicas.logs.worker_of(led.log)
         found = await off_loop(worker, lambda: log.offset_at(Timestamp(timestamp)))
-        if found is not None and found.offset >= log.high_watermark:
-            found = None
-    if found is not None:
-        row.timestamp, row.offset = found.timestamp, found.offset
-        if version >= EPOCH_SINCE:
-            row.leader_epoch = log.epochs.epoch_at(found.offset)
+    if found is not None and found.offset < reader.end_of(led):
+        return found
+    if not reader.is_follower:
+        led.leader.check_end_is_known()  # it may be committed, and a new leader not know yet
+    return None
 
 
 def refuse(
@@ -113,4 +135,4 @@ def refuse(
     )
 
 
-API: Final = Api(key=2, versions=range(1, 8), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(key=2, versions=range(1, 10), handle=handle, refuse=refuse, offered_from=0)

@@ -2,12 +2,13 @@
 
 Where a leadership ended: the first offset of the next one, or the end of the log. Consumers find
 out with it whether what they have read was cut away (KIP-320). v1 the epoch that was found. v2 the
-epoch the client knows. v4 flexible.
+epoch the client knows. v3 the replica that asks. v4 flexible.
 """
 
 from typing import Final
 
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
@@ -26,6 +27,8 @@ def handle(
     services: Services, pending: PendingRequest, request: OffsetForLeaderEpochRequest
 ) -> None:
     """Each partition has its own outcome."""
+    if request.replica_id >= 0:
+        check_replica_listener(services, pending)
     topics = []
     for topic in request.topics:
         rows = []

@@ -151,6 +151,7 @@ class LogMaintenance:
             return
         job = DeleteJob(found, min(start, found.high_watermark))
         await off_loop(self._worker(log_dir), job.run)
+        self._replicas.on_log_start(found)
         log.info(
             "log.start_moved",
             partition=str(found.partition),

@@ -295,7 +295,7 @@ class ReplicaManager:
         leader, effects = Leader.elected(
             self._me,
             state.leadership,
-            LogEnds(found.log_end_offset, found.high_watermark),
+            LogEnds(found.log_end_offset, found.high_watermark, found.log_start_offset),
             settings=self._leader_settings(state.partition.topic),
             now=self._clock.monotonic(),
         )
@@ -375,6 +375,12 @@ class ReplicaManager:
             rolled = _Rolled()
             hosted.replica.roll(rolled, 0)
             await rolled.future
+
+    def on_log_start(self, found: PartitionLog) -> None:
+        """Records at the beginning of a log were deleted; followers of it learn that."""
+        hosted = self._hosted[found.partition]
+        if isinstance(hosted, Leading) and hosted.replica.log is found:
+            hosted.replica.on_log_start()
 
     # Settings and failures
 
