@@ -64,6 +64,12 @@ class Peer:
         """Does not happen."""
         raise AssertionError(reason)
 
+    def hold(self) -> None:
+        """Nothing to do."""
+
+    def release(self) -> None:
+        """Nothing to do."""
+
     def note_bug(self, api: str, error: Exception) -> None:
         """Does not happen."""
         raise AssertionError(api) from error
