@@ -231,6 +231,11 @@ class ClusterScenario:
             self.cut(number, other)
             self.cut(other, number)
 
+    def break_connections(self, who: int | str) -> None:
+        """All connections of a machine are reset, and what was on its way is lost."""
+        host = self.world.machine(_host(who)).host
+        assert self.world.wires.break_connections(host), who
+
     def heal(self) -> None:
         """Every link works; what waited comes after a while."""
         self.world.wires.heal()

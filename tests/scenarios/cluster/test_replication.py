@@ -1,0 +1,200 @@
+"""Leaders, followers and the ISR: what is replicated, and what an acknowledgement is worth."""
+
+from odradek.model.errors import ErrorCode
+from odradek.sim.cluster_scenario import ClusterScenario
+
+
+def test_what_is_acknowledged_is_on_every_member_of_the_isr(t: ClusterScenario) -> None:
+    """acks=all answers once the whole ISR has the record."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a", "b")
+    assert {*t.state("orders").isr} == {1, 2, 3}
+    assert [broker.log_end("orders") for broker in t.brokers.values()] == [2, 2, 2]
+
+
+def test_followers_learn_the_high_watermark(t: ClusterScenario) -> None:
+    """With the next fetch after it has moved, so that one of them may lead without asking."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    t.run(seconds=1)
+    assert [broker.high_watermark("orders") for broker in t.brokers.values()] == [1, 1, 1]
+
+
+def test_a_follower_takes_over_when_the_leader_dies(t: ClusterScenario) -> None:
+    """Its process is gone, which the controller sees at once: no session has to expire."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    dead = t.leader("orders")
+    t.broker(dead).kill()
+    shop.produce("orders", "b")
+    assert shop.read("orders") == ["a", "b"]
+    assert t.leader("orders") != dead
+    assert dead not in t.state("orders").isr
+
+
+def test_a_broker_that_lost_power_is_replaced_when_its_session_is_over(t: ClusterScenario) -> None:
+    """Nobody is told; a time-out proves nothing, so the session decides."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    dead = t.leader("orders")
+    t.broker(dead).cut_power()
+    shop.produce("orders", "b")
+    assert shop.read("orders") == ["a", "b"]
+    assert t.leader("orders") != dead
+
+
+def test_a_follower_that_returns_catches_up_and_joins_the_isr(t: ClusterScenario) -> None:
+    """It fetches what it has missed; the leader proposes, the controller writes."""
+    shop = t.client("shop")
+    shop.make("orders")
+    gone = t.followers("orders")[0]
+    t.broker(gone).kill()
+    t.await_isr("orders", *{1, 2, 3} - {gone})
+    shop.produce("orders", *map(str, range(20)))
+    t.broker(gone).start()
+    t.await_isr("orders", 1, 2, 3)
+    assert t.broker(gone).log_end("orders") == 20
+
+
+def test_a_lonely_leader_refuses_acks_all(t: ClusterScenario) -> None:
+    """Once the ISR is smaller than min.insync.replicas, nothing is written."""
+    shop = t.client("shop")
+    shop.make("orders")
+    leader = t.leader("orders")
+    for broker in t.others(leader):
+        broker.kill()
+    t.await_isr("orders", leader)
+    end = t.broker(leader).log_end("orders")
+    writing = shop.begins(shop.producing("orders", "a"))
+    t.run(seconds=10)
+    assert not writing.done()
+    assert t.broker(leader).log_end("orders") == end
+    t.others(leader)[0].start()
+    shop.ends(writing)
+
+
+def test_keep_in_sync_time(t: ClusterScenario) -> None:
+    """A follower that is cut off leaves the ISR after replica.lag.time.max.ms; then acks go on."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "before")
+    leader = t.leader("orders")
+    slow = t.followers("orders")[0]
+    t.cut(slow, leader)
+    writing = shop.begins(shop.producing("orders", "a"))
+    t.run(seconds=1)
+    assert not writing.done()
+    shop.ends(writing)
+    assert slow not in t.state("orders").isr
+    t.heal()
+    t.await_isr("orders", 1, 2, 3)
+
+
+def test_a_leader_that_was_paused_past_its_session_finds_itself_replaced(
+    t: ClusterScenario,
+) -> None:
+    """What it takes meanwhile is not acknowledged, and is truncated away when it follows."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    old = t.leader("orders")
+    t.broker(old).machine.pause()
+    t.await_new_leader("orders", old)
+    shop.produce("orders", "b")
+    t.broker(old).machine.resume()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a", "b"]
+    assert t.broker(old).log_end("orders") == 2
+
+
+def test_acks_one_may_lose_what_the_leader_alone_had(t: ClusterScenario) -> None:
+    """The follower that takes over never saw it; the old leader cuts it when it returns."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    old = t.leader("orders")
+    for other in t.others(old):
+        t.cut(old, other.number)
+        t.cut(other.number, old)
+    shop.produce("orders", "lost", acks=1)
+    assert t.broker(old).log_end("orders") == 2
+    t.break_connections(old)
+    t.broker(old).kill()
+    t.heal()
+    t.await_new_leader("orders", old)
+    shop.produce("orders", "b")
+    t.broker(old).start()
+    t.await_isr("orders", 1, 2, 3)
+    logs = {broker.log_end("orders") for broker in t.brokers.values()}
+    assert (logs, shop.read("orders")) == ({2}, ["a", "b"])
+
+
+def test_the_controller_dies_while_it_leads(t: ClusterScenario) -> None:
+    """Another broker is the controller at once, and the partitions of the dead one are led."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=6)
+    dead = t.controller()
+    assert dead is not None
+    t.broker(dead).kill()
+    for partition in range(6):
+        shop.produce("orders", "a", partition=partition)
+    assert t.controller() not in {None, dead}
+    assert all(t.leader("orders", partition) != dead for partition in range(6))
+
+
+def test_a_controlled_shutdown_leaves_no_partition_without_a_leader(t: ClusterScenario) -> None:
+    """Leaderships move first, so that no client waits for a broker that is gone."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=6)
+    for number in (1, 2, 3):
+        t.broker(number).stop()
+        assert all(t.leader("orders", partition) != number for partition in range(6))
+        for partition in range(6):
+            shop.produce("orders", "a", partition=partition)
+        t.broker(number).start()
+        for partition in range(6):
+            t.await_isr("orders", 1, 2, 3, partition=partition)
+
+
+def test_while_zookeeper_is_gone_clients_go_on(t: ClusterScenario) -> None:
+    """Nothing is elected meanwhile; nothing else changes."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "before")
+    t.zookeeper.machine.kill()
+    shop.produce("orders", "a")
+    t.run(seconds=1)
+    shop.produce("orders", "b")
+    t.zookeeper.start()
+    t.run(seconds=2)
+    shop.produce("orders", "c")
+    assert shop.read("orders") == ["before", "a", "b", "c"]
+
+
+def test_another_client_is_told_the_truth_by_every_broker(t: ClusterScenario) -> None:
+    """What one broker was asked to make is known to all, and made by the controller."""
+    for number, broker in t.brokers.items():
+        client = t.client(f"client-{number}")
+        assert broker.process.serves
+        client.make(f"topic-{number}", partitions=2)
+        client.produce(f"topic-{number}", "a", partition=1)
+    reader = t.client("reader")
+    assert [reader.read(f"topic-{number}", 1) for number in t.brokers] == [["a"]] * 3
+
+
+def test_a_group_outlives_its_coordinator(t: ClusterScenario) -> None:
+    """Commits are replicated; another broker has them."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a", "b")
+    member = shop.member("readers", "orders")
+    assert list(member.joins().values()) == [0]
+    assert member.commits("orders", 0, 2) is ErrorCode.NONE
+    for number in (1, 2):
+        t.broker(number).stop()
+        assert list(shop.committed("readers").values()) == [2]
+        t.broker(number).start()
