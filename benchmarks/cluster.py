@@ -95,7 +95,8 @@ class Cluster:
         """A topic; returns once all replicas are in sync."""
         config = {"min.insync.replicas": str(min(2, replicas))}
         new = NewTopic(topic, partitions, replicas, config=config)
-        self.admin().create_topics([new], request_timeout=120)[topic].result(120)
+        admin = self.admin()
+        admin.create_topics([new], request_timeout=120)[topic].result(120)
         self.await_isr(topic, replicas)
 
     def await_isr(self, topic: str, count: int) -> None:
@@ -228,8 +229,9 @@ def case_many(cluster: Cluster, topic: str) -> Figures:
     """10,000 partitions of RF 3: made, idle, and led again after `kill -9` of the controller."""
     began = perf_counter()
     new = NewTopic(topic, MANY, 3, config={"min.insync.replicas": "2"})
+    admin = cluster.admin()
     with suppress(Exception):  # a request may time out; what counts is when all are led
-        cluster.admin().create_topics([new], request_timeout=120)[topic].result(120)
+        admin.create_topics([new], request_timeout=120)[topic].result(120)
     cluster.await_isr(topic, 3)
     created = perf_counter() - began
     sleep(5)
@@ -240,7 +242,6 @@ def case_many(cluster: Cluster, topic: str) -> Figures:
     number = cluster.controller()
     cluster.brokers[number].kill()
     began = perf_counter()
-    admin = cluster.admin()
     while perf_counter() - began < SETTLE_SECONDS:
         rows = admin.list_topics(topic, timeout=30).topics[topic].partitions.values()
         if all(it.leader not in {-1, number} for it in rows):

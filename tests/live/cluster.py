@@ -85,7 +85,8 @@ class LiveCluster:
     def make(self, topic: str, partitions: int, replicas: int = 3, **settings: str) -> None:
         """A topic; returns once every partition is led and every replica in sync."""
         new = NewTopic(topic, partitions, replicas, config=settings)
-        self.admin().create_topics([new])[topic].result(PATIENCE_SECONDS)
+        admin = self.admin()
+        admin.create_topics([new])[topic].result(PATIENCE_SECONDS)
         self.await_isr(topic, replicas)
 
     def partitions(self, topic: str) -> dict[int, tuple[int, list[int]]]:

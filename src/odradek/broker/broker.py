@@ -42,6 +42,7 @@ from odradek.broker.partitions.alter_partition_manager import AlterPartitionMana
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import AllDirsFailed, ReplicaManager
+from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
@@ -247,6 +248,7 @@ class Broker:
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
         mark = BrokerMark(self.doors.hostname, bound)
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
+        WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
         self._running += [tasks.create_task(isr_changes.run()), tasks.create_task(isr_watch.run())]
         doors = (self.doors.network, self.doors.clock)

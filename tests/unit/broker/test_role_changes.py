@@ -2,17 +2,23 @@
 
 import asyncio
 
+from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.replica_manager import ANSWER_PATIENCE, ReplicaManager, StopState
+from odradek.broker.partitions.whole_logs import WholeLogs
+from odradek.metadata.image import Changes, ClusterImage, PartitionImage
+from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, Offset, PartitionEpoch
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.worker import SimulatedWorker
+from odradek.storage.dirs.unclean_logs import Reason, Unclean
 from odradek.storage.errors import LogDirOffline
-from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
+from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
 from tests.unit.broker.test_replicas import settled
 
 OTHER = TopicPartition("other", 0)
+OTHER_BROKER = BrokerId(2)
 
 
 def worker_of(replicas: ReplicaManager, partition: TopicPartition) -> SimulatedWorker:
@@ -187,3 +193,60 @@ def test_a_follower_takes_what_its_leader_sent_as_it_is() -> None:
 
     with Ground() as ground:
         ground.live(talk)
+
+
+def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
+    """Decision 21: it refuses, says why, and leads once the controller insists."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        WholeLogs(replicas, MetadataCache())
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.unclean = Unclean(Reason.CUT)
+        careful = word(epoch=1)._replace(must_be_whole=True)
+        assert await replicas.apply_leader_and_isr([careful]) == {
+            ORDERS: ErrorCode.REPLICA_NOT_AVAILABLE
+        }
+        assert replicas.is_unclean(ORDERS)
+        assert error_of(replicas, ORDERS) is NotLeaderOrFollower
+        assert await replicas.apply_leader_and_isr([word(epoch=2)]) == {}
+        assert error_of(replicas, ORDERS) is None
+        assert not replicas.is_unclean(ORDERS)
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() -> None:
+    """The leader has seen that everything committed is there, and the controller has written it."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        cluster = MetadataCache()
+        cluster.me = ME
+        WholeLogs(replicas, cluster)
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.unclean = Unclean(Reason.CUT)
+        await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
+        for isr, is_unclean in (((OTHER_BROKER,), True), ((OTHER_BROKER, ME), False)):
+            cluster.update(image_with(cluster.image, isr))
+            assert replicas.is_unclean(ORDERS) is is_unclean
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def image_with(image: ClusterImage, isr: tuple[BrokerId, ...]) -> ClusterImage:
+    """The partition, led by another broker, with this ISR."""
+    epochs = LeaderEpoch(1), PartitionEpoch(len(isr)), ControllerEpoch(1)
+    state = PartitionState(OTHER_BROKER, epochs[0], isr, epochs[1], epochs[2])
+    partition = PartitionImage(Assignment((OTHER_BROKER, ME)), state)
+    return Changes(image).topic(ORDERS.topic, TOPIC_ID, {ORDERS.partition: partition}).image()

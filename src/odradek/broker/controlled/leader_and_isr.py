@@ -32,16 +32,18 @@ def apply(
     states = [
         _state(topic, state) for topic in request.topic_states for state in topic.partition_states
     ]
-    return _answer(request, replicas.apply_leader_and_isr(states))
+    return _answer(request, replicas, replicas.apply_leader_and_isr(states))
 
 
 async def _answer(
-    request: LeaderAndIsrRequest, applied: Awaitable[dict[TopicPartition, ErrorCode]]
+    request: LeaderAndIsrRequest,
+    replicas: ReplicaManager,
+    applied: Awaitable[dict[TopicPartition, ErrorCode]],
 ) -> LeaderAndIsrResponse:
     errors = await applied
     return LeaderAndIsrResponse(
         topics=[
-            LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, errors))
+            LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, replicas, errors))
             for topic in request.topic_states
         ]
     )
@@ -60,18 +62,23 @@ def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> 
         BrokerId(state.leader) if state.leader >= 0 else None,
         leadership,
         is_new=state.is_new,
+        must_be_whole=state.must_be_whole,
     )
 
 
 def _outcomes(
-    topic: LeaderAndIsrTopicState, errors: dict[TopicPartition, ErrorCode]
+    topic: LeaderAndIsrTopicState,
+    replicas: ReplicaManager,
+    errors: dict[TopicPartition, ErrorCode],
 ) -> list[LeaderAndIsrPartitionError]:
-    return [
-        LeaderAndIsrPartitionError(
-            partition_index=state.partition_index,
-            error_code=errors.get(
-                TopicPartition(topic.topic_name, state.partition_index), ErrorCode.NONE
-            ),
+    rows = []
+    for state in topic.partition_states:
+        partition = TopicPartition(topic.topic_name, state.partition_index)
+        rows.append(
+            LeaderAndIsrPartitionError(
+                partition_index=state.partition_index,
+                error_code=errors.get(partition, ErrorCode.NONE),
+                is_unclean=replicas.is_unclean(partition),
+            )
         )
-        for state in topic.partition_states
-    ]
+    return rows

@@ -124,6 +124,7 @@ class LeaderFetcher:
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
         self._connection: Connection | None = None
         self._has_news = asyncio.Event()
+        self._is_lost = False  # since the last answer
         self._is_over = False
 
     def __len__(self) -> int:
@@ -223,6 +224,7 @@ class LeaderFetcher:
             return
         if error is not None:
             raise error
+        self._is_lost = False
         for step in self._core.on_response(answer.result(), self._now):
             replica = self._replicas.get(step.follower.partition)
             if replica is not None:
@@ -235,7 +237,9 @@ class LeaderFetcher:
             self._connection.close()
             self._connection = None
         if not self._is_over:
-            log.info("fetcher.disconnected", leader=self.leader, error=str(error))
+            told = log.debug if self._is_lost else log.info  # once, until it answers again
+            told("fetcher.disconnected", leader=self.leader, error=str(error))
+            self._is_lost = True
             self._core.on_no_response(self._now)
             self._has_news.set()
 

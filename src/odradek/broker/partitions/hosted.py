@@ -33,6 +33,7 @@ class LeaderAndIsrState(NamedTuple):
     leader: BrokerId | None
     leadership: Leadership
     is_new: bool = False  # it never had a log anywhere, so none can be missing
+    must_be_whole: bool = False  # a leader whose log lost records refuses: others may have them
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Offline:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The controller has ended the role without deleting the log: this broker shuts down."""
+    """No role: this broker shuts down, or its log lost records, and so it does not lead."""
 
     state: LeaderAndIsrState
 

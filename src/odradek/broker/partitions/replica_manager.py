@@ -133,6 +133,11 @@ class ReplicaManager:
         """Every partition that this broker follows."""
         return self._hosted.all_following()
 
+    def is_unclean(self, partition: TopicPartition) -> bool:
+        """Whether its log is known to have lost records."""
+        found = self.dirs.get(partition)
+        return found is not None and found.unclean is not None
+
     def lane_of(self, found: PartitionLog) -> Lane:
         """Of the dir that has this log."""
         return self._lanes[found.folder.disk.name]
@@ -190,11 +195,13 @@ class ReplicaManager:
     ) -> dict[TopicPartition, ErrorCode]:
         await self._wait(work, in_dirs)
         self.look_at_failures()
-        return errors | {
-            state.partition: ErrorCode.KAFKA_STORAGE_ERROR
-            for state in states
-            if isinstance(self._hosted[state.partition], Offline)
-        }
+        for state in states:
+            match self._hosted[state.partition]:
+                case Offline():
+                    errors[state.partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                case Stopped(state=refused) if refused is state:
+                    errors[state.partition] = ErrorCode.REPLICA_NOT_AVAILABLE
+        return errors
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
         """Ends roles by this call, and deletes the logs where that is asked for.
@@ -271,8 +278,11 @@ class ReplicaManager:
         leading: list[tuple[Starting, LeadingReplica]] = []
         following: list[Starting] = []
         for each in filter(self._is_current, wanted):
-            if self.dirs.get(each.state.partition) is None:
+            found = self.dirs.get(each.state.partition)
+            if found is None:
                 self._hosted[each.state.partition] = Offline(each.state)
+            elif _lost_records(found, each.state, self._me):
+                self._hosted[each.state.partition] = Stopped(each.state)
             elif each.state.leader == self._me:
                 leading.append((each, self._new_leader(each.state)))
             else:
@@ -421,6 +431,10 @@ class ReplicaManager:
         lag_max = self._settings.broker[replication.REPLICA_LAG_TIME_MAX_MS]
         min_isr = self._settings.topic(name)[topic.MIN_INSYNC_REPLICAS]
         return LeaderSettings(lag_max=lag_max, min_isr=min_isr)
+
+
+def _lost_records(found: PartitionLog, state: LeaderAndIsrState, me: BrokerId) -> bool:
+    return state.leader == me and state.must_be_whole and found.unclean is not None
 
 
 def _not_led(partition: TopicPartition, hosted: Hosted | None) -> BrokerError:
