@@ -18,7 +18,8 @@ from odradek.cli.talking import chosen, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import Member, starting_positions
-from odradek.client.reader import EARLIEST, LATEST, Found, Reader, offsets_at
+from odradek.client.offsets import EARLIEST, LATEST
+from odradek.client.reader import Found, Reader, offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis
 

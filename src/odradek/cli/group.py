@@ -17,7 +17,8 @@ from odradek.cli.topic import counted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import committed
-from odradek.client.reader import LATEST, offsets_at
+from odradek.client.offsets import LATEST
+from odradek.client.reader import offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from odradek.wire.messages.describe_groups import DescribedGroup
@@ -136,10 +137,10 @@ async def _that_are_led(cluster: Cluster, partitions: list[TopicPartition]) -> l
     """A topic that was deleted, or a partition without a leader, has no end to be told."""
     await cluster.refresh(sorted({it.topic for it in partitions}) if partitions else [])
     led = {
-        TopicPartition(name, row.partition_index)
-        for name, topic in cluster.topics.items()
-        for row in topic.partitions
-        if row.leader_id >= 0
+        TopicPartition(name, number)
+        for name, topic in cluster.metadata.topics.items()
+        for number, row in topic.partitions.items()
+        if row.leader >= 0
     }
     return [it for it in partitions if it in led]
 

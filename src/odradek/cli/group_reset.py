@@ -18,7 +18,8 @@ from odradek.cli.topic import led_partitions
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.member import committed
-from odradek.client.reader import EARLIEST, LATEST, offsets_at
+from odradek.client.offsets import EARLIEST, LATEST
+from odradek.client.reader import offsets_at
 from odradek.model.ids import TopicPartition
 
 COLUMNS = ("topic", "partition", "before", "after")

@@ -115,11 +115,19 @@ class BlockingConnection:
         frame = self._flight.send(encode_request(request, version), deadline, pending)
         try:
             self._socket.settimeout(kept / SECOND)
-            for chunk in frame:
-                self._socket.sendall(chunk)  # type: ignore[arg-type]  # none is from a file
+            self._send_all([memoryview(chunk) for chunk in frame])  # type: ignore[arg-type]
         except OSError as error:
             self._end(connection_ended(self.address, error))
         return pending
+
+    def _send_all(self, chunks: list[memoryview]) -> None:
+        """As one call, if the kernel takes it."""
+        while chunks:
+            sent = self._socket.sendmsg(chunks)
+            while chunks and sent >= len(chunks[0]):
+                sent -= len(chunks.pop(0))
+            if sent:
+                chunks[0] = chunks[0][sent:]
 
     def receive(self) -> None:
         """Reads once, and hands out what is whole; the end of the connection goes to everybody."""

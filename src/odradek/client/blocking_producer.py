@@ -106,7 +106,7 @@ class BlockingProducer:
     def _try_to_send(self) -> BrokerError | None:
         cluster, failure = self._cluster, None
         while True:
-            ready = list(self._sequencing.partitions())
+            ready = self._sequencing.partitions()
             cluster.learn(it.topic for it in ready)
             by_leader: dict[BrokerId, list[TopicPartition]] = {}
             for partition in ready:

@@ -6,9 +6,10 @@ that trying again can mend.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
+from odradek.client.cluster_metadata import BrokerEndpoint, ClusterMetadata
 from odradek.client.connection import Connection
 from odradek.client.coordinators import (
     COORDINATOR_VERSION,
@@ -17,9 +18,10 @@ from odradek.client.coordinators import (
     read_coordinator,
 )
 from odradek.client.errors import NoLeader, check
+from odradek.client.retries import PATIENCE, Retries
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import Millis
 from odradek.peers.errors import ConnectionGone
 from odradek.ports import Address, Clock, Network
 from odradek.wire.messages.metadata import (
@@ -30,8 +32,6 @@ from odradek.wire.messages.metadata import (
 )
 from odradek.wire.schema import Request
 
-PATIENCE: Final = Millis(30 * SECOND)
-PAUSE: Final = Millis(100)
 T = TypeVar("T")
 
 
@@ -49,18 +49,20 @@ class Cluster:
         self, world: Surroundings, bootstrap: Sequence[Address], client_id: str = "odradek"
     ) -> None:
         self.world = world
-        self.brokers: dict[BrokerId, Address] = {}
-        self.topics: dict[str, MetadataResponseTopic] = {}
-        self.controller_id = BrokerId(-1)
-        self.cluster_id = ""
+        self.metadata = ClusterMetadata()
         self._bootstrap = tuple(bootstrap)
         self._client_id = client_id
         self._coordinators: dict[str, Address] = {}  # by group
         self._connections: dict[Address, Connection] = {}
         self._dialling: dict[Address, asyncio.Lock] = {}
 
+    @property
+    def brokers(self) -> Mapping[BrokerId, BrokerEndpoint]:
+        """All that are known, by their ids."""
+        return self.metadata.brokers
+
     def close(self) -> None:
-        """Hangs up everywhere."""
+        """Closes every connection."""
         for connection in self._connections.values():
             connection.close()
 
@@ -78,7 +80,8 @@ class Cluster:
     async def any(self) -> Connection:
         """Whoever answers first, in the order in which they are known."""
         gone: ConnectionGone | None = None
-        for address in dict.fromkeys((*self.brokers.values(), *self._bootstrap)):
+        known = (it.address for it in self.brokers.values())
+        for address in dict.fromkeys((*known, *self._bootstrap)):
             try:
                 return await self.connection(address)
             except ConnectionGone as error:
@@ -89,15 +92,15 @@ class Cluster:
         """One broker."""
         if broker not in self.brokers:
             await self.refresh([])
-        address = self.brokers.get(broker)
-        if address is None:
+        endpoint = self.brokers.get(broker)
+        if endpoint is None:
             raise ConnectionGone(f"broker {broker} is not there")
-        return await self.connection(address)
+        return await self.connection(endpoint.address)
 
     async def controller(self) -> Connection:
         """Who decides on topics."""
         await self.refresh([])
-        return await self.broker(self.controller_id)
+        return await self.broker(self.metadata.controller)
 
     async def leader(self, partition: TopicPartition) -> Connection:
         """Who leads a partition, as far as is known."""
@@ -105,20 +108,11 @@ class Cluster:
 
     async def leader_id(self, partition: TopicPartition) -> BrokerId:
         """Its number; asked for where it is not known."""
-        leader = self._known_leader(partition)
-        if leader is None:
+        try:
+            return self.metadata.leader(partition)
+        except NoLeader:
             await self.refresh([partition.topic])
-            leader = self._known_leader(partition)
-        if leader is None:
-            raise NoLeader(f"{partition} has no leader, or is not there")
-        return leader
-
-    def _known_leader(self, partition: TopicPartition) -> BrokerId | None:
-        topic = self.topics.get(partition.topic)
-        for row in topic.partitions if topic is not None else ():
-            if row.partition_index == partition.partition and row.leader_id >= 0:
-                return BrokerId(row.leader_id)
-        return None
+            return self.metadata.leader(partition)
 
     async def coordinator(self, group: str) -> Connection:
         """Who coordinates a group, as far as is known."""
@@ -140,13 +134,14 @@ class Cluster:
         answer: MetadataResponse = await connection.ask(
             MetadataRequest(topics=wanted, allow_auto_topic_creation=make)
         )
-        self.brokers = {BrokerId(row.node_id): (row.host, row.port) for row in answer.brokers}
-        self.controller_id = BrokerId(answer.controller_id)
-        self.cluster_id = answer.cluster_id or ""
-        for topic in answer.topics:
-            if topic.name is not None:
-                self.topics[topic.name] = topic
+        self.metadata = self.metadata.after(answer)
         return answer
+
+    async def learn(self, topics: Iterable[str]) -> None:
+        """Asks for those of these topics that are not known."""
+        unknown = sorted({it for it in topics if it not in self.metadata.topics})
+        if unknown:
+            await self.refresh(unknown)
 
     async def topic(self, name: str, *, make: bool = False) -> MetadataResponseTopic:
         """One topic; raises what the cluster says of it otherwise."""
@@ -157,7 +152,7 @@ class Cluster:
 
     def forget(self, topic: str) -> None:
         """What is known of it was wrong."""
-        self.topics.pop(topic, None)
+        self.metadata = self.metadata.without_topic(topic)
 
     # Patience
 
@@ -166,16 +161,16 @@ class Cluster:
     ) -> T:
         """Tries again while that can help, and somebody has the patience."""
         clock = self.world.clock
-        give_up = clock.monotonic() + patience
+        retries = Retries(clock.monotonic(), patience)
         while True:
             try:
                 return await attempt()
             except BrokerError as error:
-                if not error.code.retriable or clock.monotonic() >= give_up:
-                    raise
-                if isinstance(error, ConnectionGone):
-                    self.topics.clear()  # what that broker led, another may lead by now
-            await clock.sleep_until(Millis(clock.monotonic() + PAUSE))
+                now = clock.monotonic()
+                pause = retries.pause_after(error, now)
+                if isinstance(error, ConnectionGone):  # what that broker led, another may lead
+                    self.metadata = self.metadata.of_topics(frozenset())
+            await clock.sleep_until(Millis(now + pause))
 
     async def ask_coordinator(self, group: str, request: Request) -> Any:
         """Asks whoever coordinates a group, wherever it moves."""

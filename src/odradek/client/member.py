@@ -8,10 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import Refused, check
-from odradek.client.reader import EARLIEST, offsets_at
+from odradek.client.errors import check
+from odradek.client.group_offsets import (
+    Committer,
+    check_commit,
+    commit_request,
+    committed_request,
+    read_committed,
+)
+from odradek.client.offsets import EARLIEST, Position
+from odradek.client.reader import offsets_at
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
 from odradek.model.units import SECOND, Millis
 from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -27,16 +36,6 @@ from odradek.wire.messages.join_group import (
     JoinGroupResponseMember,
 )
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from odradek.wire.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.wire.prefixed import read_prefixed, write_prefixed
 
@@ -157,7 +156,8 @@ class Member:
 
     async def commit(self, positions: Mapping[TopicPartition, int]) -> None:
         """These are done with; raises if the generation is over."""
-        await commit(self._cluster, self.group, positions, (self.generation, self.member_id))
+        who = Committer(self.generation, self.member_id)
+        await commit(self._cluster, self.group, positions, who)
 
     async def leave(self) -> None:
         """The others take over at once."""
@@ -189,45 +189,21 @@ async def committed(
     cluster: Cluster, group: str, partitions: Iterable[TopicPartition] | None = None
 ) -> Positions:
     """Where a group is; None: everywhere that it has committed."""
-    topics: dict[str, list[int]] = {}
-    for it in partitions or ():
-        topics.setdefault(it.topic, []).append(it.partition)
-    rows = [OffsetFetchRequestTopics(name, partition_indexes=them) for name, them in topics.items()]
-    wanted = OffsetFetchRequestGroup(group, topics=None if partitions is None else rows)
-    answer = await cluster.ask_coordinator(group, OffsetFetchRequest(groups=[wanted]))
-    (found,) = answer.groups
-    check(found.error_code)
-    return {
-        TopicPartition(topic.name, row.partition_index): row.committed_offset
-        for topic in found.topics
-        for row in topic.partitions
-        if row.committed_offset >= 0
-    }
+    request = committed_request(group, partitions)
+    found = read_committed(await cluster.ask_coordinator(group, request))
+    return {partition: position.offset for partition, position in found.items()}
 
 
 async def commit(
     cluster: Cluster,
     group: str,
     positions: Mapping[TopicPartition, int],
-    who: tuple[int, str] = (-1, ""),
+    who: Committer = Committer(),  # noqa: B008 - it cannot be changed
 ) -> None:
     """Moves a group; without a generation and a member only if it has no members."""
-    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-    for partition, offset in sorted(positions.items()):
-        row = OffsetCommitRequestPartition(partition.partition, offset, committed_metadata="")
-        topics.setdefault(partition.topic, []).append(row)
-    if not topics:
-        return
-    request = OffsetCommitRequest(
-        group,
-        *who,
-        topics=[OffsetCommitRequestTopic(name, partitions=rows) for name, rows in topics.items()],
-    )
-    answer = await cluster.ask_coordinator(group, request)
-    for topic in answer.topics:
-        for row in topic.partitions:
-            if row.error_code:
-                raise Refused(row.error_code, f"{topic.name}-{row.partition_index}")
+    if positions:
+        moved = {it: Position(Offset(offset)) for it, offset in positions.items()}
+        check_commit(await cluster.ask_coordinator(group, commit_request(group, moved, who)))
 
 
 async def starting_positions(

@@ -76,9 +76,10 @@ class Producer:
 
     async def partition_for(self, topic: str, key: bytes | None) -> TopicPartition:
         """Where a record belongs."""
-        known = self._cluster.topics.get(topic)
-        if known is None or known.error_code:
-            known = await self._cluster.patiently(lambda: self._cluster.topic(topic, make=True))
+        known = self._cluster.metadata.topics.get(topic)
+        if known is None or known.error:
+            await self._cluster.patiently(lambda: self._cluster.topic(topic, make=True))
+            known = self._cluster.metadata.topics[topic]
         count = len(known.partitions)
         if key is not None:
             return TopicPartition(topic, (murmur2(key) & 0x7FFFFFFF) % count)

@@ -12,8 +12,15 @@ from typing import Final, NamedTuple
 from odradek.client.cluster import Cluster
 from odradek.client.connection_limits import FETCH_BY_NAME
 from odradek.client.errors import Refused, check
+from odradek.client.offsets import (
+    Answers,
+    FoundOffset,
+    by_leader,
+    list_offsets,
+    read_list_offsets,
+)
 from odradek.client.producer import STALE
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import MIB, Bytes
 from odradek.peers.errors import ConnectionGone
@@ -27,16 +34,9 @@ from odradek.wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from odradek.wire.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
 
 BYTES_MAX: Final = Bytes(8 * MIB)
 PARTITION_BYTES_MAX: Final = Bytes(MIB)
-LATEST: Final = -1
-EARLIEST: Final = -2
 
 
 class Found(NamedTuple):
@@ -149,44 +149,27 @@ async def offsets_at(
     cluster: Cluster, partitions: Iterable[TopicPartition], timestamp: int
 ) -> dict[TopicPartition, int]:
     """Where partitions begin or end, or where the first record of a time is; -1: there is none."""
-    wanted = list(partitions)
-    found: dict[TopicPartition, int] = {}
+    wanted = dict.fromkeys(partitions, timestamp)
+    answers = Answers[FoundOffset]()
+
+    async def ask(leader: BrokerId, theirs: Mapping[TopicPartition, int]) -> None:
+        request = list_offsets(cluster.metadata, theirs)
+        read_list_offsets(await (await cluster.broker(leader)).ask(request), answers)
 
     async def attempt() -> None:
-        by_leader: dict[BrokerId, list[TopicPartition]] = {}
-        for it in wanted:
-            if it not in found:
-                by_leader.setdefault(await cluster.leader_id(it), []).append(it)
-        asks = [_offsets_at(cluster, each, timestamp, found) for each in by_leader.items()]
-        await asyncio.gather(*asks)
+        left = {it: timestamp for it in wanted if it not in answers.found}
+        answers.refused.clear()
+        try:
+            await cluster.learn(it.topic for it in left)
+            leaders = by_leader(cluster.metadata, left)
+            await asyncio.gather(*(ask(leader, theirs) for leader, theirs in leaders.items()))
+            for refused in answers.refused.values():
+                raise refused
+        except BrokerError:
+            for it in left:
+                if it not in answers.found:
+                    cluster.forget(it.topic)
+            raise
 
     await cluster.patiently(attempt)
-    return {it: found[it] for it in wanted}
-
-
-async def _offsets_at(
-    cluster: Cluster,
-    theirs: tuple[BrokerId, list[TopicPartition]],
-    timestamp: int,
-    found: dict[TopicPartition, int],
-) -> None:
-    """What one leader knows; raises the first error when all that is good was noted."""
-    leader, partitions = theirs
-    topics: dict[str, list[ListOffsetsPartition]] = {}
-    for it in partitions:
-        row = ListOffsetsPartition(it.partition, timestamp=timestamp)
-        topics.setdefault(it.topic, []).append(row)
-    request = ListOffsetsRequest(
-        -1, 0, [ListOffsetsTopic(name, rows) for name, rows in topics.items()]
-    )
-    refusals: list[Refused] = []
-    for topic in (await (await cluster.broker(leader)).ask(request)).topics:
-        for row in topic.partitions:
-            partition = TopicPartition(topic.name, row.partition_index)
-            if row.error_code:
-                cluster.forget(topic.name)
-                refusals.append(Refused(row.error_code, str(partition)))
-            else:
-                found[partition] = row.offset
-    if refusals:
-        raise refusals[0]
+    return {it: answers.found[it].offset for it in wanted}

@@ -10,7 +10,7 @@ the partition waits.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -66,6 +66,7 @@ class Sequencing:
     def __init__(self, identity: ProducerIdentity) -> None:
         self.unacknowledged_bytes = 0
         self._identity = identity
+        self._ready: dict[TopicPartition, None] = {}  # with a batch that may go out now
         self._queues: dict[TopicPartition, _Queue] = {}
 
     def add(self, partition: TopicPartition, data: bytearray) -> None:
@@ -79,11 +80,18 @@ class Sequencing:
             queue.sequence = (queue.sequence + header.record_count) % SEQUENCES
             seal(data, header)
         queue.batches.append(Outgoing(partition, data, header.record_count))
+        self._look_at(partition, queue)
         self.unacknowledged_bytes += len(data)
 
-    def partitions(self) -> Iterator[TopicPartition]:
+    def partitions(self) -> list[TopicPartition]:
         """Those with a batch that may go out now."""
-        return (it for it, queue in self._queues.items() if self._next(queue) is not None)
+        return list(self._ready)
+
+    def _look_at(self, partition: TopicPartition, queue: _Queue) -> None:
+        if self._next(queue) is None:
+            self._ready.pop(partition, None)
+        else:
+            self._ready[partition] = None
 
     def take(self, partitions: Iterable[TopicPartition], bytes_max: int) -> list[Outgoing]:
         """One batch of each for one request, up to so many bytes, but one at least."""
@@ -96,6 +104,7 @@ class Sequencing:
                 continue
             batch.is_sent = True
             queue.in_flight += 1
+            self._look_at(partition, queue)
             size += len(batch.data)
             taken.append(batch)
         return taken
@@ -128,4 +137,5 @@ class Sequencing:
             queue.is_waiting = True
         if not queue.in_flight:
             queue.is_waiting = False
+        self._look_at(batch.partition, queue)
         return outcome

@@ -12,8 +12,9 @@ from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings
 from odradek.client.errors import Refused, check
 from odradek.client.member import Member, committed, starting_positions
+from odradek.client.offsets import EARLIEST
 from odradek.client.producer import Producer, ProducerSettings
-from odradek.client.reader import EARLIEST, Reader, offsets_at
+from odradek.client.reader import Reader, offsets_at
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

@@ -28,7 +28,7 @@ def filled(
 def take_all(sequencing: Sequencing) -> list[Outgoing]:
     """What may go out now, a request at a time."""
     taken = []
-    while ready := list(sequencing.partitions()):
+    while ready := sequencing.partitions():
         taken += sequencing.take(ready, 1)
     return taken
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.offsets import EARLIEST
 from odradek.client.producer import Producer, ProducerSettings
-from odradek.client.reader import EARLIEST, Reader, offsets_at
+from odradek.client.reader import Reader, offsets_at
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Bytes, Millis
