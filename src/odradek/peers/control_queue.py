@@ -18,7 +18,7 @@ Invariants: a partition waits in at most one StopReplica to be sent after its Le
 whose replica is to be deleted there waits in no LeaderAndIsr.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -41,6 +41,7 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from odradek.wire.schema import NO_UUID
 
 FULL: Final = 2
 """The type of an UpdateMetadata beyond which nothing exists (KIP-866)."""
@@ -80,10 +81,10 @@ class _Rows(Generic[R]):
         known = self._ids.get(name, topic_id)
         return self._topics.get((name, known)) if known != topic_id else None
 
-    def drop(self, partition: TopicPartition) -> None:
-        """If there is one."""
-        key = partition.topic, self._ids.get(partition.topic, b"")
-        rows = self._topics.get(key)
+    def drop(self, partition: TopicPartition, topic_id: bytes) -> None:
+        """If there is one; without an id that of the topic that was heard of last."""
+        known = topic_id if topic_id != NO_UUID else self._ids.get(partition.topic, NO_UUID)
+        rows = self._topics.get((partition.topic, known))
         if rows is not None:
             rows.pop(partition.partition, None)
 
@@ -99,10 +100,10 @@ class ControlQueue:
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
-        self._deletions_first: dict[TopicPartition, StopReplicaPartitionState] = {}
+        self._deletions_first = _Stops()
         self._lead = _LeaderAndIsrWaiting()
         self._metadata = _MetadataWaiting()
-        self._stops: dict[TopicPartition, StopReplicaPartitionState] = {}
+        self._stops = _Stops()
 
     def __len__(self) -> int:
         """The count of partitions, once for each kind of request in which they wait."""
@@ -126,61 +127,98 @@ class ControlQueue:
         for topic in request.topic_states if self._stops else ():
             for row in topic.partition_states:
                 partition = TopicPartition(topic.topic_name, row.partition_index)
-                stop = self._stops.pop(partition, None)
-                if stop is not None and stop.delete_partition:
-                    self._deletions_first[partition] = stop
+                for topic_id, stop in self._stops.pop_all(partition):
+                    if stop.delete_partition:
+                        self._deletions_first.put(partition, topic_id, stop)
         self._lead.add(message, request)
 
     def _add_stop(self, request: StopReplicaRequest) -> None:
         for topic in request.topic_states:
             for row in topic.partition_states:
                 partition = TopicPartition(topic.topic_name, row.partition_index)
-                earlier = self._stops.pop(partition, None)
-                stop = row if earlier is None else _merged_stop(earlier, row)
+                stop = _merged_stop(self._stops.pop(partition, topic.topic_id), row)
                 if stop.delete_partition:
-                    self._lead.drop(partition)
-                    first = self._deletions_first.pop(partition, None)
-                    stop = stop if first is None else _merged_stop(first, stop)
-                self._stops[partition] = stop
+                    self._lead.drop(partition, topic.topic_id)
+                    first = self._deletions_first.pop(partition, topic.topic_id)
+                    stop = _merged_stop(first, stop)
+                self._stops.put(partition, topic.topic_id, stop)
 
     def take(self) -> ControlMessage | None:
         """What goes out next; it waits no more."""
         if self._deletions_first:
-            rows, self._deletions_first = self._deletions_first, {}
-            return self._stop_replica(rows)
+            stops, self._deletions_first = self._deletions_first, _Stops()
+            return stops.message(self._sender)
         if self._metadata and (self._metadata.names_other_brokers or not self._lead):
             return self._metadata.take(self._sender)
         if self._lead:
             return self._lead.take(self._sender)
         if self._stops:
-            rows, self._stops = self._stops, {}
-            return self._stop_replica(rows)
+            stops, self._stops = self._stops, _Stops()
+            return stops.message(self._sender)
         return None
-
-    def _stop_replica(
-        self, rows: dict[TopicPartition, StopReplicaPartitionState]
-    ) -> ControlMessage:
-        topics: dict[str, list[StopReplicaPartitionState]] = {}
-        for partition, row in rows.items():
-            topics.setdefault(partition.topic, []).append(row)
-        states = [StopReplicaTopicState(name, them) for name, them in topics.items()]
-        return ControlMessage(
-            StopReplicaRequest(
-                controller_id=self._sender.controller_id,
-                controller_epoch=self._sender.controller_epoch,
-                topic_states=states,
-            )
-        )
 
 
 def _merged_stop(
-    old: StopReplicaPartitionState, new: StopReplicaPartitionState
+    old: StopReplicaPartitionState | None, new: StopReplicaPartitionState
 ) -> StopReplicaPartitionState:
     """A deletion sticks, and so does the epoch that no fence stops."""
+    if old is None:
+        return new
     epochs = old.leader_epoch, new.leader_epoch
     epoch = EPOCH_DURING_DELETION if EPOCH_DURING_DELETION in epochs else new.leader_epoch
     delete = old.delete_partition or new.delete_partition
     return StopReplicaPartitionState(new.partition_index, epoch, delete)
+
+
+class _Stops:
+    """Replicas that stop, of each topic that had the name: a broker may host only one of them."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: dict[TopicPartition, dict[bytes, StopReplicaPartitionState]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(
+        self, partition: TopicPartition, topic_id: bytes, row: StopReplicaPartitionState
+    ) -> None:
+        """Behind the others."""
+        by_id = self._rows.pop(partition, {})
+        by_id[topic_id] = row
+        self._rows[partition] = by_id
+
+    def pop(self, partition: TopicPartition, topic_id: bytes) -> StopReplicaPartitionState | None:
+        """The stop of a replica of this very topic, if it is here."""
+        by_id = self._rows.get(partition, {})
+        row = by_id.pop(topic_id, None)
+        if row is not None and not by_id:
+            del self._rows[partition]
+        return row
+
+    def pop_all(
+        self, partition: TopicPartition
+    ) -> Iterable[tuple[bytes, StopReplicaPartitionState]]:
+        """Those of all topics of the name, oldest first."""
+        return self._rows.pop(partition, {}).items()
+
+    def message(self, sender: Sender) -> ControlMessage:
+        """All of them."""
+        topics: dict[tuple[str, bytes], list[StopReplicaPartitionState]] = {}
+        for partition, by_id in self._rows.items():
+            for topic_id, row in by_id.items():
+                topics.setdefault((partition.topic, topic_id), []).append(row)
+        states = [
+            StopReplicaTopicState(name, rows, topic_id) for (name, topic_id), rows in topics.items()
+        ]
+        return ControlMessage(
+            StopReplicaRequest(
+                controller_id=sender.controller_id,
+                controller_epoch=sender.controller_epoch,
+                topic_states=states,
+            )
+        )
 
 
 class _LeaderAndIsrWaiting:
@@ -207,10 +245,10 @@ class _LeaderAndIsrWaiting:
         else:
             self._whole, self._rows, self._leaders = message, None, {}
 
-    def drop(self, partition: TopicPartition) -> None:
+    def drop(self, partition: TopicPartition, topic_id: bytes) -> None:
         """Its replica is to be deleted: nobody needs to begin with it."""
         if self:
-            self._unfolded().drop(partition)
+            self._unfolded().drop(partition, topic_id)
 
     def take(self, sender: Sender) -> ControlMessage:
         """All of it."""

@@ -70,13 +70,15 @@ def metadata(
     )
 
 
-def stop(*partitions: int, delete: bool = False, epoch: int = 5) -> StopReplicaRequest:
+def stop(
+    *partitions: int, delete: bool = False, epoch: int = 5, topic_id: bytes = FIRST_ID
+) -> StopReplicaRequest:
     """Likewise."""
     rows = [StopReplicaPartitionState(it, epoch, delete) for it in partitions]
     return StopReplicaRequest(
         controller_id=1,
         controller_epoch=7,
-        topic_states=[StopReplicaTopicState("orders", rows)],
+        topic_states=[StopReplicaTopicState("orders", rows, topic_id)],
     )
 
 

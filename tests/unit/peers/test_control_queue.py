@@ -10,7 +10,7 @@ from odradek.peers.control_message import ControlMessage, ControlRequest
 from odradek.peers.control_queue import FULL, ControlQueue
 from odradek.wire.codec import decode, encoded
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
-from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.stop_replica import StopReplicaPartitionState, StopReplicaRequest
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from tests.unit.peers.control_requests import (
     DURING_DELETION,
@@ -150,12 +150,27 @@ def test_a_topic_made_again_does_not_meet_the_old_log() -> None:
     assert taken[1].topic_states[0].topic_id == SECOND_ID
 
 
-def test_two_deletions_of_a_topic_made_again_are_one_that_no_fence_stops() -> None:
-    """The broker may still host the first one, in a later leader epoch than the second ever had."""
+def test_each_topic_of_a_name_is_deleted_for_itself() -> None:
+    """The broker may still host the first one, and passes over the deletion of the second."""
     queue = queue_of(
         stop(0, delete=True, epoch=DURING_DELETION),
         lead(0, new=True, topic_id=SECOND_ID),
-        stop(0, delete=True, epoch=0),
+        stop(0, delete=True, epoch=0, topic_id=SECOND_ID),
+    )
+    first, second = take_all(queue)
+    for request, topic_id in ((first, FIRST_ID), (second, SECOND_ID)):
+        assert isinstance(request, StopReplicaRequest)
+        assert [it.topic_id for it in request.topic_states] == [topic_id]
+    assert said(first) == ("stop", [(0, DURING_DELETION, True)])
+    assert said(second) == ("stop", [(0, 0, True)])
+
+
+def test_two_deletions_of_one_topic_are_one_that_no_fence_stops() -> None:
+    """A replica was to be deleted, hosted again, and deleted with its topic."""
+    queue = queue_of(
+        stop(0, delete=True, epoch=DURING_DELETION),
+        lead(0, new=True),
+        stop(0, delete=True, epoch=3),
     )
     assert [said(it) for it in take_all(queue)] == [("stop", [(0, DURING_DELETION, True)])]
 
@@ -204,13 +219,16 @@ class Receiver:
             case StopReplicaRequest():
                 for stopped in request.topic_states:
                     for end in stopped.partition_states:
-                        self._stop(end.partition_index, delete=end.delete_partition)
+                        self._stop(end, stopped.topic_id)
 
-    def _stop(self, partition: int, *, delete: bool) -> None:
-        if delete:
-            self.hosted.pop(partition, None)
-        elif partition in self.hosted:
-            self.hosted[partition] = self.hosted[partition]._replace(is_running=False)
+    def _stop(self, row: StopReplicaPartitionState, topic_id: bytes) -> None:
+        known = self.hosted.get(row.partition_index)
+        if known is None or known.topic_id != topic_id:
+            return
+        if row.delete_partition:
+            del self.hosted[row.partition_index]
+        else:
+            self.hosted[row.partition_index] = known._replace(is_running=False)
 
 
 STEPS = st.lists(
@@ -244,11 +262,13 @@ def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
                 leader = live[-1]
                 tell(lead(partition, epoch=epoch, leader=leader, new=new, topic_id=topic_id))
             case "stop":
-                tell(stop(partition, epoch=epoch))
+                tell(stop(partition, epoch=epoch, topic_id=topic_id))
             case "remove":
-                tell(stop(partition, delete=True, epoch=epoch))
+                tell(stop(partition, delete=True, epoch=epoch, topic_id=topic_id))
             case "delete topic":
-                tell(stop(0, 1, 2, delete=True, epoch=DURING_DELETION))
+                everything = range(3)
+                epoch_of_all = DURING_DELETION
+                tell(stop(*everything, delete=True, epoch=epoch_of_all, topic_id=topic_id))
                 topics += 1
             case "metadata":
                 tell(metadata(partition, leader=epoch, live=live, topic_id=topic_id))
