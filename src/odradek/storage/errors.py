@@ -27,6 +27,10 @@ class OutOfDescriptors(StorageError):
     """The process may open no more files now; that says nothing of the disk."""
 
 
+class LogIsMoving(StorageError):
+    """For a moment nothing can be appended: the log takes its place in another log dir."""
+
+
 class CorruptFile(StorageError):
     """Bytes in a file that cannot be true, with the file and the position of the first of them."""
 
@@ -98,3 +102,9 @@ class LogDirNotFound(BrokerError):
     """A directory that is not among those of this broker."""
 
     code = ErrorCode.LOG_DIR_NOT_FOUND
+
+
+class LogDirCordoned(BrokerError):
+    """A directory that takes no more logs, by an operator's word."""
+
+    code = ErrorCode.INVALID_REPLICA_ASSIGNMENT

@@ -1,7 +1,6 @@
 """Several log dirs: where logs go, how one fails alone, and how a log moves between two."""
 
 import errno
-from contextlib import suppress
 
 import pytest
 
@@ -12,7 +11,7 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault, PowerLost
+from odradek.sim.disk_faults import Fault
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import DirLocked, InDir, LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity
@@ -322,77 +321,6 @@ def test_a_stray_log_is_set_aside() -> None:
     assert h.dirs.get(part(0)) is None
     h.restart()
     assert h.opened[0].strays == [f"orders-0.{1:032x}-stray"]
-
-
-def moving(h: Host) -> PartitionLog:
-    """A log on the first disk, with a future log of the same records on the second."""
-    current = h.dirs.get_or_create(part(0), NEW, NOW)
-    fill(current, "a", "b", "c")
-    future = h.dirs.start_move(part(0), "disk-1", KNOWN, NOW)
-    assert future is not None
-    fill(future, "a", "b", "c")
-    return future
-
-
-def test_a_log_moves_to_another_directory() -> None:
-    """The future log takes the name; the old one waits to be deleted."""
-    h = Host(2)
-    future = moving(h)
-    assert h.dirs.finish_move(part(0), NOW) is future
-    assert h.dirs.get(part(0)) is future
-    assert h.dirs.future(part(0)) is None
-    fill(future, "d")
-    h.restart()
-    log = h.dirs.get(part(0))
-    assert log is not None
-    assert log.log_end_offset == 4
-    home = h.dirs.home_of(part(0))
-    assert home is not None
-    assert home.name == "disk-1"
-
-
-def test_a_move_may_be_given_up_or_go_elsewhere() -> None:
-    """There is one future log at most, and none in the directory of the current one."""
-    h = Host(3)
-    future = moving(h)
-    assert h.dirs.start_move(part(0), "disk-1", KNOWN, NOW) is future
-    assert h.dirs.start_move(part(0), "disk-2", KNOWN, NOW) is not future
-    assert h.dirs.dirs[1].futures == {}
-    assert h.dirs.start_move(part(0), "disk-0", KNOWN, NOW) is None
-    assert h.dirs.future(part(0)) is None
-    assert h.dirs.start_move(part(5), "disk-2", KNOWN, NOW) is None
-    assert h.dirs.preferred == {part(5): "disk-2"}
-
-
-def test_a_future_log_is_resumed() -> None:
-    """After a restart it is a future log still, checked from its start."""
-    h = Host(2)
-    moving(h)
-    h.restart()
-    future = h.dirs.future(part(0))
-    assert future is not None
-    assert future.log_end_offset == 3
-    assert h.dirs.finish_move(part(0), NOW) is future
-
-
-@pytest.mark.parametrize("disk", [0, 1])
-@pytest.mark.parametrize("change", range(1, 24))
-@pytest.mark.parametrize("after", ["exit", "crash"])
-def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: str) -> None:
-    """The next start finds one current log, whole; never two, never none."""
-    h = Host(2)
-    moving(h)
-    for log in h.dirs:
-        FlushJob(log, NOW).run()
-    faults = h.disks[disk].faults
-    faults.crash_at_change = faults.changes + change
-    with suppress(PowerLost):  # or the other disk's part is over before
-        h.dirs.finish_move(part(0), NOW)
-    h.come_back(after)
-    found = h.dirs.get(part(0))
-    assert found is not None
-    assert found.log_end_offset == 3
-    fill(found, "d")
 
 
 def test_two_logs_of_one_partition_are_for_a_person() -> None:

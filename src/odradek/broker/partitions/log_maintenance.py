@@ -40,7 +40,6 @@ FLUSH_ROUND: Final = Millis(SECOND)
 RATE_MAX: Final = 1e15
 REST_ROUNDS: Final = 10
 """A log that nobody writes to for so many rounds of flushing is put to rest."""
-FAILURES_ROUND: Final = Millis(SECOND)
 
 log = structlog.get_logger()
 
@@ -78,12 +77,11 @@ class LogMaintenance:
             _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
             _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
         )
-        started = [
+        return [
             tasks.create_task(self._go_round(log_dir, each))
             for log_dir in self._replicas.dirs.online
             for each in rounds
         ]
-        return [*started, tasks.create_task(self._look_for_failures())]
 
     async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
         while not log_dir.is_offline:
@@ -95,12 +93,6 @@ class LogMaintenance:
                 await each.work(log_dir)
             except StorageError as error:
                 log.warning("upkeep.failed", log_dir=log_dir.name, error=str(error))
-
-    async def _look_for_failures(self) -> None:
-        while True:
-            now = self._clock.monotonic()
-            await self._clock.sleep_until(Millis(now + FAILURES_ROUND))
-            self._replicas.look_at_failures()
 
     # The rounds
 

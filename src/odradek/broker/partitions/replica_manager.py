@@ -43,6 +43,7 @@ from odradek.model.positions import BrokerEpoch, LeaderEpoch
 from odradek.model.units import SECOND, Millis
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, LogEnds
+from odradek.storage.dirs.failures import nobody
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -147,6 +148,8 @@ class ReplicaManager:
     async def open(self) -> None:
         """Opens every log that can be; raises where the broker must not start."""
         await self.logs.open()
+        loop = asyncio.get_running_loop()
+        self.dirs.failures.on_failed = partial(loop.call_soon_threadsafe, self.look_at_failures)
         self.look_at_failures()
         if self.dirs.all_failed:
             raise AllDirsFailed("no log dir could be opened")
@@ -157,6 +160,7 @@ class ReplicaManager:
             self._end_role(partition)
             self._hosted.pop(partition)
         await self.logs.close(broker_epoch)
+        self.dirs.failures.on_failed = nobody
 
     # The controller's requests
 

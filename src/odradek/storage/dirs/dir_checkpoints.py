@@ -144,6 +144,17 @@ class DirCheckpoints:
             self.cleaner_offsets = kept[3]
             self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
 
+    def take_over(self, log: PartitionLog, first_dirty: Offset | None) -> None:
+        """All that is to be said of a log that is about to be the current one here."""
+        partition = log.partition
+        self.note_recovery_points({**self._recovery_points, partition: log.recovery_point})
+        self.note_log_starts({**self._log_starts, partition: log.log_start_offset})
+        self.note_high_watermarks({**self._high_watermarks, partition: log.high_watermark})
+        if first_dirty is not None:
+            self.note_cleaned(partition, first_dirty)
+        elif partition in self.cleaner_offsets:
+            self.note_cleaned(partition, log.log_start_offset)
+
     def lower_recovery_points(self, points: Mapping[TopicPartition, Offset]) -> None:
         """Before logs are cut: only what the file says is lowered, if it says more."""
         lowered = {p: at for p, at in points.items() if self._recovery_points.get(p, at) > at}

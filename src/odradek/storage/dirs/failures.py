@@ -16,8 +16,8 @@ FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
-def _nobody() -> None:
-    """Nobody listens yet."""
+def nobody() -> None:
+    """Nobody listens."""
 
 
 class Failures:
@@ -26,7 +26,7 @@ class Failures:
     def __init__(self) -> None:
         self._failed: dict[str, OSError] = {}
         self._reported: list[str] = []
-        self.on_failed: Callable[[], None] = _nobody
+        self.on_failed: Callable[[], object] = nobody
         """Told when a directory fails, on the thread that met it: `take` then has it."""
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:

@@ -39,6 +39,7 @@ from odradek.storage.dirs.files import (
 )
 from odradek.storage.dirs.names import (
     CLEAN_SHUTDOWN,
+    KEPT_HERE,
     LOCK,
     META_PROPERTIES,
     MOVED_HERE,
@@ -341,6 +342,13 @@ class LogDir(DirCheckpoints):
         with self.failures.touching(self.name):
             self._write_unclean(UncleanLogs(kept))
 
+    def note_unclean(self, log: PartitionLog) -> None:
+        """What is known of a log that came from another dir."""
+        if log.unclean is not None:
+            with self.failures.touching(self.name):
+                known = {**self._unclean.logs, log.partition: log.unclean}
+                self._write_unclean(UncleanLogs(known))
+
     def _read_unclean(self, opened: Opened) -> UncleanLogs | None:
         """What the file says; None where it cannot be told which logs are whole."""
         path = f"{self.name}/{UNCLEAN_LOGS}"
@@ -384,9 +392,15 @@ class LogDir(DirCheckpoints):
     def settle_move(self, partition: TopicPartition) -> None:
         """The old one, wherever it was, is out of the way."""
         if partition in self.moved_here:
+            folder = self.logs[partition].folder
             with self.failures.touching(self.name):
-                delete_if_there(self.disk, self.logs[partition].folder.path(MOVED_HERE))
+                delete_if_there(self.disk, folder.path(MOVED_HERE))
             self.moved_here.discard(partition)
+
+    def was_kept(self, partition: TopicPartition) -> bool:
+        """Whether a move of this log elsewhere failed at its end, and it went on here."""
+        with self.failures.touching(self.name):
+            return self.disk.exists(self.logs[partition].folder.path(KEPT_HERE))
 
 
 class TruncationJob(NamedTuple):

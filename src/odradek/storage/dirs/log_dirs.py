@@ -15,12 +15,10 @@ from odradek.model.units import Timestamp
 from odradek.ports import Random
 from odradek.storage.dirs.checkpoints import MetaProperties
 from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import write_small
 from odradek.storage.dirs.log_dir import InDir, LogDir
-from odradek.storage.dirs.names import MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.dirs.names import Kind, renamed
 from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
-from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 
 
@@ -35,6 +33,7 @@ class WentOffline(NamedTuple):
     error: OSError
     current: tuple[TopicPartition, ...]
     future_only: tuple[TopicPartition, ...]  # their current logs live elsewhere, and go on
+    moves: tuple[TopicPartition, ...]  # away from here, that cannot go on: to be cancelled
 
 
 class LogDirs:
@@ -79,9 +78,14 @@ class LogDirs:
 
     def future(self, partition: TopicPartition) -> PartitionLog | None:
         """The log that is being filled to take its place."""
+        found = self.future_dir_of(partition)
+        return found.futures[partition] if found else None
+
+    def future_dir_of(self, partition: TopicPartition) -> LogDir | None:
+        """The directory of the log that is being filled."""
         for log_dir in self.online:
             if partition in log_dir.futures:
-                return log_dir.futures[partition]
+                return log_dir
         return None
 
     def home_of(self, partition: TopicPartition) -> LogDir | None:
@@ -121,23 +125,37 @@ class LogDirs:
     def settle(self) -> None:
         """Called once all were opened: no partition may have two current logs.
 
-        A move that a crash interrupted left two: the one that moved here last is whole, the other
-        goes. So does one that was never written, of the same topic: a disk failed as it was made,
-        and it was made elsewhere. Any other two are a disk that came back: only a person can tell.
+        A move that a crash interrupted left two: the one that was kept when it failed is whole,
+        else the one that moved here last; the other goes. So does one that was never written, of
+        the same topic: a disk failed as it was made, and it was made elsewhere. In any other case
+        an operator must choose.
         """
+        self._settle_futures()
         for partition in sorted({p for log_dir in self.online for p in log_dir.logs}):
             holders = [log_dir for log_dir in self.online if partition in log_dir.logs]
             moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
             if len(holders) > 1:
-                true = moved or _written(holders, partition)
+                kept = [log_dir for log_dir in holders if log_dir.was_kept(partition)]
+                true = kept or moved or _written(holders, partition)
                 if len(true) != 1:
                     where = ", ".join(log_dir.name for log_dir in holders)
                     raise StorageError(f"{partition} has more than one log: in {where}")
                 for log_dir in holders:
                     if log_dir is not true[0]:
                         self.discard(log_dir, log_dir.logs.pop(partition))
-            if moved and not self.some_failed:
-                moved[0].settle_move(partition)
+            for log_dir in holders:
+                if partition in log_dir.logs and not self.some_failed:
+                    log_dir.settle_move(partition)
+
+    def _settle_futures(self) -> None:
+        """Of a log that is nowhere nothing can be moved, and in its own dir it need not be."""
+        if self.some_failed:
+            return  # it may be there
+        for log_dir in self.online:
+            for partition, future in list(log_dir.futures.items()):
+                if self.home_of(partition) in {None, log_dir}:
+                    del log_dir.futures[partition]
+                    self.discard(log_dir, future)
 
     # Logs come and go
 
@@ -202,82 +220,17 @@ class LogDirs:
         home = self.home_of(partition)
         if home is not None:
             log = home.logs.pop(partition)
-            home.rename_log(log, renamed(partition, self._unique(), Kind.STRAY))
+            home.rename_log(log, renamed(partition, self.unique(), Kind.STRAY))
 
     def discard(self, log_dir: LogDir, log: PartitionLog) -> None:
         """Gives a forgotten log's directory another name, under which it waits for its end."""
-        name = renamed(log.partition, self._unique(), Kind.DELETE)
+        name = renamed(log.partition, self.unique(), Kind.DELETE)
         log_dir.rename_log(log, name)
         log_dir.to_delete.append(name)
 
-    def _unique(self) -> str:
+    def unique(self) -> str:
+        """Told apart from every other name of a directory that is leaving or arriving."""
         return self._random.bytes(16).hex()
-
-    # Moves between directories
-
-    def start_move(
-        self, partition: TopicPartition, target: str, how: InDir, now: Timestamp
-    ) -> PartitionLog | None:
-        """Begins a future log in another directory; None where there is nothing to move yet.
-
-        A running move elsewhere is given up. Without a log the wish is kept for its creation.
-        """
-        target_dir = self.named(target)
-        home = self.home_of(partition)
-        if home is None:
-            self.preferred[partition] = target
-            return None
-        if partition in target_dir.futures:
-            return target_dir.futures[partition]
-        if target_dir is home:
-            self.cancel_move(partition)
-            return None
-        if self.some_failed:
-            raise LogDirOffline(f"a future log of {partition} may be in a dir that is offline")
-        assert fits_future(partition), partition
-        self.cancel_move(partition)
-        name = renamed(partition, self._unique(), Kind.FUTURE)
-        future = target_dir.create(partition, name, how, now)
-        target_dir.futures[partition] = future
-        return future
-
-    def cancel_move(self, partition: TopicPartition) -> None:
-        """Gives up a move; the current log goes on."""
-        for log_dir in self.online:
-            future = log_dir.futures.pop(partition, None)
-            if future is not None:
-                self.discard(log_dir, future)
-
-    def finish_move(self, partition: TopicPartition, now: Timestamp) -> PartitionLog:
-        """Puts the future log in the place of the current one; both end at the same offset.
-
-        Its bytes are durable and a note lies in it before it gets the name, so whatever a crash
-        leaves, the next start knows which of two is the new one.
-        """
-        home = self.home_of(partition)
-        target = next(log_dir for log_dir in self.online if partition in log_dir.futures)
-        assert home is not None, partition
-        current, future = home.logs[partition], target.futures[partition]
-        assert current.log_end_offset == future.log_end_offset, partition
-        assert current.is_idle, partition
-        assert future.is_idle, partition
-        flush = FlushJob(future, now)
-        flush.run()
-        flush.publish()
-        target.forget_checkpoints([partition])
-        with self.failures.touching(target.name):
-            write_small(target.disk, future.folder.path(MOVED_HERE), home.name.encode())
-        target.rename_log(future, str(partition))
-        del target.futures[partition]
-        target.logs[partition] = future
-        target.moved_here.add(partition)
-        future.on_high_watermark(current.high_watermark)
-        if partition in home.cleaner_offsets:
-            target.note_cleaned(partition, home.cleaner_offsets[partition])
-        del home.logs[partition]
-        self.discard(home, current)
-        target.settle_move(partition)
-        return future
 
     # Failures
 
@@ -289,8 +242,9 @@ class LogDirs:
             log_dir = by_name[name]
             current = tuple(sorted(log_dir.logs))
             future_only = tuple(sorted(set(log_dir.futures) - set(log_dir.logs)))
+            moves = tuple(p for p in current if self.future(p) is not None)
             log_dir.abandon()
-            handled.append(WentOffline(name, error, current, future_only))
+            handled.append(WentOffline(name, error, current, future_only, moves))
         return handled
 
 

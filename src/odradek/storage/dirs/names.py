@@ -37,6 +37,9 @@ LOCK: Final = ".lock"
 MOVED_HERE: Final = "moved-here"
 """Ours, within a partition's directory: it has just taken the place of one in another log dir."""
 
+KEPT_HERE: Final = "kept-here"
+"""Ours, likewise: a move away from here failed at its end, and this log went on."""
+
 NAME_BYTES_MAX: Final = 255
 
 _SEGMENT_FILE = re.compile(r"(\d{20})(\.[a-z]+)((?:\.[a-z]+)?)")

@@ -33,6 +33,7 @@ from odradek.storage.dirs.unclean_logs import Unclean
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     CorruptFile,
+    LogIsMoving,
     OffsetsOutOfOrder,
     StorageError,
 )
@@ -84,6 +85,7 @@ class PartitionLog(ReadableLog):
         "cuts",
         "epochs",
         "flushed_at",
+        "is_held",
         "saved_epochs",
         "topic_id",
         "unclean",
@@ -100,6 +102,7 @@ class PartitionLog(ReadableLog):
         self.saved_epochs: tuple[EpochStart, ...] = ()  # in the file; the disk's thread changes it
         self.flushed_at = Timestamp(0)
         self.unclean: Unclean | None = None  # it may lack records that it held; None: it is whole
+        self.is_held = False  # it is about to be served from another dir: nothing is appended
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
         self.cuts = 0  # truncations that were begun: what was planned before them is void
@@ -316,6 +319,8 @@ class PartitionLog(ReadableLog):
         self.failures.check(self.folder.disk.name)
         if self.broken:
             raise StorageError(f"{self.partition}: an earlier write failed")
+        if self.is_held:
+            raise LogIsMoving(f"{self.partition} is about to be served from another log dir")
         try:
             segment.warm()
             if segment.first_timestamp is None and segment.size:
@@ -360,6 +365,11 @@ class PartitionLog(ReadableLog):
             self._begin_epoch(leader_epoch, self._next_offset)
         if self.is_idle:
             self.epochs = self._next_epochs
+
+    def take_history(self, history: EpochHistory) -> None:
+        """The epochs of a log with the same records, some of which may have none left."""
+        assert self.is_idle, self.partition
+        self.epochs = self._next_epochs = history.copy()
 
     def _begin_epoch(self, leader_epoch: LeaderEpoch, start: Offset) -> None:
         self._next_epochs = self._next_epochs.copy()

@@ -1,0 +1,233 @@
+"""A log moves to another log dir of this broker (KIP-113), in steps on the workers of both.
+
+A *future log* is filled in the target dir while the current one is read and written; when it has
+caught up, appends are held for the moment that the swap takes. A step is one call for the worker of
+one dir, and what stands between two steps happens on the loop: whoever drives the steps sends each
+to its worker and goes on when it has ended, or throws in what it raised.
+
+What a crash leaves: before the target has its name, the current log is the one. Afterwards both
+have it, and a note in the target, durable before, says that it is the newer. If the target fails in
+between, nobody knows whether it has the name; then a note in the current one, durable before it
+takes another append, says that it stays.
+
+Invariant: of one partition there is at most one future log, never in the dir of the current one.
+"""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Final, NamedTuple
+
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import NO_LEADER_EPOCH, Offset
+from odradek.model.units import MIB, Bytes, Timestamp
+from odradek.storage.dirs.files import delete_if_there, write_small
+from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.log_dirs import LogDirs
+from odradek.storage.dirs.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.errors import LogDirCordoned, LogDirOffline, StorageError
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.truncation import truncate_fully, truncate_to
+
+PIECE_BYTES: Final = Bytes(MIB)
+
+
+class Step(NamedTuple):
+    """One call for the worker of a dir."""
+
+    log_dir: LogDir
+    run: Callable[[], None]
+
+
+class Move:
+    """A partition's log on its way to another dir."""
+
+    def __init__(self, dirs: LogDirs, partition: TopicPartition) -> None:
+        home, future_dir = dirs.home_of(partition), dirs.future_dir_of(partition)
+        assert home is not None, partition
+        assert future_dir is not None, partition
+        self.partition = partition
+        self.home = home
+        self.target = future_dir
+        self.current: PartitionLog = home.logs[partition]
+        self.future: PartitionLog = future_dir.futures[partition]
+        self._dirs = dirs
+
+    @property
+    def bytes_left(self) -> int:
+        """About how much is to be copied: what the current log has more."""
+        return max(self.current.size - self.future.size, 0)
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether both end at the same offset of the same history."""
+        ends = self.future.log_end_offset == self.current.log_end_offset
+        return ends and self._common_end() == self.future.log_end_offset
+
+    @property
+    def is_over(self) -> bool:
+        """Whether one of the logs, or their dirs, is no longer what it was."""
+        return (
+            self.home.logs.get(self.partition) is not self.current
+            or self.target.futures.get(self.partition) is not self.future
+        )
+
+    def copy(self, now: Timestamp, bytes_max: Bytes = PIECE_BYTES) -> Generator[Step, None, int]:
+        """Copies a piece, behind what both have in common; how many bytes it had."""
+        yield from self._cut(now)
+        at = self.future.log_end_offset
+        if at >= self.current.log_end_offset:
+            return 0
+        chunk = self.current.read(
+            at, self.current.log_end_offset, bytes_max, at_least_one=True
+        ).chunk
+        if chunk is None:
+            return 0
+        read: list[bytes] = []
+
+        def read_piece() -> None:
+            with self.home.failures.touching(self.home.name):
+                read.append(chunk.file.read(chunk.length, chunk.position))
+
+        yield Step(self.home, read_piece)
+        self.future.append_replica(memoryview(read[0]), now)
+        job = self.future.take_job()
+        if job is None:
+            return 0
+        try:
+            yield Step(self.target, job.run)
+        except StorageError:
+            job.fail()
+            raise
+        job.publish()
+        return chunk.length
+
+    def swap(self, now: Timestamp) -> Generator[Step, None, None]:
+        """Puts the future log in the place of the current one, to which nothing is on its way.
+
+        The current one is held: what is appended to it is refused until the swap has ended. Then
+        the old log goes; if its dir fails now, the next start knows by the note.
+        """
+        current, future = self.current, self.future
+        assert current.is_idle, self.partition
+        assert not current.being_cleaned, self.partition
+        current.is_held = True
+        try:
+            while not self.is_caught_up:
+                before = future.log_end_offset
+                yield from self.copy(now)
+                if future.log_end_offset == before and not self.is_caught_up:
+                    raise StorageError(f"{self.partition}: the future log cannot catch up")
+            yield from self._prepare(now)
+            yield from self._take_name()
+        finally:
+            current.is_held = False
+        yield Step(self.home, partial(self._dirs.discard, self.home, self.current))
+        yield Step(self.target, partial(self.target.settle_move, self.partition))
+
+    def cancel(self) -> Generator[Step, None, None]:
+        """Gives the move up; the current log goes on."""
+        if self.target.futures.get(self.partition) is self.future:
+            del self.target.futures[self.partition]
+            if not self.target.is_offline:
+                yield Step(self.target, partial(self._dirs.discard, self.target, self.future))
+
+    def _common_end(self) -> Offset:
+        """Up to where both logs have the same history (KIP-101)."""
+        current, future = self.current, self.future
+        latest = future.epochs.latest
+        if latest == NO_LEADER_EPOCH:
+            return min(future.log_end_offset, current.log_end_offset)
+        epoch, end = current.epochs.end_offset_for(latest, current.log_end_offset)
+        if epoch == NO_LEADER_EPOCH:  # the current log was cut below this epoch
+            epoch, end = current.epochs.latest, current.log_end_offset
+        _, ours = future.epochs.end_offset_for(epoch, future.log_end_offset)
+        return min(end, ours, future.log_end_offset) if ours >= 0 else Offset(0)
+
+    def _cut(self, now: Timestamp) -> Generator[Step, None, None]:
+        """What the current log has lost meanwhile, at either end, the future one loses, too."""
+        future, start = self.future, self.current.log_start_offset
+        common = self._common_end()
+        if future.log_end_offset < start or common < start:
+            yield Step(self.target, partial(truncate_fully, future, start, now))
+        elif common < future.log_end_offset:
+            yield Step(self.target, partial(truncate_to, future, common, now))
+
+    def _prepare(self, now: Timestamp) -> Generator[Step, None, None]:
+        """All that the log needs in its new place, durably, before it has the name."""
+        current, future, target = self.current, self.future, self.target
+        yield Step(self.home, self._forget_kept)
+        future.take_history(current.epochs)
+        flush = FlushJob(future, now)
+        yield Step(target, flush.run)
+        flush.publish()
+        future.on_high_watermark(current.high_watermark)
+        yield Step(target, DeleteJob(future, current.log_start_offset).run)
+        future.unclean = current.unclean
+        cleaned = self.home.cleaner_offsets.get(self.partition)
+
+        def note() -> None:
+            target.take_over(future, cleaned)
+            target.note_unclean(future)
+            with target.failures.touching(target.name):
+                path = future.folder.path(MOVED_HERE)
+                write_small(target.disk, path, self.home.name.encode())
+
+        yield Step(target, note)
+
+    def _take_name(self) -> Generator[Step, None, None]:
+        rename = partial(self.target.rename_log, self.future, str(self.partition))
+        try:
+            yield Step(self.target, rename)
+        except StorageError:
+            yield Step(self.home, self._keep)
+            raise
+        if self.target.futures.pop(self.partition, None) is not self.future:
+            raise StorageError(f"{self.partition} was deleted, or its dir failed, during its move")
+        self.home.logs.pop(self.partition, None)  # not there if its dir has just failed
+        self.target.logs[self.partition] = self.future
+        self.target.moved_here.add(self.partition)
+
+    def _forget_kept(self) -> None:
+        """What an earlier move left is no longer true."""
+        with self.home.failures.touching(self.home.name):
+            if delete_if_there(self.home.disk, self.current.folder.path(KEPT_HERE)):
+                self.home.disk.sync_directory(self.current.folder.name)
+
+    def _keep(self) -> None:
+        """Before the current log takes another append: the target may have got its name."""
+        with self.home.failures.touching(self.home.name):
+            write_small(self.home.disk, self.current.folder.path(KEPT_HERE), b"")
+
+
+def begin_move(
+    dirs: LogDirs, partition: TopicPartition, target: str, *, how: InDir, now: Timestamp
+) -> Generator[Step, None, Move | None]:
+    """Makes a future log in another dir; None where there is nothing to move.
+
+    A running move elsewhere is given up, and one to the dir of the current log is just that.
+    Without a log the dir is remembered for its creation.
+    """
+    target_dir = dirs.named(target)
+    home = dirs.home_of(partition)
+    if home is None:
+        dirs.preferred[partition] = target
+        return None
+    if partition in target_dir.futures:
+        return Move(dirs, partition)
+    if dirs.future(partition) is not None:
+        yield from Move(dirs, partition).cancel()
+    if target_dir is home:
+        return None
+    if target in dirs.cordoned:
+        raise LogDirCordoned(f"{target} is cordoned: no log may be moved there")
+    if dirs.some_failed:
+        raise LogDirOffline(f"a future log of {partition} may be in a log dir that is offline")
+    if not fits_future(partition):
+        raise StorageError(f"{partition}: the name is too long for a future log")
+    name = renamed(partition, dirs.unique(), Kind.FUTURE)
+    made: list[PartitionLog] = []
+    yield Step(target_dir, lambda: made.append(target_dir.create(partition, name, how, now)))
+    target_dir.futures[partition] = made[0]
+    return Move(dirs, partition)

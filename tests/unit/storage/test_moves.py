@@ -1,0 +1,279 @@
+"""A log moves between two dirs: copied, swapped, given up; whatever fails, and wherever."""
+
+import errno
+from collections.abc import Generator
+from contextlib import suppress
+from typing import TypeVar
+
+import pytest
+
+from odradek.model.positions import LeaderEpoch, Offset
+from odradek.records.batch import read_header
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.sim.disk_faults import Fault, PowerLost
+from odradek.storage.dirs.moves import Move, Step, begin_move
+from odradek.storage.errors import (
+    LogDirCordoned,
+    LogDirNotFound,
+    LogDirOffline,
+    LogIsMoving,
+    StorageError,
+)
+from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.truncation import truncate_to
+from tests.unit.storage.test_log_dirs import KNOWN, NEW, NOW, Host, fill, part
+
+T = TypeVar("T")
+
+
+def driven(steps: Generator[Step, None, T]) -> T:
+    """Carries the steps out one after the other, as the workers of a broker do."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                step.run()
+            except StorageError as error:
+                step = steps.throw(error)
+            else:
+                step = next(steps)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def begun(h: Host, target: str = "disk-1") -> Move:
+    """A move of the first partition's log, of which nothing is copied yet."""
+    move = driven(begin_move(h.dirs, part(0), target, how=KNOWN, now=NOW))
+    assert move is not None
+    return move
+
+
+def moving(h: Host) -> Move:
+    """A log on the first disk, with a future log of the same records on the second."""
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    move = begun(h)
+    while driven(move.copy(NOW)):
+        pass
+    assert move.is_caught_up
+    return move
+
+
+def written_in(log: PartitionLog, epoch: int, *values: str) -> None:
+    """Appends in another leader epoch."""
+    for value in values:
+        batch = build_batch([Record(0, NOW, None, value.encode())])
+        log.append(batch, read_header(batch), LeaderEpoch(epoch), NOW)
+        job = log.take_job()
+        assert job is not None
+        job.run()
+        job.publish()
+
+
+def where(h: Host) -> str:
+    """The dir that has the log."""
+    home = h.dirs.home_of(part(0))
+    assert home is not None
+    return home.name
+
+
+def end(h: Host) -> Offset:
+    """Where the log ends."""
+    log = h.dirs.get(part(0))
+    assert log is not None
+    return log.log_end_offset
+
+
+def test_a_log_moves_to_another_directory() -> None:
+    """What is written during the copy comes along; the old log waits to be deleted."""
+    h = Host(2)
+    move = moving(h)
+    fill(move.current, "d")
+    assert not move.is_caught_up
+    driven(move.swap(NOW))
+    assert h.dirs.get(part(0)) is move.future
+    assert h.dirs.future(part(0)) is None
+    fill(move.future, "e")
+    for clean in (False, True):
+        h.restart(clean=clean)
+        assert (where(h), end(h)) == ("disk-1", 5)
+    assert not h.disks[0].exists("orders-0")
+
+
+def test_a_log_takes_all_that_is_known_of_it_along() -> None:
+    """Its epochs, also those without a record; its start, its high watermark, its lacks."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), KNOWN, NOW)
+    for epoch in (0, 2):
+        written_in(log, epoch, "a", "b")
+    log.begin_epoch(LeaderEpoch(5))
+    log.on_high_watermark(Offset(3))
+    DeleteJob(log, Offset(1)).run()
+    h.dirs.dirs[0].note_cleaned(part(0), Offset(1))
+    move = begun(h)
+    while driven(move.copy(NOW)):
+        pass
+    driven(move.swap(NOW))
+    assert move.future.epochs.entries == log.epochs.entries
+    assert move.future.high_watermark == 3
+    assert h.dirs.dirs[1].cleaner_offsets == {part(0): 1}
+    h.come_back("crash")
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert (found.log_start_offset, found.log_end_offset, found.high_watermark) == (1, 4, 3)
+    assert found.unclean == log.unclean != None  # noqa: E711 - both of it
+    assert found.epochs.latest == 2
+
+
+def test_a_current_log_that_is_cut_cuts_the_future_one() -> None:
+    """Both have one history before they are swapped (KIP-101), whatever leaders did meanwhile."""
+    h = Host(2)
+    move = moving(h)
+    truncate_to(move.current, Offset(1), NOW)
+    written_in(move.current, 3, "B", "C", "D")
+    assert not move.is_caught_up
+    driven(move.swap(NOW))
+    piece = move.future.read(Offset(1), Offset(4), 10_000).chunk
+    assert piece is not None
+    data = piece.file.read(piece.length, piece.position)
+    assert b"B" in data
+    assert move.future.epochs.entries == ((0, 0), (3, 1))
+
+
+def test_a_start_that_moves_on_during_a_copy() -> None:
+    """What retention took from the current log is not copied; the future one begins later."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, *[f"value-{number}" for number in range(30)])
+    move = begun(h)
+    driven(move.copy(NOW))
+    log.on_high_watermark(log.log_end_offset)
+    log.move_start(Offset(25))
+    driven(move.swap(NOW))
+    assert move.future.log_start_offset == 25
+    assert move.future.log_end_offset == 30
+
+
+def test_nothing_is_appended_while_the_logs_are_swapped() -> None:
+    """It would be in the one that goes."""
+    h = Host(2)
+    move = moving(h)
+    steps = move.swap(NOW)
+    next(steps).run()
+    with pytest.raises(LogIsMoving):
+        fill(move.current, "lost")
+    steps.close()
+    fill(move.current, "kept")
+    assert end(h) == 4
+
+
+def test_a_move_may_be_given_up_or_go_elsewhere() -> None:
+    """There is one future log at most, and none in the directory of the current one."""
+    h = Host(3)
+    future = moving(h).future
+    assert begun(h).future is future
+    assert begun(h, "disk-2").future is not future
+    assert h.dirs.dirs[1].futures == {}
+    for partition, target in ((part(0), "disk-0"), (part(5), "disk-2")):
+        assert driven(begin_move(h.dirs, partition, target, how=KNOWN, now=NOW)) is None
+    assert h.dirs.future(part(0)) is None
+    assert h.dirs.preferred == {part(5): "disk-2"}
+
+
+def test_a_target_that_takes_no_log_is_refused() -> None:
+    """Unknown, cordoned, or offline, each in a sentence that names it."""
+    h = Host(3)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    with pytest.raises(LogDirNotFound, match="nowhere"):
+        begun(h, "nowhere")
+    h.dirs.cordoned = frozenset({"disk-1"})
+    with pytest.raises(LogDirCordoned, match="disk-1 is cordoned"):
+        begun(h)
+    h.dirs.failures.report("disk-2", OSError("gone"))
+    with pytest.raises(LogDirOffline, match="disk-2 is offline"):
+        begun(h, "disk-2")
+
+
+def test_a_future_log_is_resumed() -> None:
+    """After a restart it is a future log still, checked from its start."""
+    h = Host(2)
+    moving(h)
+    h.restart()
+    move = Move(h.dirs, part(0))
+    assert move.is_caught_up
+    driven(move.swap(NOW))
+    assert where(h) == "disk-1"
+
+
+def test_a_future_log_of_nothing_goes() -> None:
+    """Its current log was deleted while the dir was away."""
+    h = Host(2)
+    moving(h)
+    for name in h.disks[0].names("orders-0"):
+        h.disks[0].unlink(f"orders-0/{name}")
+    h.disks[0].remove_directory("orders-0")
+    h.restart()
+    assert h.dirs.future(part(0)) is None
+    assert h.dirs.get(part(0)) is None
+
+
+@pytest.mark.parametrize("disk", [0, 1])
+def test_a_dir_that_fails_during_a_copy_ends_the_move(disk: int) -> None:
+    """The other one goes on: with the log, or without a part of it."""
+    h = Host(2)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    move = begun(h)
+    h.disks[disk].faults.rows.append(Fault(error=errno.EIO))
+    with pytest.raises(StorageError):
+        driven(move.copy(NOW))
+    (gone,) = h.dirs.handle_failures()
+    assert (gone.moves, gone.future_only) == (((part(0),), ()) if not disk else ((), (part(0),)))
+    assert move.is_over
+    driven(move.cancel())
+    assert h.dirs.future(part(0)) is None
+    assert (h.dirs.get(part(0)) is None) == (not disk)
+
+
+@pytest.mark.parametrize("disk", [0, 1])
+@pytest.mark.parametrize("change", range(1, 60))
+@pytest.mark.parametrize("after", ["exit", "crash"])
+def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: str) -> None:
+    """The next start finds one current log, whole; never two, never none."""
+    h = Host(2)
+    move = moving(h)
+    for log in h.dirs:
+        FlushJob(log, NOW).run()
+    faults = h.disks[disk].faults
+    faults.crash_at_change = faults.changes + change
+    with suppress(PowerLost):  # or the other disk's part is over before
+        driven(move.swap(NOW))
+    h.come_back(after)
+    assert end(h) == 3
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.unclean is None
+    fill(found, "d")
+
+
+@pytest.mark.parametrize("disk", [0, 1])
+@pytest.mark.parametrize("call", range(80))
+def test_what_is_appended_after_a_swap_failed_is_never_lost(disk: int, call: int) -> None:
+    """A disk fails at any call; whoever serves on is the true one when it comes back."""
+    h = Host(2)
+    move = moving(h)
+    h.disks[disk].faults.rows.append(Fault(error=errno.EIO, skip=call))
+    with suppress(StorageError):
+        driven(move.swap(NOW))
+    h.disks[disk].faults.rows.clear()
+    h.dirs.handle_failures()
+    found = h.dirs.get(part(0))
+    expected = 3
+    if found is not None:
+        fill(found, "d")
+        FlushJob(found, NOW).run()
+        expected = 4
+    h.come_back("exit")
+    assert end(h) == expected
