@@ -262,10 +262,18 @@ class Dispatch:
         self, connection: Connection, frame: bytearray, error: UnsupportedRequest
     ) -> None:
         if error.key != API_VERSIONS or API_VERSIONS not in self._offered:
-            connection.hang_up(f"a request that is not offered: {error}")
+            connection.hang_up(f"a request that is not offered: {self._offer_of(error)}")
             return
         pending = connection.begin(API_VERSIONS, 0, error.correlation_id, "", frame)
         pending.answer(api_versions.table(self._offered.values(), ErrorCode.UNSUPPORTED_VERSION))
+
+    def _offer_of(self, error: UnsupportedRequest) -> str:
+        """What is offered instead."""
+        api = self._offered.get(error.key)
+        if api is None:
+            return str(error)
+        first, last = api.offered.start, api.offered.stop - 1
+        return f"{APIS[error.key].name} v{error.version}: {first} to {last} are offered"
 
 
 def _too_old(api: Api, version: int) -> str:

@@ -230,19 +230,31 @@ class Client:
     # Producing and fetching, in short
 
     def produce(
-        self, topic: str, *values: str, partition: int = 0, acks: int = -1
+        self,
+        topic: str,
+        *values: str,
+        partition: int = 0,
+        acks: int = -1,
+        version: int | None = None,
     ) -> PartitionProduceResponse:
         """One batch with these values."""
         records = [Record(at, 1_700_000_000_000, None, it.encode()) for at, it in enumerate(values)]
-        return self.produce_batch(topic, build_batch(records), partition=partition, acks=acks)
+        batch = build_batch(records)
+        return self.produce_batch(topic, batch, partition=partition, acks=acks, version=version)
 
     def produce_batch(
-        self, topic: str, batch: bytes | bytearray, *, partition: int = 0, acks: int = -1
+        self,
+        topic: str,
+        batch: bytes | bytearray,
+        *,
+        partition: int = 0,
+        acks: int = -1,
+        version: int | None = None,
     ) -> PartitionProduceResponse:
         """One batch as it is."""
         data = [PartitionProduceData(partition, batch)]
         request = ProduceRequest(None, acks, 30_000, [TopicProduceData(topic, partition_data=data)])
-        answer = self.ask(request)
+        answer = self.ask(request, version)
         return cast("PartitionProduceResponse", answer.responses[0].partition_responses[0])
 
     def fetch(self, topic: str, offset: int, *, partition: int = 0, **how: int) -> PartitionData:

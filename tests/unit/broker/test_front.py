@@ -1,9 +1,19 @@
 """How many may come in, how fast, and how long they may say nothing."""
 
+import pytest
+
+from odradek.model.errors import ErrorCode
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.unit.broker.stage import Client, Stage
+
+BROKER = 4
 
 
 def hello(client: Client) -> int:
@@ -90,3 +100,13 @@ def test_half_a_request_is_silence_and_a_long_poll_is_not() -> None:
         assert not waiting.is_closed
         stage.run(45)
         assert waiting.has_answer(number)
+
+
+@pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
+def test_nobody_can_lock_everybody_out(name: str) -> None:
+    """With 0 not even the operator could connect to take it back."""
+    with Stage() as stage:
+        config = AlterableConfig(name, 0, "0")
+        resource = AlterConfigsResource(BROKER, "1", [config])
+        (answer,) = stage.client().ask(IncrementalAlterConfigsRequest([resource])).responses
+        assert answer.error_code == ErrorCode.INVALID_CONFIG

@@ -17,7 +17,7 @@ from odradek.wire.messages.produce import (
 )
 from odradek.wire.quick import one_batch_answer, read_one_batch
 
-VERSIONS = range(3, 10)
+VERSIONS = range(3, 12)
 
 
 def body(version: int, batch: bytes = b"batch", name: str = "orders", **how: object) -> bytearray:

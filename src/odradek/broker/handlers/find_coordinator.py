@@ -3,7 +3,8 @@
 Which broker speaks for a group. The first who asks has the topic made in which groups are kept.
 v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of KIP-890: not given here.
 v6 share groups: refused.
-Skipped: there is no coordinator of transactions yet; who asks for one is told to ask again.
+Skipped: there is no coordinator of transactions; a producer that asks for one is refused for good,
+with an error that clients do not try again.
 """
 
 from typing import Final
@@ -30,6 +31,12 @@ class InvalidKeyType(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
+class NoTransactions(BrokerError):
+    """A coordinator of transactions, which will not come however often a client asks."""
+
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
 class NoCoordinator(BrokerError):
     """Nobody speaks for the key at the moment; the client shall ask again."""
 
@@ -41,7 +48,7 @@ async def handle(
 ) -> FindCoordinatorResponse:
     """The leader of the key's partition, as it is reached by the listener of this connection."""
     if request.key_type == TRANSACTION:
-        raise NoCoordinator("there is no coordinator of transactions")
+        raise NoTransactions("transactions are not served by this broker")
     if request.key_type != GROUP:
         raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
     try:

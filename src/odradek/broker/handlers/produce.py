@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 3 to 9.
+"""Produce (key 0), versions 3 to 11.
 
 Appends batches to partitions that this broker leads. With acks=0 there is no answer; with acks=1
 it comes once the batches are in the file; with acks=-1 once every member of the in-sync set has
@@ -7,6 +7,7 @@ succeeds or fails by itself.
 v3 record batches, transactional ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467).
 v9 flexible. Versions 0 to 2 are named, because clients older than librdkafka 2.11.1 look whether
 they are, and answered that their format is not supported.
+v10 where the leader is, when it is not here (KIP-951). v11 nothing of its own.
 Skipped: record_errors; a batch is taken or refused as a whole.
 """
 
@@ -20,13 +21,15 @@ from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer, Timers
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.wire.messages.produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -40,6 +43,7 @@ NONE: Final = 0
 ACKS: Final = (ALL, NONE, 1)
 WRITTEN: Final = (ALL, 1)
 MESSAGE_SINCE: Final = 8
+LEADER_SINCE: Final = 10
 
 
 class InvalidRequiredAcks(BrokerError):
@@ -350,6 +354,8 @@ class _Production:
     def _answer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._pending.version >= LEADER_SINCE:
+            _name_leaders(self._services, self._pending, self._response)
         self._pending.answer(self._response)
 
     def _end_unheard(self, *, failed: bool) -> None:
@@ -382,6 +388,32 @@ def _mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: in
         row.error_message = text
 
 
+def _name_leaders(services: Services, pending: PendingRequest, response: ProduceResponse) -> None:
+    """Where this broker does not lead, so that the producer needs not ask (KIP-951)."""
+    image, leaders = services.cluster.image, dict[BrokerId, None]()
+    for topic in response.responses:
+        for row in topic.partition_responses:
+            if row.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                continue
+            known = image.partition(TopicPartition(topic.name, row.index))
+            state = None if known is None else known.state
+            if state is None or state.leader is None or state.leader == services.broker_id:
+                continue
+            row.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
+            leaders[state.leader] = None
+    nodes = []
+    for leader in leaders:
+        broker = image.brokers.get(leader)
+        at = (
+            None
+            if broker is None
+            else services.socket_server.endpoint(pending.connection, broker, is_me=False)
+        )
+        if broker is not None and at is not None:
+            nodes.append(NodeEndpoint(broker.id, at.host, at.port, broker.rack))
+    response.node_endpoints = nodes
+
+
 def refuse(
     request: ProduceRequest, version: int, code: ErrorCode, message: str
 ) -> ProduceResponse | None:
@@ -400,5 +432,5 @@ def refuse(
 
 
 API: Final = Api(
-    key=0, versions=range(3, 10), handle=handle, refuse=refuse, quick=quick, offered_from=0
+    key=0, versions=range(3, 12), handle=handle, refuse=refuse, quick=quick, offered_from=0
 )
