@@ -15,21 +15,31 @@ import pytest
 
 from odradek.broker import apis
 from odradek.model.errors import ErrorCode
+from odradek.records.record import Record
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.headers import response_header_version
 from odradek.wire.messages import (
+    alter_client_quotas,
     alter_configs,
+    alter_replica_log_dirs,
+    alter_user_scram_credentials,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
     describe_log_dirs,
     describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    describe_user_scram_credentials,
     fetch,
     find_coordinator,
     heartbeat,
@@ -39,6 +49,7 @@ from odradek.wire.messages import (
     leave_group,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -54,6 +65,7 @@ from tests.compat.hostile import Raw
 from tests.compat.librdkafka import create_topic
 from tests.compat.test_broker_wrong_requests import batch
 from tests.compat.test_wire_kafka_python import THEIRS
+from tests.unit.records.test_legacy import message
 
 kio_index = pytest.importorskip("kio.index")
 kio_serial = pytest.importorskip("kio.serial")
@@ -65,7 +77,6 @@ KIND = "consumer"
 OFFERED: Final = [(key, v) for key, api in sorted(apis.OFFERED.items()) for v in api.offered]
 _NUMBERS = count()
 NONE = ErrorCode.NONE
-TOO_OLD: Final = {0: ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT}  # of message sets
 
 
 class Case(NamedTuple):
@@ -137,9 +148,12 @@ def right(found: str, otherwise: ErrorCode) -> set[ErrorCode]:
 
 
 def _produce(client: Raw, version: int, topic: str) -> Case:
-    data = produce.PartitionProduceData(0, bytes(batch()))
+    records = bytes(batch())
+    if version < 3:
+        records = message(Record(0, 1_700_000_000_000, None, b"old"), 1 if version == 2 else 0)
+    data = produce.PartitionProduceData(0, records)
     rows = [produce.TopicProduceData(topic, partition_data=[data])]
-    del client, version
+    del client
     return Case(
         produce.ProduceRequest(None, 1, 5_000, rows), right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION)
     )
@@ -390,6 +404,70 @@ def _describe_topic_partitions(client: Raw, version: int, topic: str) -> Case:
     return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
 
 
+def _describe_acls(client: Raw, version: int, topic: str) -> Case:
+    del client, version, topic
+    return Case(describe_acls.DescribeAclsRequest(), {Code.SECURITY_DISABLED})
+
+
+def _create_acls(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    wanted = create_acls.AclCreation(2, topic, 3, "User:me", "*", 2, 3)
+    return Case(create_acls.CreateAclsRequest([wanted]), {Code.SECURITY_DISABLED})
+
+
+def _delete_acls(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    wanted = delete_acls.DeleteAclsFilter(2, topic)
+    return Case(delete_acls.DeleteAclsRequest([wanted]), {Code.SECURITY_DISABLED})
+
+
+def _alter_replica_log_dirs(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    wanted = alter_replica_log_dirs.AlterReplicaLogDirTopic(topic, [0])
+    rows = [alter_replica_log_dirs.AlterReplicaLogDir("/nowhere", [wanted])]
+    request = alter_replica_log_dirs.AlterReplicaLogDirsRequest(rows)
+    return Case(request, {Code.LOG_DIR_NOT_FOUND})
+
+
+def _describe_client_quotas(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    wanted = describe_client_quotas.ComponentData("client-id", 0, topic)
+    return Case(describe_client_quotas.DescribeClientQuotasRequest([wanted]), {NONE})
+
+
+def _alter_client_quotas(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    entity = [alter_client_quotas.EntityData("client-id", topic)]
+    wanted = alter_client_quotas.RequestEntryData(entity, [alter_client_quotas.OpData("x", 1.0)])
+    request = alter_client_quotas.AlterClientQuotasRequest([wanted])
+    return Case(request, {Code.UNSUPPORTED_VERSION})
+
+
+def _describe_user_scram_credentials(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    users = None if topic == TOPIC else [describe_user_scram_credentials.UserName("me")]
+    request = describe_user_scram_credentials.DescribeUserScramCredentialsRequest(users)
+    return Case(request, right(topic, Code.RESOURCE_NOT_FOUND))
+
+
+def _alter_user_scram_credentials(client: Raw, version: int, topic: str) -> Case:
+    del client, version, topic
+    wanted = alter_user_scram_credentials.ScramCredentialDeletion("me", 1)
+    request = alter_user_scram_credentials.AlterUserScramCredentialsRequest([wanted])
+    return Case(request, {Code.SECURITY_DISABLED})
+
+
+def _describe_transactions(client: Raw, version: int, topic: str) -> Case:
+    del client, version, topic
+    request = describe_transactions.DescribeTransactionsRequest(["mover"])
+    return Case(request, {Code.TRANSACTIONAL_ID_NOT_FOUND})
+
+
+def _list_transactions(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    return Case(list_transactions.ListTransactionsRequest([topic]), {NONE})
+
+
 QUESTIONS: Final[dict[int, Question]] = {
     0: _produce,
     1: _fetch,
@@ -410,15 +488,25 @@ QUESTIONS: Final[dict[int, Question]] = {
     21: _delete_records,
     22: _init_producer_id,
     23: _offset_for_leader_epoch,
+    29: _describe_acls,
+    30: _create_acls,
+    31: _delete_acls,
     32: _describe_configs,
     33: _alter_configs,
+    34: _alter_replica_log_dirs,
     35: _describe_log_dirs,
     37: _create_partitions,
     42: _delete_groups,
     44: _incremental_alter_configs,
     47: _offset_delete,
+    48: _describe_client_quotas,
+    49: _alter_client_quotas,
+    50: _describe_user_scram_credentials,
+    51: _alter_user_scram_credentials,
     60: _describe_cluster,
     61: _describe_producers,
+    65: _describe_transactions,
+    66: _list_transactions,
     75: _describe_topic_partitions,
 }
 
@@ -489,6 +577,6 @@ def test_it_is_answered(client: Raw, key: int, version: int, topic: str) -> None
     assert found, "nobody can read this"
     expected = case.codes
     if version not in apis.OFFERED[key].versions:
-        expected = {TOO_OLD.get(key, Code.UNSUPPORTED_VERSION)}
+        expected = {Code.UNSUPPORTED_VERSION}
     for read in found:
         assert {ErrorCode(code) for code in codes_in(read)} - {NONE} == expected - {NONE}, read

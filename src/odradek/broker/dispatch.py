@@ -143,7 +143,7 @@ class Dispatch:
             api,
             decoder(APIS[key].request, version),
             request_header_version(APIS[key], version),
-            api.quick if version in api.versions else None,
+            api.quick if version in api.versions and version >= api.quick_from else None,
             version in api.versions,
             iscoroutinefunction(api.handle),
         )

@@ -1,4 +1,6 @@
-"""Message sets, magic 0 and 1: how records were written before Kafka 0.11. Read, never written.
+"""Message sets, magic 0 and 1: how records were written before Kafka 0.11.
+
+They are read, and written for clients that can read nothing newer; no log holds them.
 
 A set is a row of messages, each with its own CRC-32. A compressed message is a wrapper: its value
 is a message set again, one level deep. Inner offsets are absolute in magic 0; in magic 1 they are
@@ -13,7 +15,14 @@ from struct import Struct
 from typing import Final
 
 from odradek.model.errors import CorruptBatch, InvalidRecord
-from odradek.records.batch import CODEC_MASK, LOG_APPEND_TIME_BIT, MAGIC_AT, Buffer
+from odradek.records.batch import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_AT,
+    Buffer,
+    headers,
+)
 from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.compression import (
     DECOMPRESSED_BYTES_MAX,
@@ -21,18 +30,23 @@ from odradek.records.compression import (
     decompress,
     with_true_lz4_checksum,
 )
-from odradek.records.record import NULL, Record
+from odradek.records.record import NULL, Record, read_records
 from odradek.records.varint import INT64_END
 
 NO_TIMESTAMP: Final = -1
 MESSAGE_BYTES_MIN: Final = 26  # offset, size, crc, magic, attributes, no key, no value
 SIZE_END: Final = 12  # the size counts the bytes behind itself
 TIMESTAMP_AT: Final = 18
+CRC_BYTES: Final = 4
 
 _unpack_entry = Struct(">qi").unpack_from
 _unpack_head = Struct(">qiIbb").unpack_from
 _unpack_timestamp = Struct(">q").unpack_from
 _unpack_length = Struct(">i").unpack_from
+_pack_entry = Struct(">qiI").pack
+_pack_head = Struct(">bb").pack
+_pack_timestamp = Struct(">q").pack
+_pack_length = Struct(">i").pack
 
 
 @dataclass(slots=True)
@@ -81,6 +95,38 @@ def convert_up(buffer: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytear
     if not builder.count:
         raise InvalidRecord("a message set without messages")
     return builder.finish()
+
+
+def convert_down(buffer: Buffer, magic: int, start: int, *, bytes_max: int) -> bytearray:
+    """The records of these batches from `start` on, as a message set that is not compressed.
+
+    It ends behind the message that reaches `bytes_max`, or where a batch is cut off. Headers of
+    records are lost, and control batches are left out: the old formats have no place for either.
+    """
+    found = bytearray()
+    for position, header in headers(buffer, cut_tail=True):
+        if header.attributes & CONTROL_BIT:
+            continue
+        attributes = header.attributes & LOG_APPEND_TIME_BIT if magic else 0
+        for record in read_records(buffer, header, position):
+            if record.offset < start:
+                continue
+            found += _message(record, magic, attributes)
+            if len(found) >= bytes_max:
+                return found
+    return found
+
+
+def _message(record: Record, magic: int, attributes: int) -> bytes:
+    head = _pack_head(magic, attributes)
+    if magic:
+        head += _pack_timestamp(record.timestamp)
+    body = head + _sized(record.key) + _sized(record.value)
+    return _pack_entry(record.offset, len(body) + CRC_BYTES, zlib.crc32(body)) + body
+
+
+def _sized(data: bytes | memoryview | None) -> bytes:
+    return _pack_length(NULL) if data is None else _pack_length(len(data)) + data
 
 
 def _records(message: Message, limit: int) -> Iterator[Record]:

@@ -13,7 +13,8 @@ from odradek.model.errors import BatchTooLarge, CorruptBatch, InvalidRecord
 from odradek.records.batch import check_crc, read_header
 from odradek.records.build import build_batch
 from odradek.records.compression import Codec, compress
-from odradek.records.legacy import convert_up, is_legacy, read_message_set
+from odradek.records.control import EndMarker, build_end_marker
+from odradek.records.legacy import convert_down, convert_up, is_legacy, read_message_set
 from odradek.records.record import Record, read_records
 
 CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
@@ -259,3 +260,36 @@ def test_a_bomb_of_many_wrappers_is_refused(codec: Codec) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 3 * limit
+
+
+@BOTH_MAGICS
+def test_an_old_client_reads_what_a_new_one_wrote(magic: int) -> None:
+    """Offsets, keys, values and null are kept; magic 0 has no times, and neither has headers."""
+    records = [
+        Record(0, 1_000, b"k", b"one", ((b"h", b"v"),)),
+        Record(1, 2_000, None, None),
+        Record(2, 3_000, b"", b"three"),
+    ]
+    batches = build_batch(records[:2], codec=Codec.GZIP) + build_batch(records[2:], base_offset=2)
+    old = convert_down(batches, magic, 0, bytes_max=1 << 20)
+    assert is_legacy(old)
+    read = [(it.offset, it.timestamp, it.key, it.value) for it in read_message_set(old)]
+    assert read == [(it.offset, it.timestamp if magic else -1, it.key, it.value) for it in records]
+
+
+def test_a_conversion_begins_and_ends_within_batches() -> None:
+    """From the offset that was asked for, to the message that fills what may be converted."""
+    records = [Record(number, 1_000, None, b"x" * 100) for number in range(100)]
+    old = convert_down(build_batch(records), 1, 40, bytes_max=1_000)
+    offsets = [record.offset for record in read_message_set(old)]
+    assert offsets == list(range(40, 40 + len(offsets)))
+    assert 1_000 <= len(old) < 1_200
+
+
+def test_control_batches_are_nothing_for_old_clients() -> None:
+    """They would take the marker of a transaction for a record."""
+    marker = EndMarker(committed=True, coordinator_epoch=7)
+    batch = build_end_marker(
+        marker, producer_id=4, producer_epoch=2, timestamp=1_000, base_offset=0
+    )
+    assert not convert_down(batch, 1, 0, bytes_max=1_000)

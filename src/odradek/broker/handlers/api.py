@@ -37,6 +37,7 @@ class Api(NamedTuple):
     handle: Handler
     refuse: Refusal
     quick: Quick | None = None  # for the shape that comes by the thousand
+    quick_from: int = 0  # which version it reads first
     offered_from: int | None = None  # where older versions are named, for the sake of old clients
 
     @property

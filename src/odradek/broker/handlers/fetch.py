@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 4 to 17.
+"""Fetch (key 1), versions 0 to 17.
 
 Reads batches: a consumer up to the high watermark, or up to the last stable offset where it asks
 for what is committed; a follower up to the end of the log. Waits until there is enough, or the
@@ -6,13 +6,14 @@ client's patience ends. v4 record batches, isolation levels. v5 log start offset
 (KIP-227). v9 leader epochs (KIP-320). v10 zstd. v11 racks (KIP-392). v12 flexible; diverging epochs
 (KIP-595). v13 topic ids (KIP-516). v15 broker epochs of followers (KIP-903). v16 the leader of what
 was moved (KIP-951). v17 the directory of a follower's replica, which KRaft alone needs.
-Versions 0 to 3 are named, as are those of Produce, and not served.
+Versions 0 to 3 get message sets, in the formats from before Kafka 0.11 (`old_formats`).
 """
 
 from typing import Final
 
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.old_formats import BATCHES_SINCE, as_message_sets
 from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -32,6 +33,8 @@ def handle(services: Services, pending: PendingRequest, request: FetchRequest) -
     state = request.replica_state
     if request.replica_id >= 0 or (state is not None and state.replica_id >= 0):
         check_replica_listener(services, pending)
+    if pending.version < BATCHES_SINCE:
+        pending.rewrite = as_message_sets(request, pending.version)
     services.fetches.begin(pending, request)
 
 
@@ -51,4 +54,4 @@ def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -
     )
 
 
-API: Final = Api(key=1, versions=range(4, 18), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(key=1, versions=range(18), handle=handle, refuse=refuse)

@@ -1,16 +1,17 @@
-"""ListOffsets (key 2), versions 1 to 9.
+"""ListOffsets (key 2), versions 0 to 9.
 
 Where a log begins (-2, -4), where a reader would find it to end (-1), the record with the greatest
 timestamp (-3), or the first record that is at least so new. A consumer finds nothing beyond what it
 could read; a follower finds the end of the log. Nothing found is offset -1 with timestamp -1.
 v2 isolation levels. v4 leader epochs. v6 flexible. v7 the greatest timestamp. v8 the beginning on
 the broker's own disks (-4). v9 the end on another storage (-5), of which there is none.
-Version 0 is named for the sake of old clients, and not served.
+Version 0 gets lists of offsets, with one in each.
 """
 
 from typing import Final, NamedTuple
 
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.old_formats import as_lists_of_offsets
 from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
@@ -64,6 +65,8 @@ async def handle(
     services: Services, pending: PendingRequest, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
     """Each partition has its own outcome."""
+    if not pending.version:
+        pending.rewrite = as_lists_of_offsets
     if request.replica_id >= 0:
         check_replica_listener(services, pending)
     reader = Reading(request.replica_id >= 0, request.isolation_level == READ_COMMITTED)
@@ -135,4 +138,4 @@ def refuse(
     )
 
 
-API: Final = Api(key=2, versions=range(1, 10), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(key=2, versions=range(10), handle=handle, refuse=refuse)

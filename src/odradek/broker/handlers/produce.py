@@ -1,13 +1,12 @@
-"""Produce (key 0), versions 3 to 11.
+"""Produce (key 0), versions 0 to 11.
 
 Appends batches to partitions that this broker leads. With acks=0 there is no answer; with acks=1
 it comes once the batches are in the file; with acks=-1 once every member of the in-sync set has
 them, or with REQUEST_TIMED_OUT when the producer's time is over. Each partition of a request
 succeeds or fails by itself.
-v3 record batches, transactional ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467).
-v9 flexible. Versions 0 to 2 are named, because clients older than librdkafka 2.11.1 look whether
-they are, and answered that their format is not supported.
-v10 where the leader is, when it is not here (KIP-951). v11 nothing of its own.
+v0 to v2 message sets from before Kafka 0.11, made into batches. v3 record batches, transactional
+ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467). v9 flexible. v10 where the leader
+is, when it is not here (KIP-951). v11 nothing of its own.
 Skipped: record_errors; a batch is taken or refused as a whole.
 """
 
@@ -17,6 +16,7 @@ from typing import Final, NamedTuple
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer, Timers
@@ -27,6 +27,7 @@ from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
+from odradek.records.legacy import convert_up, is_legacy
 from odradek.wire.messages.produce import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -44,6 +45,7 @@ ACKS: Final = (ALL, NONE, 1)
 WRITTEN: Final = (ALL, 1)
 MESSAGE_SINCE: Final = 8
 LEADER_SINCE: Final = 10
+BATCHES_SINCE: Final = 3
 
 
 class InvalidRequiredAcks(BrokerError):
@@ -287,7 +289,12 @@ class _Production:
             raise InvalidRecord("no batch")
         assert isinstance(data.records, memoryview), "a decoder gives views into the frame"
         now = self._services.doors.clock.wall()
-        batch, header, stamp = led.admission.admit(data.records, self._pending.version, now)
+        records, version = data.records, self._pending.version
+        if version < BATCHES_SINCE:
+            if not is_legacy(records):
+                raise InvalidRecord(f"no message set in version {version}")
+            records = memoryview(convert_up(records, limit=UNPACKED_BYTES_MAX))
+        batch, header, stamp = led.admission.admit(records, version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             raise TransactionsNotServed("transactions are not served")
         appended = led.append(batch, header, self, len(self._parts))
@@ -420,8 +427,6 @@ def refuse(
     """Every partition of the request, with the code."""
     if request.acks == NONE:
         return None
-    if version not in API.versions:
-        code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     responses = []
     for topic in request.topic_data:
         rows = [PartitionProduceResponse(data.index) for data in topic.partition_data]
@@ -432,5 +437,5 @@ def refuse(
 
 
 API: Final = Api(
-    key=0, versions=range(3, 12), handle=handle, refuse=refuse, quick=quick, offered_from=0
+    key=0, versions=range(12), handle=handle, refuse=refuse, quick=quick, quick_from=BATCHES_SINCE
 )

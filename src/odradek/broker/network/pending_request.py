@@ -78,6 +78,7 @@ class PendingRequest:
         "key",
         "on_gone",
         "ready_at",
+        "rewrite",
         "sent_at",
         "slices",
         "version",
@@ -108,6 +109,7 @@ class PendingRequest:
         self.sent_at = begun_at  # once its turn to leave has come
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
+        self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
         self.on_gone: Callable[[], None] | None = None  # who waits is told that nobody else does
 
     def wait(self, on_gone: Callable[[], None]) -> None:
@@ -117,6 +119,8 @@ class PendingRequest:
 
     def answer(self, response: Response) -> None:
         """This is the answer."""
+        if self.rewrite is not None:
+            self.rewrite(response)
         if self.slices is None:
             self.send(response_frame(response, self.version, self.correlation_id))
             return
