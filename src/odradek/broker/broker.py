@@ -26,7 +26,7 @@ from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
-from odradek.broker.coordinators.record_topics import Surroundings
+from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.fetch_sessions import FetchSessions
@@ -298,7 +298,7 @@ class Broker:
                 config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
             ),
         )
-        around = Surroundings(self.doors.clock, self.timers, tasks, replicas)
+        deps = CoordinatorDeps(self.doors.clock, self.timers, tasks, replicas)
         return Services(
             broker_id=me,
             doors=self.doors,
@@ -318,7 +318,7 @@ class Broker:
             control=control,
             controller=controlling,
             fetches=fetches,
-            groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, around),
+            groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,

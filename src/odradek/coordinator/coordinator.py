@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shards(Generic[M]):
+class CoordinatorSpec(Generic[M]):
     """What a coordinator is made of: given once, at its start."""
 
     partitions: Callable[[], int]  # of the topic as it is now; 0 if there is none
@@ -45,8 +45,8 @@ class Shards(Generic[M]):
 class Coordinator(Generic[M]):
     """The shards that this broker leads, under their partitions."""
 
-    def __init__(self, made_of: Shards[M]) -> None:
-        self._made_of = made_of
+    def __init__(self, spec: CoordinatorSpec[M]) -> None:
+        self._spec = spec
         self._shards: dict[int, tuple[LeaderEpoch, Shard, M]] = {}
 
     # -- leadership -------------------------------------------------------------------------------
@@ -58,8 +58,8 @@ class Coordinator(Generic[M]):
         is given, calls its `loaded`, and then tells the high watermark as ever.
         """
         effects = self.resigned(place.partition)
-        machine = self._made_of.new_machine()
-        shard = Shard(machine, self._made_of.write_timeout)
+        machine = self._spec.new_machine()
+        shard = Shard(machine, self._spec.write_timeout)
         self._shards[place.partition] = (place.leader_epoch, shard, machine)
         return shard, effects
 
@@ -72,7 +72,7 @@ class Coordinator(Generic[M]):
 
     def partition_of(self, subject: str) -> int | None:
         """Where a group or transactional id belongs; nowhere as long as there is no topic."""
-        partitions = self._made_of.partitions()
+        partitions = self._spec.partitions()
         return partition_of(subject, partitions) if partitions else None
 
     def on_call(self, subject: str, call: Call, now: Moment) -> tuple[Place | None, Effects]:
@@ -80,7 +80,7 @@ class Coordinator(Generic[M]):
         partition = self.partition_of(subject)
         found = None if partition is None else self._shards.get(partition)
         if partition is None or found is None:
-            refused = self._made_of.refuse(call.request, NotCoordinator.code)
+            refused = self._spec.refuse(call.request, NotCoordinator.code)
             return None, Effects(answer=(Answer(call.ticket, refused),))
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)

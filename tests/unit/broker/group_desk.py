@@ -9,7 +9,7 @@ from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
-from odradek.broker.coordinators.record_topics import Surroundings
+from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -187,8 +187,8 @@ def live(ground: Ground, talk: Talk, known: Known | None = None, *, cleanly: boo
         machine, cluster = ground.machine, known or Known(orders=4, **{GROUP_METADATA_TOPIC: 1})
         desk = Desk(machine, replicas, cluster, ground)
         async with asyncio.TaskGroup() as tasks:
-            around = Surroundings(machine.clock, desk.timers, tasks, replicas)
-            desk.groups = GroupCoordinator(ground.settings, cluster, machine.random, around)
+            deps = CoordinatorDeps(machine.clock, desk.timers, tasks, replicas)
+            desk.groups = GroupCoordinator(ground.settings, cluster, machine.random, deps)
             await talk(desk)
             desk.groups.close()
 

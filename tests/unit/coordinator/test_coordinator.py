@@ -1,6 +1,6 @@
 """The shards of one broker."""
 
-from odradek.coordinator.coordinator import Coordinator, Place, Shards
+from odradek.coordinator.coordinator import Coordinator, CoordinatorSpec, Place
 from odradek.coordinator.decision import NO_EFFECTS, Call, Caller, Entry, Moment, Ticket
 from odradek.coordinator.groups.admin import list_groups
 from odradek.coordinator.groups.answers import refusal
@@ -28,13 +28,13 @@ CALLER = Caller("app", "/h")
 def coordinator(partitions: int = 50) -> tuple[Coordinator[GroupMachine], Place]:
     """One that is about to lead the partition of the group."""
     settings, random = GroupSettings(), SeededRandom(1, "members")
-    made_of = Shards(
+    spec = CoordinatorSpec(
         lambda: partitions,
         lambda: GroupMachine(settings, random),
         refusal,
         settings.commit_timeout,
     )
-    found = Coordinator(made_of)
+    found = Coordinator(spec)
     return found, Place(found.partition_of(GROUP) or 0, LeaderEpoch(3))
 
 

@@ -1,20 +1,20 @@
 """The coordinator of groups in a broker: `coordinators` over the rules of `coordinator.groups`.
 
-Groups live in the partitions of `__consumer_offsets` that this broker leads. What it adds to the
-shell is what only groups have: the topic's records, the list of all groups, and offsets that go
-when their topic goes.
+A broker coordinates the groups whose partition of `__consumer_offsets` it leads. This module adds
+what only groups have: the topic's records, the list of all groups, and the removal of offsets when
+their topic is deleted.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.coordinators.record_topics import CoordinatorShell, RecordTopic, Surroundings
+from odradek.broker.coordinators.record_topics import CoordinatorDeps, CoordinatorShell, RecordTopic
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import groups as rows
 from odradek.config.rows import topic as topic_rows
-from odradek.coordinator.coordinator import Coordinator, Shards
+from odradek.coordinator.coordinator import Coordinator, CoordinatorSpec
 from odradek.coordinator.groups import admin, answers, codec
 from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.settings import GroupSettings
@@ -29,31 +29,35 @@ from odradek.wire.messages.list_groups import ListedGroup
 
 
 class GroupCoordinator:
-    """What the handlers of the group APIs ask."""
+    """What the handlers of the group APIs call."""
 
     def __init__(
-        self, settings: SettingsSource, cluster: MetadataCache, random: Random, around: Surroundings
+        self,
+        settings: SettingsSource,
+        cluster: MetadataCache,
+        random: Random,
+        deps: CoordinatorDeps,
     ) -> None:
         self._cluster = cluster
         rules = GroupSettings.of(settings.broker)
-        made_of = Shards(
+        spec = CoordinatorSpec(
             self._partitions,
             lambda: GroupMachine(rules, random),
             answers.refusal,
             rules.commit_timeout,
         )
-        self._core = Coordinator(made_of)
-        self._shell = CoordinatorShell(self._core, _keeping(settings), around)
+        self._core = Coordinator(spec)
+        self._shell = CoordinatorShell(self._core, _record_topic(settings), deps)
         cluster.watchers.append(self._on_image)
 
     def ask(
         self,
         pending: PendingRequest,
         parts: Sequence[tuple[str, Any]],
-        tell: Callable[[list[Any]], None],
+        answered: Callable[[list[Any]], None],
     ) -> None:
-        """Puts each part to the group that it is about; tells once all are answered."""
-        self._shell.ask(pending, parts, tell)
+        """Asks the group of each part; calls `answered` once all have answered."""
+        self._shell.ask(pending, parts, answered)
 
     def partition_of(self, group: str) -> TopicPartition | None:
         """Where the group belongs; None as long as there is no topic for groups."""
@@ -92,7 +96,7 @@ class GroupCoordinator:
             self._shell.everywhere(lambda machine, now: machine.forget_topics(gone, now))
 
 
-def _keeping(settings: SettingsSource) -> RecordTopic:
+def _record_topic(settings: SettingsSource) -> RecordTopic:
     return RecordTopic(
         GROUP_METADATA_TOPIC,
         codec.encode,

@@ -1,12 +1,12 @@
-"""The shell of a coordinator: its partitions of an internal topic, and who waits for an answer.
+"""The shell of a coordinator: its partitions of an internal topic, and requests without an answer.
 
-It does what the core decided, in the order in which it was decided: records go to the log of their
-partition, answers to the requests that wait for them. What it hears of in the middle of that (a
-write that is refused at once, say) waits until it is done. In return it tells the core of
-elections, of what was written and how far that is committed, and of time.
+It carries out the core's decisions in their order: records are appended to the log of their
+partition, answers are sent to the requests that wait for them. An event that arrives meanwhile (an
+append that is refused at once, for instance) is handled afterwards. The core is told of elections,
+of appends, of the high watermark, and of time.
 
-A partition is loaded from its log when it is won: one after the other, and a little in each turn
-of the loop, for all else goes on meanwhile.
+A partition is loaded from its log when this broker becomes its leader: one partition after the
+other, and a small piece in each turn of the loop, so that other work continues.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ log = structlog.get_logger()
 
 
 class RecordTopic(NamedTuple):
-    """How the records of a coordinator are kept in its topic."""
+    """How a coordinator stores its records in its topic."""
 
     topic: str
     encode: Encoder
@@ -61,8 +61,8 @@ class RecordTopic(NamedTuple):
     batch_bytes_max: Callable[[], Bytes]  # of the topic as it is now
 
 
-class Surroundings(NamedTuple):
-    """What a shell needs of its broker."""
+class CoordinatorDeps(NamedTuple):
+    """What a coordinator uses of its broker."""
 
     clock: Clock
     timers: Timers
@@ -71,27 +71,27 @@ class Surroundings(NamedTuple):
 
 
 class PendingCall:
-    """A request, in one part or cut into many, and what has been answered of it."""
+    """A request, whole or in parts, and the answers to its parts so far."""
 
-    __slots__ = ("answers", "caller", "missing", "parts", "pending", "tell", "tickets")
+    __slots__ = ("answered", "answers", "caller", "missing", "parts", "pending", "tickets")
 
     def __init__(
         self,
         pending: PendingRequest,
         parts: Sequence[tuple[str, Any]],
-        tell: Callable[[list[Any]], None],
+        answered: Callable[[list[Any]], None],
     ) -> None:
         self.pending = pending
         self.caller = Caller(pending.client_id, f"/{pending.connection.peer[0]}")
         self.parts = parts
-        self.tell = tell
+        self.answered = answered
         self.answers: list[Any] = [None] * len(parts)
         self.missing = len(parts)
         self.tickets: list[Ticket] = []  # of the parts that were begun
 
 
 class Writing:
-    """The batches of one append: written all of them, or none that counts."""
+    """The batches of one append: all of them are written, or the append has failed."""
 
     __slots__ = ("base_offset", "error", "missing", "number")
 
@@ -112,12 +112,14 @@ class LoadedPartition(NamedTuple):
 
 
 class CoordinatorShell(Generic[M]):
-    """A coordinator in the midst of a broker."""
+    """Runs a coordinator in a broker."""
 
-    def __init__(self, core: Coordinator[M], keeping: RecordTopic, around: Surroundings) -> None:
+    def __init__(
+        self, core: Coordinator[M], record_topic: RecordTopic, deps: CoordinatorDeps
+    ) -> None:
         self._core = core
-        self._keeping = keeping
-        self._around = around
+        self._record_topic = record_topic
+        self._deps = deps
         self._loaded: dict[int, LoadedPartition] = {}
         self._waiting: dict[Ticket, tuple[PendingCall, int]] = {}  # with the number of the part
         self._tickets = count(1)
@@ -125,9 +127,9 @@ class CoordinatorShell(Generic[M]):
         self._is_busy = False  # effects are being carried out
         self._turns = asyncio.Lock()  # one partition is loaded at a time
         self._timer: Timer | None = None
-        self._rings_at = Millis(0)
-        around.replicas.on_elected.append(self._on_elected)
-        around.replicas.on_resigned.append(self._on_resigned)
+        self._timer_at = Millis(0)
+        deps.replicas.on_elected.append(self._on_elected)
+        deps.replicas.on_resigned.append(self._on_resigned)
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -135,54 +137,53 @@ class CoordinatorShell(Generic[M]):
         self,
         pending: PendingRequest,
         parts: Sequence[tuple[str, Any]],
-        tell: Callable[[list[Any]], None],
+        answered: Callable[[list[Any]], None],
     ) -> None:
-        """Puts each part to the partition of its subject; tells once all are answered.
+        """Asks the partition of each part; calls `answered` with the answers, in the parts' order.
 
-        The answers come in the order of the parts. Nobody is told if the client goes away, though
-        what it asked for may still come about.
+        It is not called if the client disconnects; what was asked for may still take effect.
         """
         if not parts:
-            tell([])
+            answered([])
             return
-        errand = PendingCall(pending, parts, tell)
-        pending.wait(partial(self._forget, errand))
-        self._begin(errand, 0)
+        call = PendingCall(pending, parts, answered)
+        pending.wait(partial(self._forget, call))
+        self._begin(call, 0)
 
-    def _begin(self, errand: PendingCall, first: int) -> None:
-        now, version, end = self._now(), errand.pending.version, first + PARTS_MAX
-        for number, (subject, request) in enumerate(errand.parts[first:end], first):
+    def _begin(self, call: PendingCall, first: int) -> None:
+        now, version, end = self._now(), call.pending.version, first + PARTS_MAX
+        for number, (subject, request) in enumerate(call.parts[first:end], first):
             ticket = Ticket(next(self._tickets))
-            self._waiting[ticket] = errand, number
-            errand.tickets.append(ticket)
-            call = Call(ticket, request, version, errand.caller)
-            self._carry_out(*self._core.on_call(subject, call, now))
-        if end < len(errand.parts) and not errand.pending.connection.is_over:
-            asyncio.get_running_loop().call_soon(self._begin, errand, end)
+            self._waiting[ticket] = call, number
+            call.tickets.append(ticket)
+            part = Call(ticket, request, version, call.caller)
+            self._carry_out(*self._core.on_call(subject, part, now))
+        if end < len(call.parts) and not call.pending.connection.is_over:
+            asyncio.get_running_loop().call_soon(self._begin, call, end)
 
-    def _forget(self, errand: PendingCall) -> None:
-        for ticket in errand.tickets:
+    def _forget(self, call: PendingCall) -> None:
+        for ticket in call.tickets:
             self._waiting.pop(ticket, None)
 
     def everywhere(self, decide: Callable[[M, Moment], Iterable[Decision]]) -> None:
-        """Something that concerns every partition has happened."""
+        """Handles an event that concerns every partition."""
         for place, effects in tuple(self._core.carry_out(decide, self._now())):
             self._carry_out(place, effects)
 
     # -- leadership ----------------------------------------------------------------------------
 
     def _on_elected(self, led: LeadingReplica) -> None:
-        if led.partition.topic != self._keeping.topic:
+        if led.partition.topic != self._record_topic.topic:
             return
         place = Place(led.partition.partition, led.leader_epoch)
         shard, effects = self._core.elected(place)
         loaded = self._loaded[place.partition] = LoadedPartition(place, led, shard, deque())
         self._carry_out(None, effects)
         led.watchers.append(partial(self._on_high_watermark, place))
-        begin(self._around.tasks, self._load(loaded))
+        begin(self._deps.tasks, self._load(loaded))
 
     def _on_resigned(self, partition: TopicPartition) -> None:
-        if partition.topic == self._keeping.topic:
+        if partition.topic == self._record_topic.topic:
             self._resign(partition.partition)
 
     def _resign(self, partition: int) -> None:
@@ -190,7 +191,7 @@ class CoordinatorShell(Generic[M]):
         self._carry_out(None, self._core.resigned(partition))
 
     def close(self) -> None:
-        """The broker stops: everybody who waits must look for another coordinator."""
+        """The broker stops: requests that wait are answered NOT_COORDINATOR."""
         for partition in tuple(self._loaded):
             self._resign(partition)
         if self._timer is not None:
@@ -204,7 +205,7 @@ class CoordinatorShell(Generic[M]):
                 if not await self._read(loaded):
                     return
         except BrokerError as error:
-            # Who believed half a log would hand out old offsets: it goes on being "loading".
+            # A coordinator with half of its log would return old offsets: it stays "loading".
             log.error("coordinator.not_loaded", partition=partition, error=str(error))
             return
         end = loaded.led.log.log_end_offset
@@ -213,11 +214,11 @@ class CoordinatorShell(Generic[M]):
         self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
 
     async def _read(self, loaded: LoadedPartition) -> bool:
-        """Replays the log; whether it stayed loaded meanwhile."""
-        async for piece in self._around.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
+        """Replays the log; returns whether the leadership is still the same."""
+        async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
             if self._loaded.get(loaded.place.partition) is not loaded:
                 return False
-            for complaint in load_batches(loaded.shard, piece, self._keeping.decode):
+            for complaint in load_batches(loaded.shard, piece, self._record_topic.decode):
                 log.warning(
                     "coordinator.record_passed_over",
                     partition=str(loaded.led.partition),
@@ -232,7 +233,7 @@ class CoordinatorShell(Generic[M]):
     # -- effects -------------------------------------------------------------------------------
 
     def _carry_out(self, place: Place | None, effects: Effects) -> None:
-        """From top to bottom; what comes in meanwhile has its turn behind."""
+        """In their order; effects that arise meanwhile are carried out afterwards."""
         self._effects.append((place, effects))
         if self._is_busy:
             return
@@ -244,35 +245,35 @@ class CoordinatorShell(Generic[M]):
                 if loaded is not None and loaded.place == where:
                     for append in found.append:
                         self._append(loaded, append)
-                    self._watch(loaded.shard.next_deadline())
+                    self._set_timer(loaded.shard.next_deadline())
                 for answer in found.answer:
                     self._answer(answer.ticket, answer.response)
         finally:
             self._is_busy = False
 
     def _append(self, loaded: LoadedPartition, append: Append) -> None:
-        keeping, bytes_max = self._keeping, self._keeping.batch_bytes_max()
+        record_topic, bytes_max = self._record_topic, self._record_topic.batch_bytes_max()
         batches = list(
             to_batches(
                 append.records,
-                keeping.encode,
-                self._around.clock.wall(),
-                codec=keeping.codec(),
+                record_topic.encode,
+                self._deps.clock.wall(),
+                codec=record_topic.codec(),
                 bytes_max=bytes_max,
             )
         )
         writing = Writing(append.number, len(batches))
         loaded.writings.append(writing)
-        told = partial(self._on_written, loaded, writing)
+        done = partial(self._on_written, loaded, writing)
         error = _fault(loaded.led, batches, bytes_max)
         for batch in batches:
             if error is None:
                 try:
-                    loaded.led.append_own(batch, told)
+                    loaded.led.append_own(batch, done)
                     continue
                 except BrokerError as found:
                     error = found
-            told(error)
+            done(error)
 
     def _on_written(
         self, loaded: LoadedPartition, writing: Writing, outcome: Offset | BrokerError
@@ -284,11 +285,11 @@ class CoordinatorShell(Generic[M]):
             writing.base_offset = outcome
         while loaded.writings and not loaded.writings[0].missing:
             self._report(loaded, loaded.writings.popleft())
-        # It may be committed already: then that was told before the core could know the offset.
+        # It may be committed already: the core was told before it knew the offset.
         self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
 
     def _report(self, loaded: LoadedPartition, writing: Writing) -> None:
-        """An append has come to its end; the core hears of them in the order of the log."""
+        """An append has ended; the core is told of appends in the order of the log."""
         place = loaded.place
         if writing.error is None:
             assert writing.base_offset is not None, writing.number
@@ -297,44 +298,44 @@ class CoordinatorShell(Generic[M]):
             failure = writing.error.code, self._now()
             self._carry_out(place, self._core.append_failed(place, writing.number, failure))
         elif self._loaded.get(place.partition) is loaded:
-            # What the log says is no longer what is believed here.
+            # The log and the state in memory differ from here on.
             log.error("coordinator.half_written", place=place, reason=str(writing.error))
             self._resign(place.partition)
 
     def _answer(self, ticket: Ticket, response: Any) -> None:
-        errand, number = self._waiting.pop(ticket, (None, 0))
-        if errand is None:
+        call, number = self._waiting.pop(ticket, (None, 0))
+        if call is None:
             return  # the client has gone
-        errand.answers[number] = response
-        errand.missing -= 1
-        if not errand.missing:
-            errand.tell(errand.answers)
+        call.answers[number] = response
+        call.missing -= 1
+        if not call.missing:
+            call.answered(call.answers)
 
     # -- time ----------------------------------------------------------------------------------
 
     def _now(self) -> Moment:
-        return Moment(self._around.clock.monotonic(), self._around.clock.wall())
+        return Moment(self._deps.clock.monotonic(), self._deps.clock.wall())
 
-    def _watch(self, deadline: Millis | None) -> None:
-        """One timer for all partitions: it rings too early now and then, never too late."""
-        if deadline is None or (self._timer is not None and self._rings_at <= deadline):
+    def _set_timer(self, deadline: Millis | None) -> None:
+        """Sets the one timer of all partitions; it may fire too early, never too late."""
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._rings_at = deadline
-        self._timer = self._around.timers.at(deadline, self._ring)
+        self._timer_at = deadline
+        self._timer = self._deps.timers.at(deadline, self._on_timer)
 
-    def _ring(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
         for place, effects in tuple(self._core.tick(self._now())):
             self._carry_out(place, effects)
-        self._watch(self._core.next_deadline())
+        self._set_timer(self._core.next_deadline())
 
 
 def _fault(
     led: LeadingReplica, batches: Sequence[bytearray], bytes_max: Bytes
 ) -> BrokerError | None:
-    """What is wrong with any of them: it concerns all, for they belong together."""
+    """Why they cannot be appended; one bad batch refuses all of them."""
     try:
         led.leader.check_enough_replicas()
     except BrokerError as error:

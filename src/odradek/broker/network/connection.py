@@ -1,11 +1,11 @@
-"""One client's connection: frames in, answers out, each in its order, and no more than is bounded.
+"""One client's connection: requests in, answers out, both in their order and within bounds.
 
-A connection that is ahead of us is not read: when it has too many requests open, when it does not
-take its answers, or when the requests of all connections together fill the memory they may have.
-What the kernel's buffers hold then slows the client down; nothing is dropped.
+A connection is not read while it has too many requests open, while its client does not read its
+answers, or while requests of all connections together use the memory that they may. The kernel's
+buffers then slow the client down; nothing is dropped.
 
-Invariant: `row` holds the requests that were begun and whose answers have not been handed to the
-stream, in the order in which they came.
+Invariant: `row` holds the requests that were begun and whose answers were not given to the stream
+yet, in the order of their arrival.
 """
 
 from collections import deque
@@ -19,15 +19,14 @@ from odradek.model.units import MIB, Bytes
 from odradek.ports import Address, Clock, Stream
 from odradek.wire.framing import Framer, Scratch
 
-EXCHANGES_MAX: Final = 64
-"""Requests of one connection that are open at a time; clients have five, or one for each partition
-leader they ask."""
+OPEN_REQUESTS_MAX: Final = 64
+"""Requests of one connection that are open at a time; clients have five as a rule."""
 UNSENT_BYTES_MAX: Final = Bytes(MIB)
-"""What may wait for a client to read it, before its next request is read."""
+"""Bytes of answers that may wait for a client; beyond it no further request is read."""
 
 
 class ConnectionHost(Protocol):
-    """What all the connections of a broker have in common."""
+    """The socket server, as far as its connections use it."""
 
     scratch: Scratch
     clock: Clock
@@ -37,28 +36,28 @@ class ConnectionHost(Protocol):
 
     @property
     def on_frame(self) -> Callable[["Connection", bytearray], None]:
-        """Begins a request: it is put in the row, unless the connection is hung up for it."""
+        """Begins a request, or closes the connection if the request cannot be read."""
         ...
 
     @property
     def on_answer(self) -> Callable[[PendingRequest], None]:
-        """An answer has left: for the figures."""
+        """An answer was sent: for the metrics."""
         ...
 
     def forget(self, connection: "Connection") -> None:
-        """It is over."""
+        """The connection has ended."""
         ...
 
 
 class Connection:
-    """A client's end of things; the `Receiver` of its stream."""
+    """A client's connection; the `Receiver` of its stream."""
 
     __slots__ = (
         "_claimed",
         "_closing",
         "_counts",
         "_framer",
-        "_house",
+        "_host",
         "_is_held",
         "_is_reading",
         "_kept",
@@ -73,17 +72,17 @@ class Connection:
         "taken_at",
     )
 
-    def __init__(self, house: ConnectionHost, stream: Stream, listener: str) -> None:
+    def __init__(self, host: ConnectionHost, stream: Stream, listener: str) -> None:
         self.stream = stream
         self.listener = listener
         self.software = ("", "")
         self.row: deque[PendingRequest] = deque()
         self.is_over = False
-        self.arrived_at = house.clock.micros()  # when something was last read
+        self.arrived_at = host.clock.micros()  # when something was last read
         self.taken_at = self.arrived_at  # when the client last took all that waited for it
-        self._house = house
-        self._counts = house.memory.is_bounded
-        self._framer = Framer(house.scratch, limit=house.frame_bytes_max)
+        self._host = host
+        self._counts = host.memory.is_bounded
+        self._framer = Framer(host.scratch, limit=host.frame_bytes_max)
         self._claimed = 0  # bytes that were claimed for a request that is arriving
         self._leaving: list[PendingRequest] = []  # whose answers wait for the client to read them
         self._is_held = False  # a request is done in slices: the next ones are not begun
@@ -94,24 +93,24 @@ class Connection:
 
     @property
     def peer(self) -> Address:
-        """Who it is."""
+        """The client's address."""
         return self.stream.peer
 
     @property
     def local(self) -> Address:
-        """The address by which it reached us."""
+        """The broker's address to which the client connected."""
         return self.stream.local
 
     # -- in ------------------------------------------------------------------------------------
 
     def buffer(self) -> memoryview:
-        """The shared scratch buffer, or the place of the rest of a large frame."""
+        """The shared scratch buffer, or the rest of a large frame's buffer."""
         return self._framer.buffer()
 
     def received(self, count: int) -> None:
-        """Begins every request that is whole now."""
-        house, framer = self._house, self._framer
-        self.arrived_at = house.clock.micros()
+        """Begins every request that has arrived completely."""
+        host, framer = self._host, self._framer
+        self.arrived_at = host.clock.micros()
         frames = framer.received(count)
         if frames:
             self._is_reading = True
@@ -120,26 +119,26 @@ class Connection:
                     self._kept.append(frame)
                     continue
                 if self._counts:
-                    house.memory.take(len(frame))
-                house.on_frame(self, frame)
+                    host.memory.take(len(frame))
+                host.on_frame(self, frame)
                 if self.is_over:
                     return
             self._is_reading = False
             if self.row and self.row[0].chunks is not None:
                 self._send_ready()
         if framer.fault is not None:
-            house.lines.info("connection.refused", peer=self.peer, reason=str(framer.fault))
+            host.lines.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
         elif framer.held != self._claimed:
             self._claim(framer.held, framer.announced)
-        if len(self.row) >= EXCHANGES_MAX:
+        if len(self.row) >= OPEN_REQUESTS_MAX:
             self._pause()
 
     def begin(  # noqa: PLR0917 - called for every request, and keywords cost
         self, key: int, version: int, correlation_id: int, client_id: str, frame: bytearray
     ) -> PendingRequest:
-        """A request, as the last in the row."""
-        now = self._house.clock.micros()
+        """Adds a request to the row."""
+        now = self._host.clock.micros()
         pending = PendingRequest(
             self, key, version, correlation_id, client_id, frame, self.arrived_at, now
         )
@@ -157,14 +156,14 @@ class Connection:
         while self._kept and not self._is_held and not self.is_over:
             frame = self._kept.popleft()
             if self._counts:
-                self._house.memory.take(len(frame))
-            self._house.on_frame(self, frame)
+                self._host.memory.take(len(frame))
+            self._host.on_frame(self, frame)
         if self._paused:
             self.look_at_bounds()
 
     def _claim(self, size: int, announced: int) -> None:
         """Claims this memory for the request that is arriving; the one before it has arrived."""
-        memory = self._house.memory
+        memory = self._host.memory
         if size < self._claimed or not size:
             memory.release(self)
         self._claimed = size
@@ -174,19 +173,19 @@ class Connection:
     # -- out -----------------------------------------------------------------------------------
 
     def waits(self, pending: PendingRequest) -> None:
-        """From now on."""
-        pending.waits_from = self._house.clock.micros()
+        """The request waits for others, or for time, from now on."""
+        pending.waits_from = self._host.clock.micros()
 
     def answered(self, pending: PendingRequest) -> None:
-        """It leaves at once if it is the first in the row, or takes its place in it."""
-        pending.ready_at = self._house.clock.micros()
+        """Sends the answer if it is the next one; otherwise it waits for those before it."""
+        pending.ready_at = self._host.clock.micros()
         if not self._is_reading and self.row and self.row[0] is pending:
             self._send_ready()
             if self._paused:
                 self.look_at_bounds()
 
     def _send_ready(self) -> None:
-        """Hands over every answer whose turn has come; the first one has."""
+        """Sends every answer that is next; the first in the row is ready."""
         row = self.row
         left = [row.popleft()]
         out = left[0].chunks
@@ -197,8 +196,8 @@ class Connection:
             out = [*out, *pending.chunks]
             left.append(pending)
         if self._counts:
-            self._house.memory.give_back(sum(len(pending.frame) for pending in left))
-        now = self._house.clock.micros()
+            self._host.memory.give_back(sum(len(pending.frame) for pending in left))
+        now = self._host.clock.micros()
         for pending in left:
             pending.sent_at = now
         if out:
@@ -210,29 +209,29 @@ class Connection:
                 self._pause()
         else:
             for pending in left:
-                self._house.on_answer(pending)
+                self._host.on_answer(pending)
         if self._closing and not row:
             self.stream.close()
 
     def drained(self) -> None:
-        """The client has taken all; it is read again."""
-        self.taken_at = self._house.clock.micros()
+        """The client has read all its answers; its requests are read again."""
+        self.taken_at = self._host.clock.micros()
         left, self._leaving = self._leaving, []
         for pending in left:
-            self._house.on_answer(pending)
+            self._host.on_answer(pending)
         self.look_at_bounds()
 
     # -- bounds --------------------------------------------------------------------------------
 
     def look_at_bounds(self) -> None:
-        """Pauses and resumes as the bounds say."""
+        """Stops or resumes reading, as the bounds require."""
         if self.is_over or self._closing:
             return
         full = (
             self._is_held
-            or len(self.row) >= EXCHANGES_MAX
+            or len(self.row) >= OPEN_REQUESTS_MAX
             or self.stream.unsent() > UNSENT_BYTES_MAX
-            or (self._claimed and self._house.memory.waits(self))
+            or (self._claimed and self._host.memory.waits(self))
         )
         if full:
             self._pause()
@@ -248,7 +247,7 @@ class Connection:
     # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Reads no more; what is open is still answered."""
+        """Reads no more; open requests are still answered."""
         if self._closing or self.is_over:
             return
         self._closing = True
@@ -259,22 +258,22 @@ class Connection:
     def hang_up(self, reason: str) -> None:
         """Closes at once."""
         if not self.is_over:
-            self._house.lines.info("connection.closed", peer=self.peer, reason=reason)
+            self._host.lines.info("connection.closed", peer=self.peer, reason=reason)
             self._end()
             self.stream.abort()
 
     def note_bug(self, api: str, error: Exception) -> None:
         """A handler has failed in a way that is no client's fault."""
-        self._house.lines.error("request.failed", api=api, exc_info=error)
+        self._host.lines.error("request.failed", api=api, exc_info=error)
 
     def closed(self, error: OSError | None) -> None:
-        """The client is gone; how does not matter."""
+        """The client has disconnected."""
         del error
         if not self.is_over:
             self._end()
 
     def _end(self) -> None:
-        """Whoever works for this client may stop, and its memory is free."""
+        """Requests that wait are given up, and memory is released."""
         self.is_over = True
         self._framer.drop()
         self._leaving.clear()
@@ -286,7 +285,7 @@ class Connection:
                 gone()
         if self._claimed:
             self._claimed = 0
-            self._house.memory.release(self)
+            self._host.memory.release(self)
         if self._counts:
-            self._house.memory.give_back(sum(len(pending.frame) for pending in row))
-        self._house.forget(self)
+            self._host.memory.give_back(sum(len(pending.frame) for pending in row))
+        self._host.forget(self)

@@ -1,8 +1,8 @@
-"""How many connections are let in, and how fast; whoever is too much waits before the gate.
+"""How many connections are accepted, and how fast; those beyond the limits wait to be accepted.
 
-A listener that may take no more is paused, so those who wait cost the kernel a place in its backlog
-and us nothing. There is a bound and a rate for the whole broker, and one of each for a listener.
-After a quiet time a second's worth is let in at once.
+A listener that has reached a limit is paused, so connections wait in the kernel's backlog and cost
+the broker nothing. There is a maximum and a rate for the whole broker, and for each listener. After
+a quiet time, the connections of one second are accepted at once.
 """
 
 from collections import Counter
@@ -33,15 +33,15 @@ class ConnectionLimits:
     def __init__(self, clock: Clock, timers: Timers) -> None:
         self._clock = clock
         self._timers = timers
-        self._timer: Timer | None = None  # for the first that waits for its rate
+        self._timer: Timer | None = None  # for the first listener that waits for its rate
         self._listeners: dict[str, Listener] = {}
         self._paused: set[str] = set()
         self._bounds: Mapping[str, Bound] = {}
         self._open: Counter[str] = Counter()
-        self._due: dict[str, Micros] = {}  # when those who came would have come at their rate
+        self._due: dict[str, Micros] = {}  # when as many connections would have come at the rate
 
-    def watch_over(self, listeners: Mapping[str, Listener], config: BrokerConfig) -> None:
-        """These are the broker's, and what the settings say now."""
+    def configure(self, listeners: Mapping[str, Listener], config: BrokerConfig) -> None:
+        """The broker's listeners, and the settings that hold now."""
         self._listeners = dict(listeners)
         opens, rates = MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE
         own_opens, own_rates = config.on_listeners(opens), config.on_listeners(rates)
@@ -52,10 +52,10 @@ class ConnectionLimits:
             )
             for name in listeners
         }
-        self._look()
+        self._apply()
 
     def entered(self, listener: str) -> None:
-        """A connection came by this listener."""
+        """A connection was accepted on this listener."""
         now = self._clock.micros()
         for name in (EVERYWHERE, listener):
             self._open[name] += 1
@@ -63,16 +63,16 @@ class ConnectionLimits:
             if bound is not None and bound.rate_max:
                 due = max(self._due.get(name, now), now)
                 self._due[name] = Micros(due + BURST // bound.rate_max)
-        self._look()
+        self._apply()
 
     def left(self, listener: str) -> None:
-        """It is over."""
+        """A connection has ended."""
         for name in (EVERYWHERE, listener):
             self._open[name] -= 1
         if self._paused:
-            self._look()
+            self._apply()
 
-    def _look(self) -> None:
+    def _apply(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -80,14 +80,14 @@ class ConnectionLimits:
         waits = [
             wait
             for name, listener in self._listeners.items()
-            if (wait := self._look_at(name, listener, now)) is not None
+            if (wait := self._wait_of(name, listener, now)) is not None
         ]
         if waits:
             after = Millis(min(waits) // 1_000 + 1)
-            self._timer = self._timers.at(Millis(self._clock.monotonic() + after), self._look)
+            self._timer = self._timers.at(Millis(self._clock.monotonic() + after), self._apply)
 
-    def _look_at(self, name: str, listener: Listener, now: Micros) -> Micros | None:
-        """Pauses it or not; how long it waits for its rate alone."""
+    def _wait_of(self, name: str, listener: Listener, now: Micros) -> Micros | None:
+        """Pauses or resumes a listener; how long it waits for its rate, if only for that."""
         wait = Micros(0)
         for each in (EVERYWHERE, name):
             bound = self._bounds[each]

@@ -1,7 +1,7 @@
-"""One request and the place of its answer.
+"""One request and its answer.
 
-Requests of a connection start in the order in which they came, and are answered in that order; but
-each may take its time, and the next one starts meanwhile. So a request waits in its connection's
+Requests of a connection are begun in the order of their arrival, and answered in that order; but
+the next one is begun before the last one is answered. So a request waits in its connection's
 row until those before it were answered, with its own answer perhaps ready.
 """
 
@@ -19,36 +19,36 @@ NOTHING: Final[list[Chunk]] = []
 
 
 class Client(Protocol):
-    """The connection, as far as a handler may look at it."""
+    """The connection, as far as a handler uses it."""
 
     listener: str  # the name of the one it came by
     software: tuple[str, str]  # name and version, as the client says; empty before
 
     @property
     def peer(self) -> Address:
-        """Who it is."""
+        """The client's address."""
         ...
 
     @property
     def local(self) -> Address:
-        """The address by which it reached us."""
+        """The broker's address to which the client connected."""
         ...
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody is there any more."""
+        """Whether the client has disconnected."""
         ...
 
     def waits(self, pending: "PendingRequest") -> None:
-        """All that can be done now is done; the rest is up to others, or to time."""
+        """The request waits for others, or for time, from now on."""
         ...
 
     def answered(self, pending: "PendingRequest") -> None:
-        """An answer is ready; it leaves when its turn comes."""
+        """An answer is ready; it is sent after those of earlier requests."""
         ...
 
     def hang_up(self, reason: str) -> None:
-        """Closes at once, with what was not answered yet."""
+        """Closes the connection at once; open requests are not answered."""
         ...
 
     def hold(self) -> None:
@@ -110,15 +110,15 @@ class PendingRequest:
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
-        self.on_gone: Callable[[], None] | None = None  # who waits is told that nobody else does
+        self.on_gone: Callable[[], None] | None = None  # the client has disconnected
 
     def wait(self, on_gone: Callable[[], None]) -> None:
-        """It is answered later, by somebody who wants to know if nobody waits any more."""
+        """It is answered later; `on_gone` is called if the client disconnects before."""
         self.on_gone = on_gone
         self.connection.waits(self)
 
     def answer(self, response: Response) -> None:
-        """This is the answer."""
+        """Answers it."""
         if self.rewrite is not None:
             self.rewrite(response)
         if self.slices is None:
@@ -138,11 +138,11 @@ class PendingRequest:
             self.connection.hang_up("a mistake of ours")
 
     def answer_nothing(self) -> None:
-        """The request is done with, and its client does not want to hear of it."""
+        """Ends a request whose client wants no answer."""
         self.send(NOTHING)
 
     def send(self, chunks: list[Chunk]) -> None:
-        """The answer as a whole frame."""
+        """Answers it with a whole frame."""
         assert self.chunks is None, "a request is answered once"
         self.chunks = chunks
         self.on_gone = None

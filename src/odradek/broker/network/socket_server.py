@@ -1,9 +1,8 @@
 """The broker's listeners, and all connections that came by them.
 
-Listeners are bound before the broker registers, because their ports are what it registers; but
-nothing is read until it is open for business. Beyond the bounds of the broker connections wait
-before its gate; beyond that of an address one is closed at once, and one that was idle for too long
-at the next round.
+Listeners are bound before the broker registers, because it registers their ports. Beyond the limits
+of the broker, connections wait to be accepted. Beyond the limit of its address a connection is
+closed at once, and an idle one within a few seconds.
 """
 
 from collections import Counter
@@ -79,7 +78,7 @@ class SocketServer:
         self._doors = doors
         self._timers = timers
         self._listeners: dict[str, Listener] = {}
-        self._gate = ConnectionLimits(doors.clock, timers)
+        self._connection_limits = ConnectionLimits(doors.clock, timers)
         self._by_address: Counter[str] = Counter()
         self._automatic = advertises_automatically(config)
 
@@ -93,7 +92,7 @@ class SocketServer:
                 self._listeners[name] = await self._doors.network.listen(
                     (listener.host, listener.port), partial(self._accept, name)
                 )
-        self._gate.watch_over(self._listeners, self._config)
+        self._connection_limits.configure(self._listeners, self._config)
         return tuple(self._endpoint(listener) for listener in advertised(self._config))
 
     def _endpoint(self, listener: ListenerSetting) -> Endpoint:
@@ -110,14 +109,14 @@ class SocketServer:
     def configure(self, config: BrokerConfig) -> None:
         """These limits hold from now on; who is connected stays."""
         self.limits = Limits.of(config)
-        self._gate.watch_over(self._listeners, config)
+        self._connection_limits.configure(self._listeners, config)
 
     def open(self) -> None:
         """Everybody is read from now on."""
         self.is_open = True
         for connection in self.connections:
             connection.stream.resume()
-        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
+        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._close_idle)
 
     def close_listeners(self) -> None:
         """No more connections; requests that are open go on."""
@@ -155,7 +154,7 @@ class SocketServer:
         connection = Connection(self, stream, listener)
         address, limits = stream.peer[0], self.limits
         self.connections[connection] = None
-        self._gate.entered(listener)
+        self._connection_limits.entered(listener)
         self._by_address[address] += 1
         here_max = limits.per_address.get(address, limits.per_address_max)
         if self._by_address[address] > here_max:
@@ -167,13 +166,13 @@ class SocketServer:
     def forget(self, connection: Connection) -> None:
         """It is over."""
         del self.connections[connection]
-        self._gate.left(connection.listener)
+        self._connection_limits.left(connection.listener)
         address = connection.peer[0]
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]
 
-    def _look_for_idle(self) -> None:
+    def _close_idle(self) -> None:
         """Who waits for an answer is not idle, unless it does not take those it was given."""
         now, idle_max = self.clock.micros(), self.limits.idle_max
         if idle_max is not None:
@@ -183,7 +182,7 @@ class SocketServer:
                 if now - active_at > 1_000 * idle_max and not is_busy:
                     connection.hang_up("connections.max.idle.ms has passed")
         self.memory.give_up_slow(now)
-        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._look_for_idle)
+        self._timers.at(Millis(self.clock.monotonic() + ROUND), self._close_idle)
 
 
 def _too_early(connection: Connection, frame: bytearray) -> None:
