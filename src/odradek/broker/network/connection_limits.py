@@ -2,7 +2,8 @@
 
 A listener that has reached a limit is paused, so connections wait in the kernel's backlog and cost
 the broker nothing. There is a maximum and a rate for the whole broker, and for each listener. After
-a quiet time, the connections of one second are accepted at once.
+a quiet time, the connections of one second are accepted at once. A limit of 0 for the whole broker
+counts as 1, or nobody could connect to take it back.
 """
 
 from collections import Counter
@@ -45,7 +46,8 @@ class ConnectionLimits:
         self._listeners = dict(listeners)
         opens, rates = MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE
         own_opens, own_rates = config.on_listeners(opens), config.on_listeners(rates)
-        self._bounds = {EVERYWHERE: Bound(config[opens], config[rates])} | {
+        everywhere = Bound(max(config[opens], 1), max(config[rates], 1))
+        self._bounds = {EVERYWHERE: everywhere} | {
             name: Bound(
                 own_opens.get(name.upper(), opens.default),
                 own_rates.get(name.upper(), rates.default),

@@ -113,14 +113,14 @@ SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS: Final = BrokerSetting(
 )
 MAX_CONNECTIONS: Final = BrokerSetting(
     "max.connections",
-    number(low=1),
+    number(low=0),
     default=INT_MAX,
     mode=Mode.CLUSTER_WIDE,
     doc="Connections open at a time, on all listeners together. More wait to be accepted.",
 )
 MAX_CONNECTION_CREATION_RATE: Final = BrokerSetting(
     "max.connection.creation.rate",
-    number(low=1),
+    number(low=0),
     default=INT_MAX,
     mode=Mode.CLUSTER_WIDE,
     doc="Connections accepted in a second. More wait to be accepted.",
