@@ -270,7 +270,7 @@ class Broker:
             self.cluster.me,
             self.doors.network,
             self.doors.clock,
-            inter_broker_listener_name(self.config),
+            controlling.policy.for_controllers,
             control.serve_own,
             ChannelSettings(name, timeout),
         )

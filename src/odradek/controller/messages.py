@@ -35,7 +35,6 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from odradek.wire.schema import Request
 
 DELETED: Final = -2
 """As a leader: the partition is being deleted; brokers that hear it forget the partition."""
@@ -45,6 +44,7 @@ FULL: Final = 2
 """As the type of UpdateMetadata: what it does not name is not there."""
 
 
+Request = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 Addressed = tuple[tuple[BrokerId, ...], Request]
 """A request, and who receives it."""
 

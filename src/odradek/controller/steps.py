@@ -12,9 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 from odradek.controller.guarded_writes import StateWrite
 from odradek.metadata.nouns import Broker, PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.wire.schema import Request as Message
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.jute_requests import Multi, Request
+
+Message = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 
 
 class WriteStates(NamedTuple):

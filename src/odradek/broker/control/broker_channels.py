@@ -7,9 +7,11 @@ channel becomes an event of the loop.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import structlog
+
 from odradek.controller.candidacy import ControllerLease
 from odradek.controller.events import BrokerAnswered, ProcessIsGone
-from odradek.metadata.nouns import Broker
+from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
 from odradek.peers.broker_channel import (
     BrokerLife,
@@ -22,6 +24,8 @@ from odradek.peers.controller_channels import ControllerChannels
 from odradek.ports import Clock, Network
 from odradek.wire.schema import Request, Response
 
+log = structlog.get_logger()
+
 Deliver = Callable[[Any], Awaitable[Response]]
 Post = Callable[[BrokerAnswered | ProcessIsGone], None]
 
@@ -32,7 +36,7 @@ class ChannelsDeps(NamedTuple):
     me: BrokerId
     network: Network
     clock: Clock
-    listener: str  # where brokers talk among themselves
+    find: Callable[[Broker], Endpoint | None]  # where a controller reaches a broker
     deliver: Deliver  # to this broker itself
     settings: ChannelSettings
 
@@ -41,7 +45,7 @@ class BrokerChannels:
     """Of one controller epoch."""
 
     def __init__(self, deps: ChannelsDeps, lease: ControllerLease, post: Post) -> None:
-        self._listener = deps.listener
+        self._find = deps.find
         self._post = post
         self._channels = ControllerChannels(
             (deps.network, deps.clock),
@@ -59,8 +63,10 @@ class BrokerChannels:
         """These are alive; a new life has an empty queue."""
         lives = {}
         for broker in live.values():
-            at = broker.endpoint(self._listener)
-            if at is not None:
+            at = self._find(broker)
+            if at is None:
+                log.warning("controller.broker_has_no_listener", broker=broker.id)
+            else:
                 lives[BrokerLife(broker.id, broker.epoch)] = (at.host, at.port)
         self._channels.set_brokers(lives)
 

@@ -26,7 +26,14 @@ from odradek.controller.candidacy import ControllerLease
 from odradek.controller.context import ControllerContext
 from odradek.controller.controller import Controller
 from odradek.controller.decisions.beginning import read_tree
-from odradek.controller.decisions.campaign import Candidate, campaign, step_down, still_holds
+from odradek.controller.decisions.campaign import (
+    Candidate,
+    Won,
+    campaign,
+    step_down,
+    still_holds,
+)
+from odradek.controller.decisions.liveness import strike_session
 from odradek.controller.decisions.tree_changes import ALL_PATHS
 from odradek.controller.events import (
     ControllerChanged,
@@ -133,7 +140,10 @@ class ControllerLoop:
         self.resign("the ZooKeeper session is over")
 
     def on_controller_gone(self, broker: BrokerId) -> None:
-        """The process of the controller is known to be dead: it is replaced at once."""
+        """The process of the controller is known to be dead: it is replaced at once.
+
+        Which life of it that was tells the session that owns /controller.
+        """
         self._put(_Item(ControllerChanged(broker)))
 
     def post(self, event: Event) -> None:
@@ -228,8 +238,8 @@ class ControllerLoop:
             self.resign("another was elected, or the znodes were changed")
         candidate = Candidate(self._cluster.me, session, self._doors.clock.wall(), gone)
         outcome = await self._take(campaign(candidate))
-        if isinstance(outcome, ControllerLease):
-            await self._begin(outcome)
+        if isinstance(outcome, Won):
+            await self._begin(outcome, gone)
         elif outcome.controller is not None:
             log.info("controller.is_another", controller=outcome.controller)
         elif self._tasks is not None:
@@ -242,10 +252,12 @@ class ControllerLoop:
         )
         self._put(_Item(ControllerChanged()))
 
-    async def _begin(self, lease: ControllerLease) -> None:
+    async def _begin(self, won: Won, gone: BrokerId | None) -> None:
         """Reads all, decides what is to be decided, and tells everybody."""
         begun_at = self._doors.clock.monotonic()
-        self._lease = lease
+        self._lease = lease = won.lease
+        if gone is not None and won.replaced_session:
+            await self._take(strike_session(gone, won.replaced_session))
         reading = await self._take(read_tree())
         context = ControllerContext(self._cluster.me, lease, reading.image(), self.policy)
         self.controller = controller = Controller(context)

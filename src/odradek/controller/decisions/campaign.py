@@ -34,6 +34,13 @@ ROUNDS_MAX: Final = 10
 """How often another may come and go while we look."""
 
 
+class Won(NamedTuple):
+    """The lease, and the session of the controller that was replaced, if one was."""
+
+    lease: ControllerLease
+    replaced_session: int = 0
+
+
 class Candidate(NamedTuple):
     """Who competes, and whom it knows to be dead."""
 
@@ -43,7 +50,7 @@ class Candidate(NamedTuple):
     gone: BrokerId | None = None
 
 
-def campaign(candidate: Candidate) -> Steps[ControllerLease | Lost]:
+def campaign(candidate: Candidate) -> Steps[Won | Lost]:
     """Won, or who is the controller instead; None: nobody that one could tell."""
     for _ in range(ROUNDS_MAX):
         controller, epoch = yield from read_both()
@@ -55,17 +62,17 @@ def campaign(candidate: Candidate) -> Steps[ControllerLease | Lost]:
         except MalformedZnode as fault:
             yield Note("controller.znode_ignored", {"fault": str(fault)})
             return Lost(None)
-        if isinstance(outcome, ControllerLease) or outcome.controller is not None:
+        if isinstance(outcome, Won) or outcome.controller is not None:
             return outcome
     return Lost(None)
 
 
-def _compete(
-    candidate: Candidate, controller: Data | None, epoch: Data
-) -> Steps[ControllerLease | Lost]:
+def _compete(candidate: Candidate, controller: Data | None, epoch: Data) -> Steps[Won | Lost]:
     me, now = candidate.broker, candidate.now
     elected = None if controller is None else ControllerZnode.decode(controller.data)
+    replaced = 0
     if controller is not None and _is_over(candidate, controller, elected):
+        replaced = controller.stat.ephemeral_owner
         bid = decide_takeover(me, controller, epoch, now)
     else:
         decided = decide_bid(me, controller, epoch, now)
@@ -74,13 +81,14 @@ def _compete(
         bid = decided
     answer = yield Attempt(bid.multi)
     if not isinstance(answer, KeeperError):
-        return bid.mandate
+        return Won(bid.mandate, replaced)
     controller, now_epoch = yield from read_both()
     if now_epoch is None:
         return Lost(None)
     if _is_refused(answer):
         yield Note("controller.election_failed", {"reason": str(answer)})
-    return decide_outcome(bid, controller, now_epoch, session_id=candidate.session_id)
+    outcome = decide_outcome(bid, controller, now_epoch, session_id=candidate.session_id)
+    return Won(outcome, replaced) if isinstance(outcome, ControllerLease) else outcome
 
 
 def _is_refused(answer: KeeperError) -> bool:

@@ -8,13 +8,14 @@ broker does not watch its own, and would be lost for good; its session has to ex
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import on_brokers
 from odradek.controller.steps import Note, Steps, commit, read
+from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
 from odradek.zookeeper.client.errors import MultiFailed, NoNode
 from odradek.zookeeper.protocol.codes import KeeperError
-from odradek.zookeeper.protocol.jute_replies import StatReply
-from odradek.zookeeper.protocol.jute_requests import Delete, Exists, Multi
+from odradek.zookeeper.protocol.jute_replies import Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import Delete, Exists, GetData, Multi
 
 
 def on_process_gone(
@@ -36,6 +37,24 @@ def on_process_gone(
         yield Note("controller.registration_deleted", {"broker": broker, "broker_epoch": epoch})
     alive = [it for it in context.image.brokers.values() if it.id != broker]
     yield from on_brokers(context, alive)
+
+
+def strike_session(broker: BrokerId, session: int) -> Steps[None]:
+    """The controller that was replaced was this broker: its registration goes with its node.
+
+    Both are of one session, so it is the same life of it.
+    """
+    path = BrokerZnode.path(broker)
+    (found,) = yield from read(GetData(path, watch=False))
+    if not isinstance(found, Data) or found.stat.ephemeral_owner != session:
+        return
+    try:
+        is_ours = BrokerZnode.decode(broker, found.data).mark is not None
+    except MalformedZnode:
+        return
+    if is_ours:
+        yield from commit(Multi((Delete(path, found.stat.version),)))
+        yield Note("controller.registration_deleted", {"broker": broker})
 
 
 def _was_gone(answer: KeeperError) -> bool:

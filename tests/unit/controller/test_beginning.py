@@ -1,0 +1,233 @@
+"""A controller begins (`on_controller_failover`) with what its predecessor left."""
+
+from odradek.controller.candidacy import ControllerLease, Lost
+from odradek.controller.decisions.campaign import Candidate, Won, campaign, step_down, still_holds
+from odradek.controller.events import ProducerIdsAsked
+from odradek.metadata.nouns import Assignment
+from odradek.metadata.znodes.cluster import ControllerZnode, FeatureZnode, ProducerIdBlock
+from odradek.model.ids import BrokerId, ProducerId, TopicPartition
+from odradek.model.positions import ControllerEpoch
+from odradek.model.units import Timestamp
+from odradek.zookeeper.client.errors import OutcomeUnknown
+from odradek.zookeeper.protocol.jute_requests import Multi
+from tests.unit.controller.conversation import Conversation
+
+ORDERS = ("orders", 0)
+
+
+def test_on_controller_failover_everybody_hears_everything_once() -> None:
+    """The whole metadata first, then who leads what each of them holds; nothing is written."""
+    talk = Conversation()
+    talk.topic("orders", (2, 3))
+    talk.write_state("orders", leader=2, leader_epoch=3, isr=(2, 3))
+    talk.begin()
+    assert talk.leads("orders") == (2, (2, 3), 3)
+    assert talk.kinds(1) == ["UpdateMetadata"]
+    assert talk.kinds(2) == ["UpdateMetadata", "LeaderAndIsr"]
+    assert set(talk.led(2)) == set(talk.led(3)) == {ORDERS}
+
+
+def test_dead_brokers_lead_and_follow_nothing_after_a_failover() -> None:
+    """The predecessor died before it could write that."""
+    talk = Conversation(brokers=(1, 2))
+    talk.topic("orders", (3, 2), (1, 3), (3,))
+    for partition, (leader, isr) in enumerate([(3, (3, 2)), (1, (1, 3)), (3, (3,))]):
+        talk.write_state("orders", partition, leader=leader, isr=isr)
+    talk.begin()
+    assert talk.leads("orders", 0) == (2, (2,), 1)
+    assert talk.leads("orders", 1) == (1, (1,), 1)
+    assert talk.leads("orders", 2) == (None, (3,), 1)
+
+
+def test_a_topic_that_was_only_written_gets_its_leaders() -> None:
+    """The predecessor died between the znode and the states."""
+    talk = Conversation()
+    talk.topic("orders", (1, 2))
+    talk.begin()
+    assert talk.leads("orders") == (1, (1, 2), 0)
+    assert talk.led(1)[ORDERS].is_new
+
+
+def test_a_bounce_that_nobody_saw_is_found_out() -> None:
+    """The registration is younger than the state that counts on it."""
+    talk = Conversation(brokers=(2,))
+    talk.topic("orders", (1, 2), (2, 1), (1,))
+    for partition, (leader, isr) in enumerate([(1, (1, 2)), (2, (2, 1)), (1, (1,))]):
+        talk.write_state("orders", partition, leader=leader, isr=isr)
+    talk.register(1)
+    talk.begin()
+    assert talk.leads("orders", 0) == (2, (2,), 1)
+    assert talk.leads("orders", 1) == (2, (2,), 1)
+    assert talk.leads("orders", 2) == (1, (1,), 1)
+
+
+def test_deletions_go_on_and_their_topics_get_no_leaders() -> None:
+    """The mark is what they go on from."""
+    talk = Conversation(brokers=(1,))
+    talk.topic("orders", (2, 1))
+    talk.write_state("orders", leader=2, isr=(2, 1))
+    talk.tree.put("/admin/delete_topics/orders")
+    talk.tree.put("/admin/delete_topics/unknown")
+    talk.begin()
+    assert talk.leads("orders") == (2, (2, 1), 0)
+    assert "/admin/delete_topics/unknown" not in talk.tree.nodes
+    talk.stopped(1)
+    talk.brokers(1, 2)
+    talk.stopped(2)
+    assert talk.forgotten == ["orders"]
+
+
+def test_a_topic_that_is_deleted_and_reassigned_finishes_moving_first() -> None:
+    """Its partition is led meanwhile."""
+    talk = Conversation()
+    two = (BrokerId(2),)
+    talk.topic("orders", Assignment((BrokerId(2), BrokerId(1)), two, (BrokerId(1),)))
+    talk.write_state("orders", leader=2, isr=(2,))
+    talk.tree.put("/admin/delete_topics/orders")
+    talk.begin()
+    talk.stopped(1)
+    talk.stopped(2)
+    assert talk.forgotten == ["orders"]
+
+
+def test_features_are_enabled_and_none() -> None:
+    """A Kafka broker exits when it meets a feature; one that makes no sense is left alone."""
+    talk = Conversation().begin()
+    assert talk.tree.nodes[FeatureZnode.PATH].data == b'{"features":{},"version":2,"status":1}'
+    before = talk.tree.nodes[FeatureZnode.PATH].version
+    talk.begin()
+    assert talk.tree.nodes[FeatureZnode.PATH].version == before
+    talk.tree.put(FeatureZnode.PATH, b"nonsense")
+    talk.begin()
+    assert talk.tree.nodes[FeatureZnode.PATH].data == b"nonsense"
+
+
+def test_bad_states_and_topics_are_left_out() -> None:
+    """The others get their leaders."""
+    talk = Conversation()
+    talk.topic("good", (1,))
+    talk.tree.put("/brokers/topics/bad", b"no json")
+    talk.tree.put("/brokers/ids/bad", b"no json")
+    talk.begin()
+    assert talk.leads("good")[0] == 1
+    assert talk.notes.count("controller.znode_ignored") == 2
+
+
+def test_producer_ids_are_given_in_blocks_to_brokers_that_live() -> None:
+    """No id is given twice, whoever asks."""
+    talk = Conversation().begin()
+    first = talk.on(ProducerIdsAsked(BrokerId(1), talk.epoch(1)))
+    assert first == ProducerIdBlock(BrokerId(1), ProducerId(0), ProducerId(999))
+    second = talk.on(ProducerIdsAsked(BrokerId(2), talk.epoch(2)))
+    assert second.first == ProducerId(1000)
+
+
+# How it is elected
+
+
+def compete(talk: Conversation, *, gone: int | None = None) -> ControllerLease | Lost:
+    """Broker 1 does, in session 1."""
+    dead = None if gone is None else BrokerId(gone)
+    outcome = talk.take(campaign(Candidate(BrokerId(1), 1, Timestamp(7), dead)))
+    return outcome.lease if isinstance(outcome, Won) else outcome
+
+
+def test_the_first_controller_of_a_cluster_has_epoch_one() -> None:
+    """Nobody has made the znode yet."""
+    talk = Conversation()
+    del talk.tree.nodes["/controller_epoch"]
+    won = compete(talk)
+    assert isinstance(won, ControllerLease)
+    assert won.epoch == ControllerEpoch(1)
+    assert talk.tree.nodes["/controller"].owner == 1
+    assert talk.take(still_holds(won, 1))
+
+
+def test_where_somebody_is_elected_another_waits() -> None:
+    """Unless that one is known to be dead: then it is replaced at once."""
+    talk = Conversation()
+    talk.tree.put("/controller", ControllerZnode.encode(BrokerId(2), Timestamp(0)), owner=2)
+    assert compete(talk) == Lost(BrokerId(2))
+    won = compete(talk, gone=2)
+    assert isinstance(won, ControllerLease)
+    assert won.epoch == 6
+    assert talk.tree.nodes["/controller"].owner == 1
+
+
+def test_a_former_life_is_replaced_by_its_successor() -> None:
+    """The node names us, and belongs to a session that was ours."""
+    talk = Conversation()
+    talk.tree.put("/controller", ControllerZnode.encode(BrokerId(1), Timestamp(0)), owner=99)
+    assert isinstance(compete(talk), ControllerLease)
+
+
+def test_a_successor_of_the_dead_is_not_replaced() -> None:
+    """It was elected between the read and the write: the epoch's version tells."""
+    talk = Conversation()
+    talk.tree.put("/controller", ControllerZnode.encode(BrokerId(2), Timestamp(0)), owner=2)
+
+    def race(request: object) -> None:
+        if isinstance(request, Multi):
+            talk.tree.refuse = lambda _: None
+            talk.tree.put("/controller_epoch", b"6")
+            del talk.tree.nodes["/controller"]
+            data = ControllerZnode.encode(BrokerId(3), Timestamp(0))
+            talk.tree.put("/controller", data, owner=3)
+
+    talk.tree.refuse = race
+    assert compete(talk, gone=2) == Lost(BrokerId(3))
+    assert talk.tree.nodes["/controller"].owner == 3
+
+
+def test_an_election_whose_answer_was_lost_is_read_back() -> None:
+    """It happened: the ephemeral is ours, and the epoch is the one that we wrote."""
+    talk = Conversation()
+
+    def lose(request: object) -> object:
+        if isinstance(request, Multi):
+            talk.tree.refuse = lambda _: None
+            talk.tree.answer(request)
+            return OutcomeUnknown()
+        return None
+
+    talk.tree.refuse = lose  # type: ignore[assignment]
+    assert isinstance(compete(talk), ControllerLease)
+
+
+def test_an_epoch_that_makes_no_sense_elects_nobody() -> None:
+    """It is named and left alone; whoever mends it is heard."""
+    talk = Conversation()
+    talk.tree.put("/controller_epoch", b"abc")
+    assert compete(talk) == Lost(None)
+    assert talk.notes[-1] == "controller.znode_ignored"
+    talk.tree.put("/controller_epoch", b"8")
+    won = compete(talk)
+    assert isinstance(won, ControllerLease)
+    assert won.epoch == 9
+
+
+def test_stepping_down_removes_only_what_is_ours() -> None:
+    """Also after somebody changed the epoch; never the node of a successor."""
+    talk = Conversation()
+    won = compete(talk)
+    assert isinstance(won, ControllerLease)
+    talk.tree.put("/controller_epoch", b"77")
+    assert not talk.take(still_holds(won, 1))
+    talk.take(step_down(1))
+    assert "/controller" not in talk.tree.nodes
+    talk.tree.put("/controller", ControllerZnode.encode(BrokerId(2), Timestamp(0)), owner=2)
+    talk.take(step_down(1))
+    assert "/controller" in talk.tree.nodes
+
+
+def test_the_partition_of_a_state_that_makes_no_sense_is_not_led_anew() -> None:
+    """Its znode is there: a first state cannot be made over it, and it stays as it is."""
+    talk = Conversation()
+    talk.topic("orders", (1,))
+    path = "/brokers/topics/orders/partitions/0/state"
+    talk.tree.put(path, b"nonsense")
+    talk.begin()
+    assert talk.tree.nodes[path].data == b"nonsense"
+    image = talk.context.image.partition(TopicPartition(*ORDERS))
+    assert image is not None
+    assert image.state is None
