@@ -98,7 +98,7 @@ def test_the_unclean_chain() -> None:
 
 
 def test_the_znode_of_older_tools_elects_and_goes() -> None:
-    """Whatever came of it."""
+    """It is deleted, whatever came of its partitions."""
     talk = led_elsewhere()
     path = PreferredElectionZnode.PATH
     talk.tree.put(path, PreferredElectionZnode.encode([ORDERS, TopicPartition("none", 0)]))

@@ -1,0 +1,391 @@
+"""The loop around the controller's core: its queue, its lease, and what ends them.
+
+Two loops compete on a simulated ZooKeeper. Between loop and ensemble stands a door that a test can
+close, and what the controller tells its own broker is kept.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from odradek.broker.control.controller_loop import ControllerLoop, NotController
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.doors import Doors
+from odradek.broker.settings import Settings
+from odradek.config.broker import Layers, read
+from odradek.config.findings import Given
+from odradek.config.listeners import SecurityProtocol
+from odradek.controller.events import CreationAsked, DeletionAsked, ElectionAsked, ElectionType
+from odradek.controller.topics import NewTopic
+from odradek.ensemble.client import News, ZooKeeperClient
+from odradek.metadata.nouns import Broker, Endpoint
+from odradek.metadata.znodes.broker import BrokerZnode
+from odradek.metadata.znodes.cluster import PERSISTENT_PATHS
+from odradek.model.ids import BrokerId
+from odradek.model.units import Millis, Timestamp
+from odradek.ports import Journal
+from odradek.sim.machine import Machine
+from odradek.sim.scenario_clients import Keeper
+from odradek.sim.world import World
+from odradek.sim.zookeeper_machine import ADDRESS, ZooKeeperMachine
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from odradek.wire.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from odradek.wire.messages.update_metadata import UpdateMetadataResponse
+from odradek.wire.schema import Request, Response
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import MultiFailed, SystemFault
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.states import Status
+from odradek.zookeeper.protocol.codes import CreateMode
+from odradek.zookeeper.protocol.jute_requests import Multi
+
+SESSION_TIMEOUT = Millis(6_000)
+
+
+class InterceptedClient:
+    """The client of one loop, with a door between it and the ensemble."""
+
+    def __init__(self, client: ZooKeeperClient) -> None:
+        self._client = client
+        self.refuse: Callable[[Any], Answer | None] = lambda _: None
+        self.held: asyncio.Future[None] | None = None  # what is asked waits for this
+
+    @property
+    def session_id(self) -> int:
+        """The client's."""
+        return self._client.session_id
+
+    async def batch(self, operations: Sequence[Any]) -> list[Answer]:
+        """As the client does it, unless a test wants it otherwise."""
+        refused = [self.refuse(it) for it in operations]
+        passed = [it for it, no in zip(operations, refused, strict=True) if no is None]
+        answers = iter(await self._client.batch(passed))
+        if self.held is not None:
+            await self.held
+        return [next(answers) if no is None else no for no in refused]
+
+
+class Process:
+    """One broker of which there is nothing but the controller's loop."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self.number = BrokerId(number)
+        self.heard: list[Request] = []
+        self.machine = world.machine(f"broker-{number}")
+        self.loop: ControllerLoop
+        self.client: ZooKeeperClient
+        self.door: InterceptedClient
+        self._world = world
+        self.machine.start(self._live)
+
+    async def _live(self, machine: Machine) -> None:
+        said = {"broker.id": str(self.number), "zookeeper.connect": "zookeeper:2181"}
+        config, _ = read(Layers(static={key: Given(it, "here") for key, it in said.items()}))
+        cluster = MetadataCache()
+        cluster.me = self.number
+        doors = Doors(machine.clock, machine.random, machine.network, (), "here", _no_journal)
+        session = Session(
+            Ensemble.parse("zookeeper:2181"),
+            machine.random,
+            SessionSettings(timeout=SESSION_TIMEOUT),
+        )
+        self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
+        self.door = InterceptedClient(self.client)
+        self.loop = ControllerLoop(self.door, doors, Settings(config), cluster)  # type: ignore[arg-type]
+        self.loop.deliver = self._deliver
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.client.run())
+            self.client.begin()
+            tasks.create_task(self.loop.run())
+
+    def _on_news(self, news: News) -> None:
+        if isinstance(news, WatchEvent):
+            self.loop.on_tree_changed(frozenset({news.path}))
+        elif news.status is Status.EXPIRED:
+            self.loop.on_session_over()
+            self.client.begin()
+        elif news.status is Status.CONNECTED:
+            _ = self.machine.spawn(self._register())
+
+    async def _register(self) -> None:
+        at = Endpoint("PLAINTEXT", f"broker-{self.number}", 9_092, SecurityProtocol.PLAINTEXT)
+        data = BrokerZnode.encode(Broker(self.number, (at,)), Timestamp(0))
+        path = BrokerZnode.path(self.number)
+        if await self.client.exists(path) is None:
+            await self.client.create(path, data, mode=CreateMode.EPHEMERAL)
+        self.loop.on_tree_changed(frozenset({"*"}))
+
+    async def _deliver(self, request: Any) -> Response:
+        self.heard.append(request)
+        if isinstance(request, StopReplicaRequest):
+            rows = [
+                StopReplicaPartitionError(topic.topic_name, row.partition_index)
+                for topic in request.topic_states
+                for row in topic.partition_states
+            ]
+            return StopReplicaResponse(partition_errors=rows)
+        if isinstance(request, LeaderAndIsrRequest):
+            return LeaderAndIsrResponse()
+        return UpdateMetadataResponse()
+
+    def asks(self, event: Any) -> Any:
+        """The answer to an event of a client."""
+        return self._world.ask(self.machine.name, _asked(self.loop, event))
+
+    def begins(self, event: Any) -> "asyncio.Task[Any]":
+        """Asks, and does not wait."""
+        return self.machine.spawn(_asked(self.loop, event))
+
+    @property
+    def epoch(self) -> int | None:
+        """Of its controllership, if it is the controller."""
+        controller = self.loop.controller
+        return None if controller is None else controller.context.lease.epoch
+
+
+async def _asked(loop: ControllerLoop, event: Any) -> Any:
+    try:
+        return await loop.ask(event)
+    except NotController as error:
+        return error
+
+
+def _no_journal() -> Journal:
+    raise AssertionError("ZooKeeper runs elsewhere")
+
+
+class LoopStage:
+    """A ZooKeeper and some of these processes."""
+
+    def __init__(self, count: int) -> None:
+        self.world = World(1)
+        self._count = count
+
+    def __enter__(self) -> Self:
+        self.world.__enter__()
+        self.zookeeper = ZooKeeperMachine(self.world)
+        self.zookeeper.start()
+        self.keeper = Keeper(self.world, "operator", ADDRESS)
+        for path in PERSISTENT_PATHS:
+            parts = path.split("/")
+            for end in range(2, len(parts) + 1):
+                above = "/".join(parts[:end])
+                if self.does(self.keeper.zookeeper.exists(above)) is None:
+                    self.does(self.keeper.zookeeper.create(above))
+        self.processes = [Process(self.world, it) for it in range(1, self._count + 1)]
+        self.run(2)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.world.__exit__(None, None, None)
+
+    def run(self, seconds: float) -> None:
+        """Time passes."""
+        self.world.run(seconds=seconds)
+
+    def does(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Something of the operator's."""
+        return self.keeper.does(work)
+
+    def get(self, path: str) -> bytes | None:
+        """What stands in a znode, if it is there."""
+        if self.does(self.keeper.zookeeper.exists(path)) is None:
+            return None
+        data: bytes = self.does(self.keeper.zookeeper.get(path)).data
+        return data
+
+    @property
+    def controller(self) -> Process:
+        """The only one."""
+        (found,) = [it for it in self.processes if it.epoch is not None]
+        return found
+
+    @property
+    def other(self) -> Process:
+        """One that is not."""
+        return next(it for it in self.processes if it.epoch is None)
+
+
+@contextmanager
+def ensemble(count: int = 1) -> Iterator[LoopStage]:
+    """The stage of a test."""
+    with LoopStage(count) as stage:
+        yield stage
+
+
+ORDERS = CreationAsked([NewTopic("orders", 1, 1)])
+
+
+def test_one_of_them_is_elected_and_does_what_is_asked() -> None:
+    """The other says that it is not, and writes nothing."""
+    with ensemble(2) as t:
+        assert isinstance(t.other.asks(ORDERS), NotController)
+        outcome = t.controller.asks(ORDERS)["orders"]
+        assert outcome.factor == 1
+        assert t.get("/brokers/topics/orders/partitions/0/state") is not None
+
+
+def test_a_connection_that_was_lost_does_not_cost_the_controllership() -> None:
+    """The session lives, so /controller is still ours: the epoch stays as it is."""
+    with ensemble() as t:
+        for _ in range(3):
+            t.world.wires.break_connections(t.processes[0].machine.host)
+            t.run(2)
+        assert t.controller.epoch == 1
+        assert t.get("/controller_epoch") == b"1"
+
+
+def test_an_expiry_ends_the_controllership_before_anything_else() -> None:
+    """Who waits is told, and nothing is sent any more; another is elected."""
+    with ensemble(2) as t:
+        old, new = t.controller, t.other
+        old.door.held = old.machine.spawn(_never())
+        begun = old.begins(ORDERS)
+        t.run(0.1)
+        t.zookeeper.expire(old.client.session_id)
+        t.run(1)
+        assert old.loop.controller is None
+        heard = len(old.heard)
+        t.run(3)
+        assert new.epoch == 2
+        assert len(old.heard) == heard
+        assert isinstance(old.asks(ElectionAsked(ElectionType.PREFERRED, None)), NotController)
+        assert not begun.done() or isinstance(begun.result(), NotController)
+
+
+def test_a_controller_whose_epoch_was_raised_stops_in_the_middle() -> None:
+    """It writes nothing more and tells nobody, and its own node does not stay behind."""
+    with ensemble() as t:
+        first = t.controller
+        before = t.get("/controller_epoch")
+        t.does(t.keeper.zookeeper.set("/controller_epoch", b"41", -1))
+        heard = len(first.heard)
+        assert isinstance(first.asks(ORDERS), NotController)
+        assert len(first.heard) == heard
+        assert t.get("/brokers/topics/orders") is None
+        t.run(3)
+        assert before == b"1"
+        assert t.controller.epoch == 42
+        assert t.controller.asks(ORDERS)["orders"].factor == 1
+
+
+def test_a_deletion_by_a_controller_of_the_past_deletes_nothing() -> None:
+    """Every delete is guarded by the epoch, that of the mark, too."""
+    with ensemble() as t:
+        t.controller.asks(ORDERS)
+        first = t.controller
+        t.does(t.keeper.zookeeper.set("/controller_epoch", b"41", -1))
+        assert isinstance(first.asks(DeletionAsked(["orders"])), NotController)
+        assert t.get("/brokers/topics/orders") is not None
+        assert t.get("/admin/delete_topics/orders") is None
+
+
+def test_a_deleted_topic_leaves_nothing_and_its_name_is_free_at_once() -> None:
+    """Its settings go with it: the next topic of the name is made without an error."""
+    with ensemble() as t:
+        for _ in range(5):
+            assert t.controller.asks(ORDERS)["orders"].factor == 1
+            t.controller.asks(DeletionAsked(["orders"]))
+            t.run(0.5)
+            for path in ("/brokers/topics/orders", "/config/topics/orders"):
+                assert t.get(path) is None
+
+
+def test_a_controller_that_cannot_write_gives_its_node_up() -> None:
+    """Another may be able to: a node that names one that does not act keeps all others out."""
+    with ensemble(2) as t:
+        broken, other = t.controller, t.other
+
+        def fail(request: object) -> Answer | None:
+            is_state = isinstance(request, Multi) and any("state" in it.path for it in request.ops)
+            return SystemFault() if is_state else None
+
+        broken.door.refuse = fail
+        assert isinstance(broken.asks(ORDERS), NotController)
+        t.run(0.5)
+        assert broken.epoch is None
+        assert other.epoch == 2
+        assert t.get("/brokers/topics/orders/partitions/0/state") is not None
+
+
+def test_one_state_that_cannot_be_written_harms_no_other() -> None:
+    """Somebody has set an ACL on it, perhaps."""
+    with ensemble() as t:
+        path = "/brokers/topics/stuck/partitions/0/state"
+
+        def fail(request: object) -> Answer | None:
+            if isinstance(request, Multi):
+                for at, op in enumerate(request.ops):
+                    if op.path == path:
+                        return MultiFailed(SystemFault(), at)
+            return None
+
+        t.controller.door.refuse = fail
+        t.controller.asks(CreationAsked([NewTopic("stuck", 1, 1), NewTopic("orders", 1, 1)]))
+        assert t.controller.epoch == 1
+        assert t.get(path) is None
+        assert t.get("/brokers/topics/orders/partitions/0/state") is not None
+
+
+def test_bad_znodes_do_not_end_the_process() -> None:
+    """A slip of the pen in any of the watched places; the controller goes on."""
+    with ensemble() as t:
+        for path in (
+            "/brokers/ids/abc",
+            "/admin/delete_topics/bad name",
+            "/brokers/topics/bad name",
+            "/admin/reassign_partitions",
+            "/admin/preferred_replica_election",
+            "/isr_change_notification/isr_change_0",
+            "/log_dir_event_notification/log_dir_event_0",
+        ):
+            t.does(t.keeper.zookeeper.create(path, b"nonsense"))
+        t.run(1)
+        assert t.controller.asks(ORDERS)["orders"].factor == 1
+
+
+def test_an_epoch_that_makes_no_sense_is_waited_out() -> None:
+    """Nobody is elected until it is mended; the process lives."""
+    with ensemble() as t:
+        first = t.controller
+        t.does(t.keeper.zookeeper.set("/controller_epoch", b"abc", -1))
+        t.run(7)
+        assert first.epoch is None
+        t.does(t.keeper.zookeeper.set("/controller_epoch", b"7", -1))
+        t.run(7)
+        assert first.epoch == 8
+
+
+def test_messages_name_the_epoch_and_the_life_of_their_receiver() -> None:
+    """So that old ones have no effect."""
+    with ensemble() as t:
+        t.controller.asks(ORDERS)
+        t.run(0.5)
+        stat = t.does(t.keeper.zookeeper.exists("/brokers/ids/1"))
+        assert {it.controller_epoch for it in t.controller.heard} == {1}  # type: ignore[attr-defined]
+        assert {it.broker_epoch for it in t.controller.heard} == {stat.czxid}  # type: ignore[attr-defined]
+
+
+def test_requests_whose_client_is_gone_are_dropped_before_they_begin() -> None:
+    """A leader repeats AlterPartition on a new connection; the older copy must not come behind."""
+    with ensemble() as t:
+        loop = t.controller.loop
+
+        async def ask() -> Any:
+            try:
+                return await loop.ask(ORDERS, lambda: False)
+            except NotController as error:
+                return error
+
+        assert isinstance(t.world.ask("broker-1", ask()), NotController)
+        assert t.get("/brokers/topics/orders") is None
+
+
+async def _never() -> None:
+    await asyncio.get_running_loop().create_future()
