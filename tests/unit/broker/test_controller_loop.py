@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.controller_loop import ControllerLoop, NotController
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
@@ -24,6 +25,7 @@ from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis, Timestamp
+from odradek.peers.broker_channel import ChannelSettings
 from odradek.ports import Journal
 from odradek.sim.machine import Machine
 from odradek.sim.scenario_clients import Keeper
@@ -98,7 +100,15 @@ class Process:
         self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
         self.door = InterceptedClient(self.client)
         self.loop = ControllerLoop(self.door, doors, Settings(config), cluster)  # type: ignore[arg-type]
-        self.loop.deliver = self._deliver
+        deps = ChannelsDeps(
+            self.number,
+            doors.network,
+            doors.clock,
+            self.loop.policy.for_controllers,
+            self._deliver,
+            ChannelSettings("controller"),
+        )
+        self.loop.new_channels = lambda lease: BrokerChannels(deps, lease, self.loop.post)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.client.run())
             self.client.begin()
