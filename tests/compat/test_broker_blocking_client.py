@@ -42,8 +42,8 @@ def client(broker: Broker) -> Iterator[BlockingClient]:
 
 @pytest.fixture
 def topic(broker: Broker) -> str:
-    """Two empty partitions."""
-    return create_topic(broker, f"blocking-{next(_NUMBERS)}", 2)
+    """Two empty partitions, whose records may be as old as they like."""
+    return create_topic(broker, f"blocking-{next(_NUMBERS)}", 2, retention_ms="-1")
 
 
 def batch(*values: bytes) -> bytearray:

@@ -43,7 +43,7 @@ class BrokerConnections:
         self._clock = clock
         self._listener = listener
         self._open: dict[BrokerId, Connection] = {}
-        self._opening = asyncio.Lock()
+        self._opening: dict[BrokerId, asyncio.Lock] = {}  # one that is away holds up no other
 
     async def ask(self, broker: BrokerId, request: Request) -> Response:
         """The answer; a ConnectionGone says that there is none."""
@@ -53,7 +53,7 @@ class BrokerConnections:
 
     async def _connection(self, broker: BrokerId) -> Connection:
         """One to the present address of the broker."""
-        async with self._opening:
+        async with self._opening.setdefault(broker, asyncio.Lock()):
             address = self._address(broker)
             known = self._open.get(broker)
             if known is not None and known.is_open and known.address == address:
