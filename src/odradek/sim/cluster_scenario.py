@@ -107,6 +107,12 @@ class NumberedBroker:
         assert disk in DISKS, disk
         self.machine.disk(disk).faults.rows.append(Fault())
 
+    def wipe_disk(self, disk: str) -> None:
+        """While it does not run: another, empty disk in its place."""
+        assert disk in DISKS, disk
+        assert not self.machine.running, self.number
+        del self.machine.disks[disk]
+
 
 class ClusterScenario:
     """The stage, and what may happen on it."""

@@ -1,0 +1,115 @@
+"""Disks of one broker among several (KIP-112): what fails, what goes on, who is told."""
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+
+
+def error_at(broker: NumberedBroker, topic: str) -> ErrorCode:
+    """What a client is told by this broker."""
+    assert broker.process.broker is not None
+    replicas = broker.process.broker.services_of_this_life.replicas
+    try:
+        replicas.led(TopicPartition(topic, 0))
+    except Exception as error:  # noqa: BLE001 - whatever it is, its code is asked for
+        return ErrorCode(getattr(error, "code", ErrorCode.UNKNOWN_SERVER_ERROR))
+    return ErrorCode.NONE
+
+
+def test_a_leaders_disk_fails_and_another_broker_leads(t: ClusterScenario) -> None:
+    """The broker goes on with its other disk; the controller is told, and moves what it led."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    old = t.leader("orders")
+    t.broker(old).fail_disk(t.broker(old).disk_of("orders"))
+    shop.produce("orders", "b")
+    assert t.leader("orders") != old
+    assert shop.read("orders") == ["a", "b"]
+    assert t.broker(old).process.serves
+    assert error_at(t.broker(old), "orders") is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_followers_disk_fails_and_it_leaves_the_isr(t: ClusterScenario) -> None:
+    """At the next write to it; producers with acks=all do not wait for it any longer."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    sick = t.followers("orders")[0]
+    t.broker(sick).fail_disk(t.broker(sick).disk_of("orders"))
+    shop.produce("orders", "b")
+    t.await_isr("orders", *({1, 2, 3} - {sick}))
+    assert shop.read("orders") == ["a", "b"]
+
+
+def test_partitions_on_the_healthy_disk_see_nothing(t: ClusterScenario) -> None:
+    """A log dir fails alone: what lies on the other stays where it is led."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=6)
+    for partition in range(6):
+        shop.produce("orders", "a", partition=partition)
+    before = {number: t.state("orders", number) for number in range(6)}
+    old = before[0].leader
+    assert old is not None
+    bad = t.broker(old).disk_of("orders", 0)
+    on_it = [number for number in range(6) if t.broker(old).disk_of("orders", number) == bad]
+    t.broker(old).fail_disk(bad)
+    shop.produce("orders", "b")
+    t.wait_until(
+        lambda: all(old not in t.state("orders", number).isr for number in on_it),
+        "its replicas on the failed disk leave every ISR",
+    )
+    for number in set(range(6)) - set(on_it):
+        assert t.state("orders", number) == before[number]
+
+
+def test_a_new_controller_learns_which_replicas_are_offline(t: ClusterScenario) -> None:
+    """Their broker answers KAFKA_STORAGE_ERROR whatever the epoch, so none of them is elected."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    controller = t.controller()
+    assert controller is not None
+    sick = t.others(controller)[0]
+    sick.fail_disk(sick.disk_of("orders"))
+    shop.produce("orders", "b")
+    t.wait_until(lambda: sick.number not in t.state("orders").isr, "it leaves the ISR")
+    t.broker(controller).kill()
+    shop.produce("orders", "c", acks=1)
+    assert t.leader("orders") not in {controller, sick.number}
+
+
+def test_a_replaced_disk_is_filled_again_and_does_not_lead_before(t: ClusterScenario) -> None:
+    """Decision 21: an empty log under an ISR that names its broker is no whole one."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a", "b")
+    old = t.leader("orders")
+    broker, disk = t.broker(old), t.broker(old).disk_of("orders")
+    broker.kill()
+    broker.wipe_disk(disk)
+    broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert broker.log_end("orders") == 2
+    assert shop.read("orders") == ["a", "b"]
+
+
+def test_a_disk_that_hangs_holds_up_its_own_partitions_alone(t: ClusterScenario) -> None:
+    """Roles change on the other disk, and the broker stays registered."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=6)
+    for partition in range(6):
+        shop.produce("orders", "a", partition=partition)
+    old = t.leader("orders")
+    broker = t.broker(old)
+    hanging = broker.disk_of("orders")
+    broker.process.workers[hanging].hang()
+    other = t.others(old)[0]
+    other.kill()
+    healthy = [number for number in range(6) if broker.disk_of("orders", number) != hanging]
+    for number in healthy:
+        shop.produce("orders", "b", partition=number)
+    broker.process.workers[hanging].go_on()
+    other.start()
+    for number in range(6):
+        t.await_isr("orders", 1, 2, 3, partition=number)
