@@ -1,0 +1,70 @@
+"""Groups of a cluster: their coordinator dies, and what was committed is there."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+
+GROUPS = "__consumer_offsets"
+ORDERS = TopicPartition("orders", 0)
+ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
+
+
+@pytest.fixture(params=[1, 2])
+def t(request: pytest.FixtureRequest) -> Iterator[ClusterScenario]:
+    """Three brokers, and one partition for all groups."""
+    with ClusterScenario(request.param, settings=ONE_PARTITION) as scenario:
+        yield scenario
+
+
+def test_a_group_goes_on_after_its_coordinator_was_killed(t: ClusterScenario) -> None:
+    """A commit is acknowledged once every in-sync replica has it, so the next leader has it."""
+    client = t.client("shop")
+    client.make("orders", replicas=3)
+    for number in range(9):
+        client.produce("orders", str(number))
+    member = client.member("shop", "orders")
+    assert member.joins() == {ORDERS: 0}
+    assert member.commits("orders", 0, 5) == ErrorCode.NONE
+    for _ in range(2):
+        t.await_isr(GROUPS, 1, 2, 3)
+        coordinator = t.leader(GROUPS)
+        t.broker(coordinator).kill()
+        t.await_new_leader(GROUPS, coordinator)
+        assert client.committed("shop") == {ORDERS: 5}
+        t.broker(coordinator).start()
+    again = t.client("other").member("shop", "orders")
+    assert again.joins() == {ORDERS: 5}
+
+
+def test_a_commit_waits_for_the_in_sync_replicas(t: ClusterScenario) -> None:
+    """With fewer than min ISR it is refused, and what was committed before stands."""
+    client = t.client("shop")
+    client.make("orders", replicas=3)
+    member = client.member("shop", "orders")
+    member.joins()
+    assert member.commits("orders", 0, 1) == ErrorCode.NONE
+    coordinator = t.leader(GROUPS)
+    for broker in t.others(coordinator):
+        broker.kill()
+    t.await_isr(GROUPS, coordinator)
+    assert member.commits("orders", 0, 2) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    for broker in t.others(coordinator):
+        broker.start()
+    t.await_isr(GROUPS, 1, 2, 3)
+    assert client.committed("shop") == {ORDERS: 1}
+
+
+def test_no_group_begins_before_its_topic_can_have_all_its_replicas() -> None:
+    """Kafka waits for as many brokers as `offsets.topic.replication.factor` says, too."""
+    with ClusterScenario(brokers=2, settings=ONE_PARTITION) as t:
+        client = t.client("shop")
+        asked = FindCoordinatorRequest(coordinator_keys=["shop"])
+        connection = client.does(client.cluster.any())
+        (found,) = client.does(connection.ask(asked)).coordinators
+        assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert "replication" in found.error_message
