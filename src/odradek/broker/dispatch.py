@@ -131,7 +131,7 @@ class Dispatch:
                     return
             except Exception as error:  # noqa: BLE001 - the last to know what a request came to
                 connection.note_bug(APIS[key].name, error)
-                connection.hang_up("a mistake of ours")
+                connection.hang_up("internal error, logged as request.failed")
                 return
         self._begin(row, pending, frame, at)
 
@@ -187,7 +187,7 @@ class Dispatch:
 
     def _later(self, pending: PendingRequest, request: Request, later: Later) -> None:
         if not begin(self._services.tasks, self._answer(pending, request, later)):
-            pending.connection.hang_up("the broker stops")
+            pending.connection.hang_up("the broker is stopping")
 
     # What is done in slices
 
@@ -239,7 +239,7 @@ class Dispatch:
     def _refuse(self, pending: PendingRequest, request: Request, error: Exception) -> None:
         """The whole request, for one reason. What was answered before stays so."""
         if isinstance(error, MalformedRequest):
-            pending.connection.hang_up(f"a request that makes no sense: {error}")
+            pending.connection.hang_up(f"an invalid request: {error}")
             return
         code, text = ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.sentence
         if isinstance(error, BrokerError):
@@ -251,12 +251,12 @@ class Dispatch:
         try:
             refusal = self._offered[pending.key].refuse(request, pending.version, code, text)
             if refusal is None:
-                pending.connection.hang_up(f"a request without an answer has failed: {text}")
+                pending.connection.hang_up(f"a request without a response has failed: {text}")
             else:
                 pending.answer(refusal)
         except Exception as fault:  # noqa: BLE001 - the refusal itself has failed
             pending.connection.note_bug(APIS[pending.key].name, fault)
-            pending.connection.hang_up("a mistake of ours")
+            pending.connection.hang_up("internal error, logged as request.failed")
 
     def _on_unsupported(
         self, connection: Connection, frame: bytearray, error: UnsupportedRequest

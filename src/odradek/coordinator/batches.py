@@ -47,7 +47,7 @@ def to_batches(
 
 
 def load_batches(shard: Shard, buffer: Buffer, decode: Decoder) -> list[str]:
-    """Replays a run of batches as they lie in the log; tells of records that could not be read.
+    """Replays batches in the order of the log; returns why records could not be read.
 
     Each call takes its time, about 10 us a record: a shell that has others to serve gives it some
     tens of kilobytes at once.

@@ -1,11 +1,11 @@
 """The coordinator of one broker: a shard for each partition of the internal topic that it leads.
 
 It finds the shard of a group or a transactional id, keeps what the shell has to do apart by
-partition, and tells when it wants to be woken. A leadership is known by its leader epoch: news of
+partition, and says when its next timer is due. A leadership is known by its leader epoch: news of
 an append or a high watermark that belong to an earlier one are no news any more.
 
 How many partitions there are is what the topic says, not the settings, for they may have changed
-since it was made: as long as there is no topic, nobody is coordinated.
+since the topic was created: without the topic no group is coordinated.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -87,7 +87,7 @@ class Turn:
         self.note: Note | None = None
 
     def answer(self, ticket: Ticket, response: Struct) -> None:
-        """A response, to whoever waits for one: not only to the caller of this turn."""
+        """A response to a waiting call, which may be an earlier one than the call of this turn."""
         self.answers.append(Answer(ticket, response))
 
     def decision(self) -> Decision:

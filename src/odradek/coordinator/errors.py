@@ -1,4 +1,4 @@
-"""What a coordinator tells clients, and what an append that failed means to them."""
+"""Errors of a coordinator, and how a failed append is reported to clients."""
 
 from types import MappingProxyType
 from typing import Final

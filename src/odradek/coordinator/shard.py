@@ -80,7 +80,7 @@ class Machine(Protocol):
         ...
 
     def translate(self, request: Any, code: ErrorCode) -> ErrorCode:
-        """What a failed append means to whoever sent this request."""
+        """The error with which this request is answered when its append fails."""
         ...
 
 
@@ -210,7 +210,7 @@ class Shard:
         return write.deadline if timer is None else min(timer, write.deadline)
 
     def resign(self) -> Effects:
-        """Another broker leads, or this one has stopped: everyone who waits must look for it."""
+        """This broker leads no longer: every waiting call is answered NOT_COORDINATOR."""
         calls = tuple(self.waiting.values())
         self.waiting.clear()
         return Effects(
@@ -251,7 +251,7 @@ class Shard:
             self._carry_out(self.machine.settled(note, now), now)
 
     def _give_up(self, write: Write, code: ErrorCode, now: Moment) -> None:
-        """Nobody waits for the write any longer; what is in the log is replayed all the same."""
+        """Answers its calls with the error; its records are still replayed once committed."""
         for answer in write.answers:
             call = self.waiting[answer.ticket]
             told = self.machine.translate(call.request, code)

@@ -30,7 +30,7 @@ class NoSuchEndpoints(BrokerError):
 def handle(services: Services, pending: PendingRequest, request: DescribeClusterRequest) -> None:
     """The brokers, and which of them is the controller."""
     if request.endpoint_type != BROKERS:
-        raise NoSuchEndpoints("only brokers can be asked for")
+        raise NoSuchEndpoints("only brokers are described, no controllers of a quorum")
     image, brokers = services.cluster.image, []
     for broker in image.brokers.values():
         is_me = broker.id == services.broker_id

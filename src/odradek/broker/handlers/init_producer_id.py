@@ -36,7 +36,7 @@ async def handle(
     if request.transactional_id is not None:
         raise NoTransactions("transactions are not served")
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
-        raise HalfAnIdentity("a producer id and its epoch go together")
+        raise HalfAnIdentity("producer id and producer epoch are given both or not at all")
     return InitProducerIdResponse(producer_id=await services.producer_ids.next())
 
 

@@ -281,7 +281,7 @@ class _Production:
         self, partition: TopicPartition, data: PartitionProduceData, row: PartitionProduceResponse
     ) -> None:
         if partition.topic in INTERNAL_TOPICS:
-            raise InternalTopic(f"{partition.topic} is written by coordinators alone")
+            raise InternalTopic(f"{partition.topic} is internal: only coordinators write to it")
         led = self._services.replicas.led(partition)
         if self._request.acks == ALL:
             led.leader.check_enough_replicas()
@@ -368,7 +368,7 @@ class _Production:
     def _end_unheard(self, *, failed: bool) -> None:
         """A producer that wants no answer learns of a failure by the end of its connection."""
         if failed:
-            self._pending.connection.hang_up("an append that nobody waits for has failed")
+            self._pending.connection.hang_up("an append with acks=0 has failed")
         else:
             self._pending.answer_nothing()
 

@@ -135,7 +135,7 @@ class PendingRequest:
             yield from dropped(response)
         except Exception as error:  # noqa: BLE001 - nobody above would hear of it
             self.connection.note_bug(type(response).__name__, error)
-            self.connection.hang_up("a mistake of ours")
+            self.connection.hang_up("internal error, logged as request.failed")
 
     def answer_nothing(self) -> None:
         """Ends a request whose client wants no answer."""

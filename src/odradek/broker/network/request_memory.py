@@ -106,7 +106,7 @@ class RequestMemory:
         for connection, claim in list(self._claims.items()):
             if now - claim.since <= ARRIVING_MICROS_MAX:
                 break
-            connection.hang_up("its request arrives too slowly, and others wait for the memory")
+            connection.hang_up("its request arrives too slowly, and others wait for memory")
 
     def _may_have(self, connection: Arriving, claim: _Claim) -> bool:
         if self._bytes_max is not None and not claim.held and self._taken >= self._bytes_max:

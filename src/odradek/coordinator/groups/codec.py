@@ -149,7 +149,7 @@ def _decode_members(value: GroupMetadataValue) -> Iterator[StoredMember]:
     ids, instances = set(), set()
     for member in value.members:
         if member.member_id in ids or member.group_instance_id in instances:
-            raise InvalidRecord(f"member {member.member_id!r} stands in the group twice")
+            raise InvalidRecord(f"member {member.member_id!r} is in the group twice")
         ids.add(member.member_id)
         if member.group_instance_id is not None:
             instances.add(member.group_instance_id)

@@ -1,4 +1,4 @@
-"""What is forgotten with time: offsets nobody has a use for, and groups that have nothing left.
+"""What expires: offsets that are no longer in use, and groups without members and offsets.
 
 An offset is kept for `offsets.retention.minutes`: counted from the time when the group lost its
 last member; or from its commit, where there never were members, or where the members that there
@@ -36,7 +36,7 @@ def sweep(groups: Groups, now: Moment) -> Iterator[Decision]:
 
 
 def forget_topics(groups: Groups, topics: Iterable[str], now: Moment) -> Iterator[Decision]:
-    """The topics are deleted: nobody has a position in them any more."""
+    """The topics are deleted: offsets in them are removed."""
     gone, ledger = frozenset(topics), groups.ledger
     found = (
         group_id

@@ -80,7 +80,7 @@ class Group:
         member = self.members.pop(member_id, None)
         if member is None:
             return
-        assert member.joining is None, "somebody still waits for an answer"
+        assert member.joining is None, "a JoinGroup request still waits for its answer"
         assert member.syncing is None, "likewise"
         self._take_votes(member)
         if member.instance_id is not None:
@@ -170,7 +170,7 @@ class Group:
 
     @property
     def all_joined(self) -> bool:
-        """Whether nobody is missing any more: no member, and none who was given an id."""
+        """Whether all have joined: every member, and every client that was given a member id."""
         return self.joined == len(self.members) and not self.pending
 
     @property

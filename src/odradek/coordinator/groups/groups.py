@@ -1,4 +1,4 @@
-"""What all the rules look at: the ledger, the living groups, the timers, the settings."""
+"""The state that all rules share: the ledger, the groups with members, timers, settings."""
 
 from enum import Enum
 from typing import Final, NamedTuple
@@ -102,7 +102,7 @@ class Groups:
         return group, group.identify(member_id, instance_id)
 
     def lay_to_rest(self, group: Group) -> None:
-        """Gives up the soft state of a group that has nobody left, and is written as it is."""
+        """Drops the state in memory of a group without members that is stored as it is."""
         if not isinstance(group.state, Empty) or group.pending or group.members:
             return
         stored = self.ledger.groups.get(group.id)

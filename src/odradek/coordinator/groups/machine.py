@@ -157,7 +157,7 @@ class GroupMachine:
         return answers.refusal(call.request, code)
 
     def translate(self, request: Any, code: ErrorCode) -> ErrorCode:
-        """What a failed append means to whoever sent this request."""
+        """The error with which this request is answered when its append fails."""
         told = after_failed_append(code)
         if isinstance(request, OffsetCommitRequest) and told is ErrorCode.UNKNOWN_SERVER_ERROR:
             return ErrorCode.INVALID_COMMIT_OFFSET_SIZE  # the batch was too large

@@ -47,7 +47,7 @@ def membership_changed(groups: Groups, group: Group, turn: Turn) -> None:
 
 
 def complete_if_all_joined(groups: Groups, group: Group, turn: Turn) -> None:
-    """Nobody has to wait for the time to run out; but a first generation waits for newcomers."""
+    """Ends early once all members have joined; a first generation waits for more members."""
     state = group.state
     if isinstance(state, PreparingRebalance) and state.initial is None and group.all_joined:
         complete_join(groups, group, turn)
@@ -122,7 +122,7 @@ def collected(groups: Groups, group: Group, member_id: str) -> None:
 
 
 def on_assigned(groups: Groups, group: Group, generation: int, turn: Turn) -> None:
-    """The assignments are committed: whoever waits for one gets it."""
+    """The assignments are committed: waiting SyncGroup requests are answered."""
     state = group.state
     if not isinstance(state, CompletingRebalance) or group.generation != generation:
         return  # a member came or went meanwhile
@@ -140,7 +140,7 @@ def on_assigned(groups: Groups, group: Group, generation: int, turn: Turn) -> No
 def on_assigning_failed(
     groups: Groups, group: Group, generation: int, failure: tuple[ErrorCode, Turn]
 ) -> None:
-    """The assignments may not be in the log: nobody gets one, and all must join again."""
+    """The assignments may not be in the log: no member gets one, and all must join again."""
     code, turn = failure
     if isinstance(group.state, CompletingRebalance) and group.generation == generation:
         slow = code is ErrorCode.REQUEST_TIMED_OUT
@@ -158,7 +158,7 @@ def write(group: Group, turn: Turn, cause: Cause, replacement: Replacement | Non
 
 
 def _refuse_syncs(groups: Groups, group: Group, code: ErrorCode, turn: Turn) -> None:
-    """Whoever waits for an assignment gets none of this generation, and time to come back."""
+    """Waiting SyncGroup requests are refused, and their members get time to join again."""
     for member in group.members.values():
         if member.syncing is not None:
             turn.answer(member.syncing, answers.sync_refused(code))

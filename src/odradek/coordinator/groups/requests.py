@@ -1,6 +1,6 @@
 """Requests about one group, cut out of wire requests that may be about many.
 
-Groups live in different partitions: whoever has the whole request sends each group where it
+Groups live in different partitions: the handler of the whole request sends each group to where it
 belongs, and puts the answers together again.
 """
 

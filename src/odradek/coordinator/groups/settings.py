@@ -10,7 +10,7 @@ from odradek.model.units import MIB, MINUTE, SECOND, Bytes, Millis
 NEW_MEMBER_TIMEOUT_MS: Final = Millis(5 * MINUTE)
 """How long a new member may wait in JoinGroup: it has no id yet to send heartbeats with."""
 NOBODY_JOINED_WAIT_MS: Final = Millis(SECOND)
-"""The shortest wait when a rebalance ends with nobody there but static members who are away."""
+"""Minimum wait when a rebalance ends while only absent static members are left."""
 PENDING_MEMBERS_MAX: Final = 1 << 12
 """Members of one group that were given an id and have not come back with it."""
 LIVE_GROUPS_MAX: Final = 1 << 17

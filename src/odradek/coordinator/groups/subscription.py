@@ -1,4 +1,4 @@
-"""Which topics a member subscribes to, as far as the coordinator can tell.
+"""Which topics a member subscribes to, as far as the coordinator knows.
 
 What members put into JoinGroup is theirs: the coordinator passes it on and need not understand it.
 It looks all the same, so that it neither deletes nor expires offsets that somebody reads from. A

@@ -1,6 +1,6 @@
 """SyncGroup: the leader brings what everybody gets, everybody else asks for it.
 
-The leader's word is not checked beyond its form: it assigns bytes to members. Who is not a member
+The leader's assignment is opaque to the coordinator: bytes for each member. Who is not a member
 is passed over, who was forgotten gets nothing.
 """
 

@@ -50,7 +50,7 @@ class Credentials:
 
     def _next(self) -> Auth:
         if not self._presented:
-            raise MalformedPacket("an answer to credentials that were not given")
+            raise MalformedPacket("an answer to credentials that were not sent")
         return self._presented.popleft()
 
     def _answered_by(self, auth: Auth) -> list[Submission]:

@@ -332,14 +332,14 @@ class Session:
     def _greeted(self, hello: Connected, now: Millis) -> None:
         if hello.timeout <= 0:
             if self._identity is _NOBODY:
-                raise MalformedPacket("a new session that has expired already")
+                raise MalformedPacket("the server answered with a session that has expired")
             self._effects.hang_up = True
             self._end(Expired(), SessionExpired, "the server has ended the session")
             return
         search = Search(Millis(now + SEARCH_FIRST), SEARCH_FIRST) if hello.read_only else None
         if search is None:  # the session of a server that is cut off is known to no other
             if self._identity is not _NOBODY and hello.session_id != self._identity.session_id:
-                raise MalformedPacket("the session of somebody else")
+                raise MalformedPacket("the server answered with the id of another session")
             self._identity = _Identity(hello.session_id, hello.password)
         self.timeout = Millis(hello.timeout)
         self._become(Live(now, search), f"session 0x{hello.session_id:x}")

@@ -145,7 +145,7 @@ def _multi_read(server: Readable, connection: Connection, request: MultiRead) ->
 def _add_watch(server: Readable, connection: Connection, request: AddWatch) -> bytes:
     path, number = request
     if number not in AddWatchMode._value2member_map_:
-        raise MalformedPacket(f"no watch has the mode {number}")
+        raise MalformedPacket(f"unknown watch mode {number}")
     fault = path_fault(path)
     if fault is not None:
         raise KeeperError(KeeperCode.BADARGUMENTS, fault)
@@ -237,7 +237,7 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 def _check_kind(kind: int) -> None:
     if kind not in WatcherType._value2member_map_:
-        raise MalformedPacket(f"no watch is of the kind {kind}")
+        raise MalformedPacket(f"unknown watch type {kind}")
 
 
 READERS: Final[Mapping[type, Callable[..., bytes]]] = {

@@ -7,7 +7,7 @@ v3 static members. v4 flexible. v5 says which protocol it means (KIP-559), and m
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.handlers.groups.group_parts import ask_one, refuse_one
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.coordinator.groups.errors import InconsistentGroupProtocol
@@ -22,7 +22,7 @@ def handle(services: Services, pending: PendingRequest, request: SyncGroupReques
         request.protocol_type,
         request.protocol_name,
     }:
-        raise InconsistentGroupProtocol("it must be said which protocol is meant")
+        raise InconsistentGroupProtocol("protocol type and protocol name are required")
     ask_one(services, pending, request)
 
 

@@ -8,7 +8,7 @@ Skipped: the reason is not kept.
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.handlers.groups.group_parts import ask_one, refuse_one
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.wire.messages.leave_group import LeaveGroupRequest

@@ -10,7 +10,7 @@ Skipped: v0, which keeps offsets in ZooKeeper; v10, which names topics by their 
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import (
+from odradek.broker.handlers.groups.group_parts import (
     Unknown,
     put_together,
     refuse_one,

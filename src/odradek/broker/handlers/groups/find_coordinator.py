@@ -54,7 +54,7 @@ async def handle(
     try:
         await services.topic_admin.ensure(GROUP_METADATA_TOPIC)
     except BrokerError as error:
-        raise NoCoordinator(f"{GROUP_METADATA_TOPIC} cannot be had: {error}") from error
+        raise NoCoordinator(f"{GROUP_METADATA_TOPIC} is not available: {error}") from error
     client = pending.connection
     found = [_find(services, client, key) for key in _keys(request, pending.version)]
     return _response(found, pending.version)

@@ -6,7 +6,7 @@ Positions of a group are forgotten, unless a member of it reads the topic.
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import put_together, refuse_one, take_out_unknown
+from odradek.broker.handlers.groups.group_parts import put_together, refuse_one, take_out_unknown
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import at_once

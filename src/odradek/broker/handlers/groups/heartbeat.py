@@ -7,7 +7,7 @@ v3 static members. v4 flexible.
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.group_parts import ask_one, refuse_one
+from odradek.broker.handlers.groups.group_parts import ask_one, refuse_one
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.wire.messages.heartbeat import HeartbeatRequest
