@@ -12,6 +12,7 @@ from odradek.config.properties import parse
 from odradek.config.setting import BrokerSetting, Setting
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS
 from tests.external.oracle import JavaRefused, Oracle
+from tests.unit.config.test_versions import REFUSED, TAKEN
 
 pytestmark = pytest.mark.xdist_group("java")
 
@@ -26,6 +27,9 @@ TEXTS: Final = [
     *("true", "FALSE", "True", "yes", "null", "0.5", ".5", "1.5", "-0.5", "12345678.9", "0.0001"),
     *("delete", "compact", "compact,delete", "compact , delete", "delete,burn", "Delete", ","),
 ]
+TIERED: Final = {"remote.storage.enable", "remote.log.storage.system.enable"}
+"""True is refused: there is no tiered storage."""
+VERSIONS: Final = ("inter.broker.protocol.version", "log.message.format.version")
 NUMBERS: Final = {ConfigType.INT, ConfigType.LONG, ConfigType.SHORT}
 SPECIAL: Final = " \t\f\\=:#!ab\n\r"
 
@@ -61,11 +65,20 @@ def test_values_are_read_as_kafka_reads_them(kafka_in_java: Oracle, row: Setting
                 expected is None
                 or row.name.endswith("throttled.replicas")
                 or row.kind.type in NUMBERS
+                or row.name in TIERED
             ), text
         else:
             assert expected is not None, text
             if value is not None:
                 assert row.kind.text(value) == expected, text
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_versions_are_read_as_kafka_reads_them(kafka_in_java: Oracle, name: str) -> None:
+    """Releases, their parts and their revisions; Kafka alone takes its next, unstable one."""
+    texts = [*TAKEN, *REFUSED]
+    printed = kafka_in_java.ask("setting", scope="broker", name=name, texts=texts)["printed"]
+    assert printed == [*TAKEN, *[None] * len(REFUSED)]
 
 
 def files(seed: int) -> bytes:

@@ -8,10 +8,12 @@ knows have no value here: an unknown setting may be somebody's password.
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.kinds import ConfigType
+from odradek.config.rows.broker import BROKER_ID, NODE_ID
 from odradek.config.setting import BrokerSetting, Mode, Setting
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS, on_listener, synonyms
 from odradek.config.topic import TopicConfig
@@ -79,8 +81,18 @@ def topic_settings(config: BrokerConfig, topic: TopicConfig) -> Iterator[Describ
         yield _described(setting, text, mentions, read_only=False)
 
 
+_ONE_NUMBER: Final = MappingProxyType({NODE_ID: BROKER_ID, BROKER_ID: NODE_ID})
+"""Two names for the broker's number: Kafka shows under both what was said under one."""
+
+
 def _known(config: BrokerConfig, setting: BrokerSetting[Any]) -> Described:
     given = config.layers.find(setting.name)
+    other = _ONE_NUMBER.get(setting)
+    if given is None and other is not None and config.layers.find(other.name) is not None:
+        text = _text(other, config[other], None)
+        said = Synonym(setting.name, text, Source.STATIC_BROKER)
+        mentions = (said, *_mentions(config, setting))
+        return _described(setting, text, mentions, read_only=True)
     text = _text(setting, config[setting], None if given is None else given.text)
     mentions = _mentions(config, setting)
     return _described(setting, text, mentions, read_only=setting.mode is Mode.READ_ONLY)

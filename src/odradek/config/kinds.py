@@ -194,6 +194,18 @@ def flag() -> Kind[bool]:
     return Kind(ConfigType.BOOLEAN, _parse_flag, lambda value: str(value).lower(), "true or false")
 
 
+def never(reason: str) -> Kind[bool]:
+    """False; true is refused, for it would promise what is not there."""
+    allowed = f"false: {reason}"
+
+    def parse(text: str) -> bool:
+        if _parse_flag(text):
+            raise NotAllowed(f"must be {allowed}")
+        return False
+
+    return Kind(ConfigType.BOOLEAN, parse, lambda value: str(value).lower(), allowed)
+
+
 def decimal(low: float = -inf, high: float = inf) -> Kind[float]:
     """A number with a fraction."""
     bounded = isfinite(low) and isfinite(high)

@@ -71,6 +71,18 @@ def test_coarser_units_are_synonyms_too() -> None:
     ]
 
 
+def test_the_brokers_number_is_told_under_both_its_names() -> None:
+    """Kafka shows it so; `node.id` was -1 where `broker.id` was set."""
+    for said, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
+        line = of_broker(started(f"{said}=7"), other)
+        assert (line.text, line.source, line.read_only) == ("7", Source.STATIC_BROKER, True)
+        assert line.synonyms == (
+            Synonym(other, "7", Source.STATIC_BROKER),
+            Synonym(other, "-1", Source.DEFAULT),
+        )
+    assert of_broker(started(), "node.id").text == "-1"
+
+
 def test_a_topic_is_told_the_brokers_names() -> None:
     """Its own setting first, then the broker's that it would inherit."""
     config = started("log.segment.bytes=1000")

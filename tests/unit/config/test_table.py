@@ -147,6 +147,24 @@ def test_a_topics_row_is_kafkas(row: TopicSetting[Any]) -> None:
     assert ",".join(setting.name for setting in row.inherits) == fact.tail
 
 
+def test_a_topic_can_be_cloned_with_all_its_settings() -> None:
+    """Tools read every setting of a topic and make another with them: none may be unknown here."""
+    assert set(TOPIC_FACTS) <= set(TOPIC_SETTINGS)
+    defaults = read(Layers())[0].topic_defaults
+    said = {it.name: it.default for it in TOPIC_FACTS.values() if it.default is not None}
+    assert defaults.checked(said).overrides == said
+
+
+def test_tiered_storage_is_refused_where_it_would_be_counted_on() -> None:
+    """There is none: a topic that asked for it would keep everything on local disks unnoticed."""
+    for row in (
+        TOPIC_SETTINGS["remote.storage.enable"],
+        BROKER_SETTINGS["remote.log.storage.system.enable"],
+    ):
+        assert not _accepts(row.kind, "true")
+        assert _accepts(row.kind, "False")
+
+
 @pytest.mark.parametrize(("name", "text"), STRICTER.items())
 def test_where_we_are_stricter_it_is_on_purpose(name: str, text: str) -> None:
     """Kafka has no bound for these; a value that cannot work is refused here, not met at night."""

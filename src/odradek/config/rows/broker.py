@@ -5,6 +5,7 @@ from typing import Final
 from odradek.config.kinds import PORT, duration, flag, number, optional, string
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Importance, Mode
+from odradek.config.versions import kafka_version
 from odradek.model.units import SECOND, Millis
 
 BROKER_ID: Final = BrokerSetting(
@@ -117,7 +118,7 @@ BACKGROUND_THREADS: Final = BrokerSetting(
 )
 INTER_BROKER_PROTOCOL_VERSION: Final = BrokerSetting(
     "inter.broker.protocol.version",
-    string(r"[0-9]+\.[0-9]+(\.[0-9x]+)?(-IV[0-9]+)?", "a version of Kafka, such as 3.9-IV0"),
+    kafka_version("3.9-IV0"),
     default="3.9-IV0",
     inert="brokers talk to each other as Kafka 3.9 does",
     doc="The version of Kafka whose requests brokers send each other.",

@@ -10,6 +10,7 @@ from odradek.config.kinds import (
     duration,
     flag,
     listing,
+    never,
     number,
     optional,
     size,
@@ -25,6 +26,7 @@ from odradek.model.limits import (
 from odradek.model.units import DAY, HOUR, MINUTE, SECOND, Millis
 
 NEVER: Final = Millis(JAVA_LONG_MAX)
+NOT_TIERED: Final = "there is no tiered storage; all segments lie in the log dirs"
 
 _AGE: Final = unlimited(duration(low=1), below=0)
 _AGE_MINUTES: Final = unlimited(duration(low=1, type=Type.INT, unit=MINUTE), below=0)
@@ -132,6 +134,28 @@ LOG_RETENTION_BYTES: Final = BrokerSetting(
     importance=Importance.HIGH,
     mode=Mode.CLUSTER_WIDE,
     doc="The oldest segments are deleted while a partition is larger than this.",
+)
+LOG_LOCAL_RETENTION_MS: Final = BrokerSetting(
+    "log.local.retention.ms",
+    number(low=-2, type=Type.LONG),
+    default=-2,
+    mode=Mode.CLUSTER_WIDE,
+    inert=NOT_TIERED,
+    doc="Segments that were copied are deleted here at this age; -2: as `log.retention.ms`.",
+)
+LOG_LOCAL_RETENTION_BYTES: Final = BrokerSetting(
+    "log.local.retention.bytes",
+    number(low=-2, type=Type.LONG),
+    default=-2,
+    mode=Mode.CLUSTER_WIDE,
+    inert=NOT_TIERED,
+    doc="Those that were copied are deleted here above this size; -2: as `log.retention.bytes`.",
+)
+REMOTE_LOG_STORAGE_SYSTEM_ENABLE: Final = BrokerSetting(
+    "remote.log.storage.system.enable",
+    never(NOT_TIERED),
+    default=False,
+    doc="Whether closed segments may be copied to another storage.",
 )
 LOG_RETENTION_CHECK_INTERVAL_MS: Final = BrokerSetting(
     "log.retention.check.interval.ms",

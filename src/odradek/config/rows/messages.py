@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from odradek.config.kinds import choice, duration, flag, number, size, string
+from odradek.config.kinds import choice, duration, flag, number, size
 from odradek.config.rows.log import NEVER
 from odradek.config.setting import BrokerSetting, Importance, Mode
+from odradek.config.versions import kafka_version
 from odradek.model.limits import BATCH_BYTES_MAX
-
-VERSION: Final = r"[0-9]+\.[0-9]+(\.[0-9x]+)?(-IV[0-9]+)?"
 
 MESSAGE_MAX_BYTES: Final = BrokerSetting(
     "message.max.bytes",
@@ -112,7 +111,7 @@ LOG_MESSAGE_DOWNCONVERSION_ENABLE: Final = BrokerSetting(
 )
 LOG_MESSAGE_FORMAT_VERSION: Final = BrokerSetting(
     "log.message.format.version",
-    string(VERSION, "a version of Kafka, such as 3.0"),
+    kafka_version("3.0"),
     default="3.0-IV1",
     mode=Mode.READ_ONLY,
     inert="records are always written as batches of format 2",

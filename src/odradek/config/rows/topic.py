@@ -9,14 +9,15 @@ from odradek.config.kinds import (
     duration,
     flag,
     listing,
+    never,
     number,
     size,
-    string,
     unlimited,
 )
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.rows import cleaner, log, messages
 from odradek.config.setting import Importance, TopicSetting
+from odradek.config.versions import kafka_version
 from odradek.model import limits
 from odradek.model.units import DAY, SECOND, Millis
 
@@ -245,7 +246,7 @@ MESSAGE_DOWNCONVERSION_ENABLE: Final = TopicSetting(
 )
 MESSAGE_FORMAT_VERSION: Final = TopicSetting(
     "message.format.version",
-    string(messages.VERSION, "a version of Kafka, such as 3.0"),
+    kafka_version("3.0"),
     default="3.0-IV1",
     inherits=(messages.LOG_MESSAGE_FORMAT_VERSION,),
     inert=messages.LOG_MESSAGE_FORMAT_VERSION.inert,
@@ -262,4 +263,40 @@ FOLLOWER_REPLICATION_THROTTLED_REPLICAS: Final = TopicSetting(
     _THROTTLED,
     default=(),
     doc="For which replicas `follower.replication.throttled.rate` holds.",
+)
+REMOTE_STORAGE_ENABLE: Final = TopicSetting(
+    "remote.storage.enable",
+    never(log.NOT_TIERED),
+    default=False,
+    doc="Whether closed segments are copied to another storage.",
+)
+REMOTE_LOG_COPY_DISABLE: Final = TopicSetting(
+    "remote.log.copy.disable",
+    flag(),
+    default=False,
+    inert=log.NOT_TIERED,
+    doc="Whether nothing more is copied there.",
+)
+REMOTE_LOG_DELETE_ON_DISABLE: Final = TopicSetting(
+    "remote.log.delete.on.disable",
+    flag(),
+    default=False,
+    inert=log.NOT_TIERED,
+    doc="Whether what was copied is deleted when `remote.storage.enable` is taken back.",
+)
+LOCAL_RETENTION_MS: Final = TopicSetting(
+    "local.retention.ms",
+    number(low=-2, type=Type.LONG),
+    default=-2,
+    inherits=(log.LOG_LOCAL_RETENTION_MS,),
+    inert=log.NOT_TIERED,
+    doc=log.LOG_LOCAL_RETENTION_MS.doc,
+)
+LOCAL_RETENTION_BYTES: Final = TopicSetting(
+    "local.retention.bytes",
+    number(low=-2, type=Type.LONG),
+    default=-2,
+    inherits=(log.LOG_LOCAL_RETENTION_BYTES,),
+    inert=log.NOT_TIERED,
+    doc=log.LOG_LOCAL_RETENTION_BYTES.doc,
 )
