@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 COMMON: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -28,8 +28,18 @@ class Topics:
         """A new topic; a `_` in a setting's name stands for its dot."""
         topic = f"{self._prefix}.{name}"
         config = {key.replace("_", "."): value for key, value in settings.items()}
-        self._wait(self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)]))
-        return topic
+        for _ in range(200):
+            try:
+                self._wait(
+                    self.admin.create_topics([NewTopic(topic, partitions, 1, config=config)])
+                )
+            except KafkaException as error:
+                if "is being deleted" not in str(error):
+                    raise
+                time.sleep(0.05)
+            else:
+                return topic
+        raise AssertionError(f"{topic} is still being deleted")
 
     def delete(self, topic: str) -> None:
         """Returns when it is gone."""

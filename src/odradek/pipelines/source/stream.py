@@ -7,8 +7,7 @@ topic may be another one, and a log may have been truncated.
 """
 
 from collections.abc import Iterator
-from time import monotonic_ns
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -22,18 +21,16 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from odradek.model.ids import TopicPartition
-from odradek.model.units import Millis
 from odradek.pipelines.errors import DataLoss
 from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import Positions, TopicPositions
 from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.batch import RangePartition
-from odradek.pipelines.source.limits import TriggerDelay, limited, limited_by_bytes
+from odradek.pipelines.source.continuity import Continuity
+from odradek.pipelines.source.next_batch import NextBatch
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.sizes import offset_bytes
-
-NANOS: Final = 1_000_000  # of a millisecond
 
 
 class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -44,8 +41,8 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = columns
         self._target: Positions | None = None  # where AvailableNow ends
         self._latest: Positions | None = None
-        self._confirmed = False
-        self._delay = TriggerDelay(options.limits)
+        self._continuity = Continuity()
+        self._next = NextBatch(options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get what they need to read; the rest is the driver's."""
@@ -77,44 +74,15 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         offsets = SourceOffsets(self._options)
         begin = Positions.from_json(start)
         latest = self._latest = offsets.latest()
-        self._check(offsets, begin, latest)
+        self._continuity.check(offsets, begin, latest)
         end = self._target or latest
         if isinstance(limit, ReadAllAvailable):
             return end.to_json()
-        return self._limited(begin, end).to_json()
+        return self._next.end(begin, end, hurry=self._target is not None).to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """For Spark's progress: how far behind the stream is."""
         return None if self._latest is None else self._latest.to_json()
-
-    def _check(self, offsets: SourceOffsets, begin: Positions, latest: Positions) -> None:
-        """DataLoss unless reading can go on from there, or what is missing may be skipped."""
-        same = all(
-            begin.leader_epoch(it) == latest.leader_epoch(it)
-            and (latest.offset(it) or 0) >= (begin.offset(it) or 0)
-            for it in begin
-        ) and all(
-            latest.topics[name].topic_id == topic.topic_id
-            for name, topic in begin.topics.items()
-            if name in latest.topics
-        )
-        if not (self._confirmed and same):
-            offsets.confirmed(begin)
-            self._confirmed = True
-
-    def _limited(self, begin: Positions, end: Positions) -> Positions:
-        limits = self._options.limits
-        starts, ends = _begins(begin, end), {it: end.offset(it) or 0 for it in end}
-        waiting = sum(max(0, ends[it] - starts[it]) for it in ends)
-        hurry = self._target is not None
-        if not hurry and self._delay.holds(waiting, Millis(monotonic_ns() // NANOS)):
-            return begin
-        if limits.offsets_max is not None:
-            ends = limited(starts, ends, limits.offsets_max)
-        if limits.bytes_max is not None:
-            sizes = offset_bytes(self._options, end.moved(starts), end.moved(ends))
-            ends = limited_by_bytes(starts, ends, limits.bytes_max, sizes)
-        return end.moved(ends)
 
     # What
 
@@ -154,10 +122,6 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def stop(self) -> None:
         """Nothing: connections end with the process."""
-
-
-def _begins(begin: Positions, end: Positions) -> dict[TopicPartition, int]:
-    return {it: begin.offset(it) or 0 for it in end}
 
 
 def _begins_with_new(begin: Positions, earliest: Positions, until: Positions) -> Positions:

@@ -1,0 +1,163 @@
+"""Topics to a table, exactly once: the loop that plans a batch, has it written, and commits it.
+
+Where a batch begins is what the table says. So nothing is kept beside the table: a run that died
+leaves files without a commit, and the next one begins where the table ends. A batch that another
+archiver committed first is refused and not written twice.
+
+Dead letters go to a table of their own, which is committed first. If the run dies in between, that
+table ends later than the rows' in some partitions; the next batch then ends there, too, and its
+dead letters are known to be there.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Event
+from time import monotonic_ns
+from typing import Any, Final
+
+from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA, DeadLetterTable
+from odradek.pipelines.moving.jobs import run_tasks
+from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
+from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unheard
+from odradek.pipelines.moving.steps import Step, Steps
+from odradek.pipelines.moving.tasks import WriteRange, Written
+from odradek.pipelines.moving.triggers import Once, Trigger, pause_ms
+from odradek.pipelines.moving.values import RAW, Values
+from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.source.offsets import SourceOffsets
+from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.sweep import BATCH_AGE_MS_MAX
+from odradek.pipelines.tables.table import TableRefused
+from odradek.pipelines.tables.writing import FILE_BYTES
+
+NANOS: Final = 1_000_000  # of a millisecond
+NOTHING: Final[Mapping[str, str]] = {}
+
+log = logging.getLogger("odradek.pipelines")
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What goes from where to where."""
+
+    source: SourceOptions  # of Mode.STREAM
+    table: str  # such as `delta:lake/orders`
+    table_options: Mapping[str, str] = field(default_factory=dict)
+    values: Values = RAW
+    partitioning: tuple[str, ...] = ()  # of a table that is made here
+    dead_letters: DeadLetterTable | None = None  # without one the run stops at a dead record
+    file_bytes: int = FILE_BYTES
+
+
+def archive(
+    spark: Any,
+    job: Archive,
+    trigger: Trigger,
+    *,
+    on_batch: Listener = unheard,
+    stopping: Event | None = None,
+) -> Account:
+    """Runs until the trigger is done, `stopping` is set or something fails; the sum of all batches.
+
+    Raises a `PipelineError` for whatever a user can mend. What was committed before stays.
+    """
+    stopping = stopping or Event()
+    archiver = Archiver(spark, job)
+    if isinstance(trigger, Once):
+        archiver.steps.end_now()
+    total, number = Account(), 0
+    while not stopping.is_set():
+        began = _now_ms()
+        step = archiver.step()
+        if step.ranges:
+            number += 1
+            report = archiver.run(step, number, began)
+            total += report.account
+            on_batch(report)
+        elif isinstance(trigger, Once):
+            break
+        stopping.wait(pause_ms(trigger, began, _now_ms(), idle=not step.ranges) / 1_000)
+    return total
+
+
+class Archiver:
+    """The tables of one run, and its batches."""
+
+    def __init__(self, spark: Any, job: Archive) -> None:
+        self._spark = spark
+        self._job = job
+        self.steps = Steps(job.source)
+        self.rows = OpenTable(job.table, job.table_options, ROWS)
+        if not self.rows.exists:
+            starting = SourceOffsets(job.source).starting()
+            self.rows.create(job.values.schema, job.partitioning, starting, job.values.prefix)
+        self.rows.check_prefix(job.values.prefix)
+        self.dead: OpenTable | None = None
+        if job.dead_letters is not None:
+            self.dead = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
+            if not self.dead.exists:
+                self.dead.create(DEAD_SCHEMA, (), self.rows.snapshot.positions, "")
+
+    def step(self) -> Step:
+        """What comes next."""
+        dead = None if self.dead is None else self.dead.snapshot.positions
+        return self.steps.next(self.rows.snapshot.positions, dead)
+
+    def run(self, step: Step, number: int, began_ms: int) -> BatchReport:
+        """Writes and commits one batch."""
+        work = WriteRange(
+            self._job.source,
+            self._job.values,
+            self.rows.layout(self._job.file_bytes),
+            None if self.dead is None else self.dead.layout(self._job.file_bytes),
+        )
+        written = run_tasks(self._spark, step.pieces, work)
+        account = sum((it.account for it in written), Account())
+        account.check()
+        if _now_ms() - began_ms > BATCH_AGE_MS_MAX:
+            raise TableRefused("the batch took more than half a day: a sweep may take its files")
+        if self.dead is not None:
+            self._commit_dead(self.dead, step, written)
+        files = [file for it in written for file in it.files]
+        self.rows.append(step.latest.cluster_id, step.ranges, files, [it.schema for it in written])
+        newest = [it.newest_ms for it in written if it.newest_ms is not None]
+        return BatchReport(
+            number,
+            self.rows.snapshot.version,
+            account,
+            len(files),
+            step.begin,
+            step.end,
+            step.latest,
+            max(newest, default=None),
+            _now_ms() - began_ms,
+        )
+
+    def _commit_dead(self, dead: OpenTable, step: Step, written: Sequence[Written]) -> None:
+        """Adds the dead letters of ranges that are not there yet; files of others stay orphans."""
+        ends = dead.snapshot.positions
+        ranges = [
+            _from(it, ends.offset(it.topic_partition))
+            for it in step.ranges
+            if (ends.offset(it.topic_partition) or 0) <= it.start
+        ]
+        new = {(it.topic_id, it.partition) for it in ranges}
+        files = [file for it in written for file in it.dead_files if _place(file) in new]
+        if ranges:
+            dead.append(step.latest.cluster_id, ranges, files)
+
+
+def _place(file: DataFile) -> tuple[str, int]:
+    assert file.span is not None
+    return file.span.topic_id, file.span.partition
+
+
+def _from(of: OffsetRange, end: int | None) -> OffsetRange:
+    """From where the table of dead letters ends: it may have been left out for a while."""
+    return of if end is None else replace(of, start=end)
+
+
+def _now_ms() -> int:
+    return monotonic_ns() // NANOS

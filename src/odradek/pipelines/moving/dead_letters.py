@@ -1,0 +1,65 @@
+"""Records that give no row: where they go, with their bytes, where they came from, and why.
+
+In a table they are exact, as rows are: it has end offsets of its own, and is committed before the
+table of rows. In a topic they may be there twice after a crash; topic, partition and offset are in
+their headers. Without either the run stops at the first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.moving.values import RECORD_SCHEMA
+
+REASON: Final = "reason"
+DEAD_SCHEMA: Final = RECORD_SCHEMA.append(pa.field(REASON, pa.string()))
+HEADER_PREFIX: Final = "odradek."
+HEADERS: Final = ("topic", "partition", "offset", "timestamp", REASON)
+
+
+class BadRecord(PipelineError):
+    """A record that gives no row, where dead letters go nowhere; names the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterTable:
+    """A table of any format, with the columns of records and a reason."""
+
+    location: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterTopic:
+    """A topic of the cluster that is read from: key and value as they were, the rest in headers."""
+
+    topic: str
+
+
+DeadLetters = DeadLetterTable | DeadLetterTopic
+
+
+def dead_rows(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
+    """The dead records of a batch as `DEAD_SCHEMA`."""
+    numbers = sorted(dead)
+    taken = batch.take(pa.array(numbers, pa.int32()))
+    reasons = pa.array([dead[it] for it in numbers], pa.string())
+    return pa.RecordBatch.from_arrays([*taken.columns, reasons], schema=DEAD_SCHEMA)
+
+
+def refuse(batch: pa.RecordBatch, dead: Mapping[int, str]) -> None:
+    """Raises `BadRecord` for the first dead record."""
+    if not dead:
+        return
+    number = min(dead)
+    where = batch.slice(number, 1)
+    topic, partition, offset = (
+        where.column(name)[0].as_py() for name in ("topic", "partition", "offset")
+    )
+    raise BadRecord(
+        f"the record at offset {offset} of {topic}-{partition} gives no row: {dead[number]}; "
+        "dead letters go nowhere, so the run stops"
+    )

@@ -1,0 +1,121 @@
+"""The table that a run works on: as it is, or made by the run; refused if it is another kind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from odradek.pipelines.positions import OffsetRange, Positions
+from odradek.pipelines.tables import commits, partitioning
+from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.tables.location import open_table
+from odradek.pipelines.tables.table import NoSuchTable, Snapshot, Table, TableExists, TableRefused
+from odradek.pipelines.tables.writing import FILE_BYTES, Layout
+
+KIND: Final = "kind"
+PREFIX: Final = "prefix"
+ROWS: Final = "rows"
+DEAD: Final = "dead letters"
+
+
+class OpenTable:
+    """One table and the version of it that this run knows."""
+
+    def __init__(self, location: str, options: Mapping[str, str], kind: str = ROWS) -> None:
+        self.table: Table = open_table(location, options)
+        self._kind = kind
+        self._snapshot: Snapshot | None = None
+        try:
+            self._snapshot = self.table.load()
+        except NoSuchTable:
+            return
+        self._check_kind()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+        return self._snapshot is not None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version that is known; `NoSuchTable` without one."""
+        if self._snapshot is None:
+            raise NoSuchTable(f"there is no table at {self.table.location}")
+        return self._snapshot
+
+    @property
+    def prefix(self) -> str:
+        """What the columns that every record has begin with here."""
+        return self.snapshot.properties.get(PREFIX, "")
+
+    def reload(self) -> Snapshot:
+        """The newest version."""
+        self._snapshot = self.table.load()
+        return self._snapshot
+
+    def create(
+        self, schema: pa.Schema, fields: tuple[str, ...], positions: Positions, prefix: str
+    ) -> None:
+        """Makes the first version, or takes the one of a process that was quicker."""
+        parsed = tuple(partitioning.parse(it) for it in fields)
+        partitioning.check(parsed, schema)
+        properties = {KIND: self._kind, PREFIX: prefix}
+        try:
+            self._snapshot = self.table.create(schema, parsed, positions, properties=properties)
+        except TableExists:
+            self._snapshot = self.table.load()
+            self._check_kind()
+
+    def check_prefix(self, prefix: str) -> None:
+        """Refuses a table of raw records for rows of values, and the other way round."""
+        if self.prefix != prefix:
+            kinds = {"": "raw records"}
+            raise TableRefused(
+                f"{self.table.location} holds {kinds.get(self.prefix, 'rows made of values')}, "
+                f"not {kinds.get(prefix, 'rows made of values')}"
+            )
+
+    def layout(self, file_bytes: int = FILE_BYTES) -> Layout:
+        """How files of this version are written."""
+        return Layout(
+            self.table.store,
+            self.snapshot.schema,
+            self.snapshot.partitioning,
+            self.table.holds_partition_columns,
+            file_bytes,
+            prefix=self.prefix,
+        )
+
+    def append(
+        self,
+        cluster_id: str,
+        ranges: Sequence[OffsetRange],
+        files: Sequence[DataFile],
+        schemas: Sequence[pa.Schema | None] = (),
+    ) -> None:
+        """Commits a batch that begins where the table ends.
+
+        The files of a batch that is refused are left to the sweep: after a lost answer of a catalog
+        they may be in the table nevertheless.
+        """
+        batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), self._together(schemas))
+        self._snapshot = commits.append(self.table, self.snapshot, batch)
+
+    def _together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
+        """One schema for what several tasks added to the table's."""
+        whole: pa.Schema | None = None
+        for schema in schemas:
+            if schema is not None:
+                whole = (
+                    schema if whole is None else grown(whole, schema, self.table.location) or whole
+                )
+        return whole
+
+    def _check_kind(self) -> None:
+        found = self.snapshot.properties.get(KIND)
+        if found != self._kind:
+            raise TableRefused(
+                f"{self.table.location} is a table of {found or 'another program'}, "
+                f"not of {self._kind}"
+            )
