@@ -27,6 +27,10 @@ that talk to each other, for transactions, or for access control.
 """
 
 RULES: Final = """
+OdradekAdmin is ours: what Kafka has no request for, such as `cluster.health`. It names an operation
+and the resource that it acts on, and carries arguments and results as JSON objects; operations are
+listed in `src/odradek/model/admin_operations.py`.
+
 Key 74 is called ListClientMetricsResources in Kafka 3.9; its version 0 is the same bytes.
 
 Where bytes are not what they should be, we do as Kafka does, with these exceptions, all of them on

@@ -74,6 +74,7 @@ NEWER_FIELDS: Final = {  # tagged, so that 3.9 hands them on without knowing the
 }
 NEWER: Final = (  # words in the names of messages that 3.9 has not
     "ConsumerGroupRegularExpression",
+    "OdradekAdmin",  # ours
     "ShareGroupCurrentMemberAssignment",
     "ShareGroupOffsets",
     "ShareGroupStatePartitionMetadata",

@@ -317,6 +317,7 @@ class Broker:
             replicas=replicas,
             control=control,
             controller=controlling,
+            to_controller=self._to_controller,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
             timers=self.timers,

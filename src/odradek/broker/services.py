@@ -9,6 +9,7 @@ from typing import Protocol
 
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
@@ -57,6 +58,7 @@ class Services:
     replicas: ReplicaManager
     control: ControlRequests
     controller: ControllerLoop
+    to_controller: ControllerRequests
     fetches: Fetches
     groups: GroupCoordinator
     timers: Timers

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odradek.controller.answers import on_answer
+from odradek.controller.answers_to_operators import description, health
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.administration import on_creation, on_deletion, on_growth
 from odradek.controller.decisions.balance import on_election, on_rebalance, on_settings
@@ -25,9 +26,11 @@ from odradek.controller.events import (
     ControllerChanged,
     CreationAsked,
     DeletionAsked,
+    DescriptionAsked,
     ElectionAsked,
     Event,
     GrowthAsked,
+    HealthAsked,
     ProcessIsGone,
     ProducerIdsAsked,
     ReassignmentAsked,
@@ -79,6 +82,10 @@ class Controller:
                 return self._reassign(targets)
             case ReassignmentsListed(partitions):
                 return _at_once(self._reassignments(partitions))
+            case HealthAsked():
+                return _at_once(health(context))
+            case DescriptionAsked():
+                return _at_once(description(context))
             case ElectionAsked(kind, partitions):
                 return on_election(context, kind, partitions)
             case ProducerIdsAsked(broker, epoch):

@@ -88,6 +88,14 @@ class ReassignmentsListed(NamedTuple):
     partitions: Sequence[TopicPartition] | None
 
 
+class HealthAsked(NamedTuple):
+    """What is wrong, and why; answered with an object for the operator."""
+
+
+class DescriptionAsked(NamedTuple):
+    """What the controller has to do; answered with an object for the operator."""
+
+
 class ElectionType(Enum):
     """What an operator may ask for; the values are those of the wire."""
 
@@ -131,6 +139,8 @@ Event = (
     | DeletionAsked
     | ReassignmentAsked
     | ReassignmentsListed
+    | HealthAsked
+    | DescriptionAsked
     | ElectionAsked
     | ProducerIdsAsked
     | SettingsChanged

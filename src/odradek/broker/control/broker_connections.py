@@ -19,6 +19,7 @@ from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsReque
 from odradek.wire.messages.alter_partition import AlterPartitionRequest
 from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from odradek.wire.messages.create_topics import CreateTopicsRequest
+from odradek.wire.messages.odradek_admin import OdradekAdminRequest
 from odradek.wire.schema import Request, Response
 
 VERSIONS: Final[Mapping[int, int]] = MappingProxyType(
@@ -27,9 +28,10 @@ VERSIONS: Final[Mapping[int, int]] = MappingProxyType(
         AlterPartitionRequest.KEY: 3,
         ControlledShutdownRequest.KEY: 3,
         CreateTopicsRequest.KEY: 7,
+        OdradekAdminRequest.KEY: 0,
     }
 )
-"""As Kafka 3.9 speaks among brokers."""
+"""As Kafka 3.9 speaks among brokers; the last is ours."""
 
 
 class BrokerConnections:

@@ -116,6 +116,7 @@ API_ROWS: Final = {
     90: ApiRow("DescribeShareGroupOffsets", "describe_share_group_offsets", 1, 0),
     91: ApiRow("AlterShareGroupOffsets", "alter_share_group_offsets", 0, 0),
     92: ApiRow("DeleteShareGroupOffsets", "delete_share_group_offsets", 0, 0),
+    20292: ApiRow("OdradekAdmin", "odradek_admin", 0, 0),
 }
 
 RECORD_ROWS: Final = {

@@ -1,0 +1,1 @@
+"""The operations of OdradekAdmin, one in a module: `table.py` lists them."""

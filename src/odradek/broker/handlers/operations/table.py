@@ -1,0 +1,12 @@
+"""Every operation of OdradekAdmin by its name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from odradek.broker.handlers.operations import cluster_health, controller_describe
+from odradek.broker.handlers.operations.operation import Operation
+
+OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
+    {it.contract.name: it for it in (cluster_health.OPERATION, controller_describe.OPERATION)}
+)

@@ -1,0 +1,115 @@
+"""What is wrong in a cluster: causes from its controller, and log dirs as each broker sees its own.
+
+Kafka's brokers do not know the controller's operation. For them the same is concluded from
+metadata, which tells less: not why a live replica may not lead, nor what a deletion waits for.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from odradek.cli.logdirs import log_dirs_of
+from odradek.client.cluster import Cluster
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import CLUSTER_HEALTH
+from odradek.model.errors import ErrorCode, UnsupportedVersion
+from odradek.model.ids import BrokerId
+from odradek.peers.errors import ConnectionGone
+from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
+
+TOPICS_NAMED: Final = 4
+"""More are only counted, on the screen; `--json` has them all."""
+
+Partitions = Mapping[str, list[int]]
+"""Numbers of partitions by topic."""
+
+
+class Sick(NamedTuple):
+    """One thing that is wrong: why, of what kind, and what suffers from it."""
+
+    cause: str
+    problem: str
+    partitions: Partitions = MappingProxyType({})
+
+    @property
+    def where(self) -> str:
+        """The partitions, for a line."""
+        count = sum(map(len, self.partitions.values()))
+        if not count:
+            return "-"
+        named = [f"{topic}: {spans(them)}" for topic, them in self.partitions.items()]
+        more = len(named) - TOPICS_NAMED
+        text = ", ".join(named[:TOPICS_NAMED]) + (f" and {more} more topics" if more > 0 else "")
+        return f"{count} ({text})"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """`0-3 7`: runs of numbers are told by their ends."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+async def sick(cluster: Cluster) -> list[Sick]:
+    """All that is wrong."""
+    answer = await cluster.refresh(None)
+    if answer.controller_id < 0:
+        found = [Sick("no controller is elected", "nothing is decided"), *_concluded(answer)]
+    else:
+        try:
+            found = _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
+        except UnsupportedVersion:
+            found = _concluded(answer)
+    return [*found, *await _sick_brokers(cluster, answer)]
+
+
+def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) -> list[Sick]:
+    """As the controller says."""
+    return [
+        Sick(str(problem["cause"]), effect, partitions)
+        for problem in health["problems"]
+        for effect, partitions in problem["effects"].items()
+    ]
+
+
+def _concluded(answer: MetadataResponse) -> list[Sick]:
+    """Partitions without a leader, and with replicas out of sync."""
+    alive = {broker.node_id for broker in answer.brokers}
+    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for topic in sorted(answer.topics, key=lambda it: it.name or ""):
+        for row in sorted(topic.partitions, key=lambda it: it.partition_index):
+            problem = "no leader" if row.leader_id < 0 else "out of sync"
+            missing = [it for it in row.replica_nodes if it not in row.isr_nodes]
+            for broker in row.isr_nodes if row.leader_id < 0 else missing:
+                where = found.setdefault((_state(broker, row, alive), problem), {})
+                where.setdefault(topic.name or "", []).append(row.partition_index)
+    return [Sick(cause, problem, where) for (cause, problem), where in found.items()]
+
+
+def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> str:
+    if broker not in alive:
+        return f"broker {broker} is not registered"
+    if broker in row.offline_replicas:
+        return f"a log dir of broker {broker} is offline"
+    return f"broker {broker} has not caught up yet"
+
+
+async def _sick_brokers(cluster: Cluster, answer: MetadataResponse) -> list[Sick]:
+    """Those that do not answer, and log dirs that are offline."""
+    found: list[Sick] = []
+    for row in sorted(answer.brokers, key=lambda it: it.node_id):
+        try:
+            log_dirs = await log_dirs_of(cluster, BrokerId(row.node_id))
+        except ConnectionGone as error:
+            found.append(Sick(str(error), f"no answer from broker {row.node_id}"))
+            continue
+        found += [
+            Sick(f"broker {row.node_id}: {it.log_dir}", "log dir offline")
+            for it in log_dirs
+            if it.error_code != ErrorCode.NONE
+        ]
+    return found

@@ -1,0 +1,139 @@
+"""What is wrong in the cluster, and why, as the controller knows it.
+
+A cause is told once, with all that follows from it: a broker that is gone, not each of its thousand
+partitions. What heals by itself in a moment (an election that is under way) is told like the rest;
+a reassignment that only copies is no problem, one that waits for a broker is.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from odradek.controller.context import ControllerContext
+from odradek.controller.leaders import members
+from odradek.controller.phases import ReplicaPhase
+from odradek.metadata.image import PartitionImage
+from odradek.model.ids import BrokerId, TopicPartition
+
+NO_LEADER: Final = "no leader"
+OUT_OF_SYNC: Final = "out of sync"
+BELOW_MIN_ISR: Final = "fewer in sync than min.insync.replicas"
+RECORDS_LOST: Final = "records lost in an unclean election, not yet recovered"
+REASSIGNMENT_WAITS: Final = "reassignment waits"
+DELETION_WAITS: Final = "deletion waits"
+
+
+class Problem(NamedTuple):
+    """One cause, and the partitions that suffer from it, by how they do."""
+
+    cause: str
+    effects: Mapping[str, tuple[TopicPartition, ...]]
+
+
+Found = dict[str, dict[str, dict[TopicPartition, None]]]
+"""Partitions by cause and effect."""
+
+
+def problems(context: ControllerContext) -> list[Problem]:
+    """All of them, the one with the gravest effect on the most partitions first."""
+    found: Found = {}
+
+    def tell(causes: Iterable[str], effect: str, partition: TopicPartition) -> None:
+        for cause in causes:
+            found.setdefault(cause, {}).setdefault(effect, {})[partition] = None
+
+    for name, topic in context.image.topics.items():
+        deletion = context.deletions.get(name)
+        if deletion is not None:
+            _deletion(context, name, tell)
+        if deletion is not None and deletion.has_begun:
+            continue
+        for number, image in topic.partitions.items():
+            _partition(context, TopicPartition(name, number), image, tell)
+    told = [
+        Problem(cause, {effect: tuple(sorted(them)) for effect, them in effects.items()})
+        for cause, effects in found.items()
+    ]
+    return sorted(told, key=_gravity)
+
+
+def _gravity(problem: Problem) -> tuple[int, int, str]:
+    without = len(problem.effects.get(NO_LEADER, ()))
+    return -without, -sum(map(len, problem.effects.values())), problem.cause
+
+
+Tell = Callable[[Iterable[str], str, TopicPartition], None]
+
+
+def _partition(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage, tell: Tell
+) -> None:
+    state, assigned = image.state, image.assignment
+    if state is None:
+        tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
+        return
+    min_isr = context.policy.min_isr(partition.topic)
+    if not context.is_led(image):
+        waited_for = members(state, min_isr)
+        tell(_why_not(context, partition, image, waited_for), NO_LEADER, partition)
+        return
+    behind = [it for it in assigned.target if it not in state.isr and it not in assigned.adding]
+    why = _why_not(context, partition, image, behind)
+    tell(why, OUT_OF_SYNC, partition)
+    if len(state.isr) < min_isr:
+        tell(why or [f"{len(assigned.target)} replicas are assigned"], BELOW_MIN_ISR, partition)
+    if state.recovering:
+        tell([f"broker {state.leader} was elected uncleanly"], RECORDS_LOST, partition)
+    stuck = [it for it in assigned.adding if it not in context.live or it in image.offline]
+    tell(_why_not(context, partition, image, stuck), REASSIGNMENT_WAITS, partition)
+
+
+def _why_not(
+    context: ControllerContext,
+    partition: TopicPartition,
+    image: PartitionImage,
+    brokers: Iterable[BrokerId],
+) -> list[str]:
+    """What keeps these brokers' replicas from leading, or from being in sync."""
+    unclean = context.unclean(partition, image)
+    return [_state(context, image, it, is_unclean=it in unclean) for it in brokers]
+
+
+def _state(
+    context: ControllerContext, image: PartitionImage, broker: BrokerId, *, is_unclean: bool
+) -> str:
+    if broker not in context.image.brokers:
+        return f"broker {broker} is not registered"
+    if broker in image.offline:
+        return f"a log dir of broker {broker} is offline"
+    if broker in context.shutting_down:
+        return f"broker {broker} is shutting down"
+    if is_unclean:
+        return f"broker {broker} has logs that lack records since an unclean stop"
+    return f"broker {broker} has not caught up yet"
+
+
+def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
+    """It waits for a reassignment to end, or for replicas that are out of reach."""
+    deletion = context.deletions[name]
+    if not deletion.has_begun:
+        for partition in context.partitions_of(name):
+            if partition in context.reassigning:
+                tell([f"{partition} is being reassigned"], DELETION_WAITS, partition)
+        return
+    for (partition, broker), phase in deletion.replicas.items():
+        image = context.image.partition(partition)
+        if image is None or phase is ReplicaPhase.DELETION_SUCCESSFUL:
+            continue
+        if broker in context.live and broker not in image.offline:
+            told = f"broker {broker} has not deleted its replica yet"
+        else:
+            told = _state(context, image, broker, is_unclean=False)
+        tell([told], DELETION_WAITS, partition)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """For an answer: the numbers of each topic's partitions."""
+    topics: dict[str, list[int]] = {}
+    for partition in partitions:
+        topics.setdefault(partition.topic, []).append(partition.partition)
+    return topics

@@ -1,0 +1,63 @@
+"""What our brokers are asked beyond Kafka's protocol."""
+
+import pytest
+
+from odradek.client.errors import Refused
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import (
+    CLUSTER_HEALTH,
+    CONTROLLER_DESCRIBE,
+    AdminOperation,
+    Permission,
+    ResourceType,
+)
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.sim.cluster_scenario import ClusterScenario
+
+
+def test_any_broker_forwards_to_the_controller(t: ClusterScenario) -> None:
+    """A client need not know who decides."""
+    operator = t.client("operator")
+    operator.make("orders", partitions=2)
+    for number in t.brokers:
+        wanted = Wanted(CONTROLLER_DESCRIBE, broker=BrokerId(number))
+        found = operator.does(operate(operator.cluster, wanted))
+        assert found["controller"] == t.controller()
+        assert (found["topics"], found["partitions"], found["brokers"]) == (1, 2, [1, 2, 3])
+
+
+def test_health_names_a_dead_broker_and_heals(t: ClusterScenario) -> None:
+    """The controller is asked, wherever it is after the failover."""
+    operator = t.client("operator")
+    operator.make("orders")
+    dead = t.controller()
+    assert dead is not None
+    t.broker(dead).kill()
+    t.await_isr("orders", *{1, 2, 3} - {dead})
+    found = operator.does(operate(operator.cluster, Wanted(CLUSTER_HEALTH)))
+    (problem,) = found["problems"]
+    assert problem == {
+        "cause": f"broker {dead} is not registered",
+        "effects": {"out of sync": {"orders": [0]}},
+    }
+    t.broker(dead).start()
+    t.await_isr("orders", 1, 2, 3)
+    assert operator.does(operate(operator.cluster, Wanted(CLUSTER_HEALTH)))["healthy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "resource", "code"),
+    [
+        ("cluster.dance", ResourceType.CLUSTER, ErrorCode.UNSUPPORTED_VERSION),
+        ("cluster.health", ResourceType.TOPIC, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_what_does_not_exist_is_refused(name: str, resource: ResourceType, code: ErrorCode) -> None:
+    """With a code that tells an old broker from a wrong question."""
+    with ClusterScenario(brokers=1, settings={"default.replication.factor": "1"}) as t:
+        operator = t.client("operator")
+        wanted = Wanted(AdminOperation(name, resource, Permission.DESCRIBE))
+        with pytest.raises(Refused) as refused:
+            operator.does(operate(operator.cluster, wanted))
+        assert refused.value.code is code
