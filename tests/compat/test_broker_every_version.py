@@ -5,19 +5,18 @@ formed to the last byte for kio and for kafka-python, whichever of them knows th
 have the codes that Kafka's would have.
 """
 
-import dataclasses
-import enum
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
 from odradek.broker import apis
 from odradek.broker.handlers import odradek_admin
+from odradek.client.connection_limits import FETCH_BY_NAME
 from odradek.model.errors import ErrorCode
 from odradek.records.record import Record
-from odradek.wire.apis import API_VERSIONS, APIS
+from odradek.wire.apis import APIS
 from odradek.wire.headers import response_header_version
 from odradek.wire.messages import (
     alter_client_quotas,
@@ -61,15 +60,13 @@ from odradek.wire.messages import (
 )
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
+from tests.compat import questions_among_brokers
 from tests.compat.broker_process import Broker, eventually
 from tests.compat.hostile import Raw
 from tests.compat.librdkafka import create_topic
 from tests.compat.test_broker_wrong_requests import batch
-from tests.compat.test_wire_kafka_python import THEIRS
+from tests.compat.witnesses import codes_in, witnesses
 from tests.unit.records.test_legacy import message
-
-kio_index = pytest.importorskip("kio.index")
-kio_serial = pytest.importorskip("kio.serial")
 
 TOPIC, MISSING = "every-version", "not-there"
 GROUP = "every-version"
@@ -163,11 +160,22 @@ def _produce(client: Raw, version: int, topic: str) -> Case:
 
 
 def _fetch(client: Raw, version: int, topic: str) -> Case:
-    del client, version
     wanted = fetch.FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
-    request = fetch.FetchRequest(topics=[fetch.FetchTopic(topic, partitions=[wanted])])
+    rows = [fetch.FetchTopic(topic, partitions=[wanted])]
+    unknown = Code.UNKNOWN_TOPIC_OR_PARTITION
+    if version > FETCH_BY_NAME:
+        rows[0].topic_id, unknown = id_of(client, topic), Code.UNKNOWN_TOPIC_ID
+    request = fetch.FetchRequest(topics=rows)
     request.max_wait_ms, request.min_bytes = 0, 0
-    return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
+    return Case(request, right(topic, unknown))
+
+
+def id_of(client: Raw, topic: str) -> bytes:
+    """As Metadata says; one that no topic has where there is none."""
+    wanted = [metadata.MetadataRequestTopic(name=topic)]
+    request = metadata.MetadataRequest(wanted, allow_auto_topic_creation=False)
+    (row,) = client.ask(request, 12).topics
+    return row.topic_id if row.error_code == NONE else b"?" * 16
 
 
 def _list_offsets(client: Raw, version: int, topic: str) -> Case:
@@ -471,7 +479,16 @@ def _list_transactions(client: Raw, version: int, topic: str) -> Case:
     return Case(list_transactions.ListTransactionsRequest([topic]), {NONE})
 
 
+def _among_brokers(key: int) -> Question:
+    def question(client: Raw, version: int, topic: str) -> Case:
+        del client, version
+        return Case(*questions_among_brokers.asked(key, topic, exists=topic == TOPIC))
+
+    return question
+
+
 QUESTIONS: Final[dict[int, Question]] = {
+    **{key: _among_brokers(key) for key in (4, 5, 6, 7, 43, 45, 46, 56, 67)},
     0: _produce,
     1: _fetch,
     2: _list_offsets,
@@ -515,50 +532,6 @@ QUESTIONS: Final[dict[int, Question]] = {
 
 
 # What comes back
-
-
-def witnesses(key: int, version: int, body: bytes) -> list[Any]:
-    """The answer, as those read it who know this version."""
-    found = []
-    try:
-        schema = kio_index.load_response_schema(key, version)
-    except kio_index.KioIndexError:
-        pass
-    else:
-        read, size = kio_serial.entity_reader(schema)(body, 0)
-        assert size == len(body), "there is something behind the answer"
-        found.append(read)
-    theirs = THEIRS.get((key, False))
-    if key == API_VERSIONS and body[:2] != bytes(2):
-        return found  # they read an answer with an error as version 0
-    if theirs is not None and version <= theirs.max_version:
-        read = theirs.decode(body, version=version)
-        read._header = None
-        assert bytes(read.encode(version=version)) == body, "not the bytes they would write"
-        found.append(read)
-    return found
-
-
-def codes_in(read: Any) -> set[int]:
-    """Every error code in it, however deep."""
-    found: set[int] = set()
-    if isinstance(read, (list, tuple)):
-        return found.union(*map(codes_in, read))
-    for name in names_of(read):
-        value = getattr(read, name, None)
-        if name == "error_code" and value is not None:
-            found.add(int(value.value if isinstance(value, enum.Enum) else value))
-        elif not isinstance(value, (str, bytes, int, type(None))):
-            found |= codes_in(value)
-    return found
-
-
-def names_of(read: Any) -> list[str]:
-    """Its fields, in either library."""
-    if dataclasses.is_dataclass(read):
-        return [field.name for field in dataclasses.fields(read)]
-    struct = getattr(type(read), "_struct", None)
-    return list(struct.fields) if struct else []
 
 
 def test_each_api_that_is_offered_is_asked() -> None:
