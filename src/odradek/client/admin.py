@@ -8,6 +8,11 @@ from odradek.client.errors import Refused, check
 from odradek.client.member import commit
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
@@ -211,3 +216,20 @@ async def log_dirs(cluster: Cluster) -> dict[BrokerId, list[DescribeLogDirsResul
         check(answer.error_code)
         found[broker] = list(answer.results)
     return found
+
+
+async def move_replicas(
+    cluster: Cluster, broker: BrokerId, target: str, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
+    """Begins to move replicas of a broker to another of its log dirs; each has its own outcome."""
+    topics: dict[str, list[int]] = {}
+    for name, number in partitions:
+        topics.setdefault(name, []).append(number)
+    wanted = [AlterReplicaLogDirTopic(name, numbers) for name, numbers in topics.items()]
+    request = AlterReplicaLogDirsRequest([AlterReplicaLogDir(target, wanted)])
+    answer = await (await cluster.broker(broker)).ask(request)
+    return {
+        TopicPartition(topic.topic_name, row.partition_index): ErrorCode(row.error_code)
+        for topic in answer.results
+        for row in topic.partitions
+    }

@@ -102,6 +102,21 @@ class NumberedBroker:
         assert found is not None, (self.number, topic, partition)
         return str(found.folder.disk.name).rpartition("/")[2]
 
+    def has_future(self, topic: str, partition: int = 0) -> bool:
+        """Whether a copy of its replica is being filled on another disk."""
+        assert self.process.broker is not None
+        dirs = self.process.broker.services_of_this_life.replicas.dirs
+        return dirs.future(TopicPartition(topic, partition)) is not None
+
+    def other_disk(self, topic: str, partition: int = 0) -> str:
+        """The one that has not the replica."""
+        (other,) = set(DISKS) - {self.disk_of(topic, partition)}
+        return other
+
+    def path_of(self, disk: str) -> str:
+        """As its settings name the log dir."""
+        return self.machine.disk(disk).name
+
     def fail_disk(self, disk: str) -> None:
         """Every call to it fails from now on."""
         assert disk in DISKS, disk

@@ -17,7 +17,7 @@ from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import Reader, offsets_at
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Address
 from odradek.sim.broker_machine import BROKER, PORT, ZOOKEEPER_PORT
@@ -119,6 +119,12 @@ class Client(Somebody):
         """The same, to be begun."""
         for code in (await admin.delete_topics(self.cluster, [topic])).values():
             check(code)
+
+    def move(self, broker: int, topic: str, target: str, partition: int = 0) -> ErrorCode:
+        """A replica of one broker, to another of its log dirs; what the broker says to that."""
+        where = TopicPartition(topic, partition)
+        moving = admin.move_replicas(self.cluster, BrokerId(broker), target, [where])
+        return ErrorCode(self.does(moving)[where])
 
     # -- producing and reading -----------------------------------------------------------------
 

@@ -14,7 +14,7 @@ class SimulatedWorker:
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._jobs: deque[Job] = deque()
-        self._hangs = False
+        self._left: int | None = None  # so many jobs before it hangs; None: it does not
         self._waits = False  # a job would run if the worker did not hang
 
     @property
@@ -31,21 +31,23 @@ class SimulatedWorker:
     def close(self) -> None:
         """There is no thread to end."""
 
-    def hang(self) -> None:
-        """Begins no job any more, as a thread that the disk does not let go."""
-        self._hangs = True
+    def hang(self, after: int = 0) -> None:
+        """Begins no job any more after so many, as a thread that the disk does not let go."""
+        self._left = after
 
     def go_on(self) -> None:
         """The disk has let go."""
-        self._hangs = False
+        self._left = None
         if self._waits:
             self._waits = False
             self._loop.call_soon(self._run, context=self._context)
 
     def _run(self) -> None:
-        if self._hangs:
-            self._waits = True
-            return
+        if self._left is not None:
+            if not self._left:
+                self._waits = True
+                return
+            self._left -= 1
         error: Exception | None = None
         try:
             self._jobs[0].run()

@@ -108,3 +108,9 @@ class LogDirCordoned(BrokerError):
     """A directory that takes no more logs, by an operator's word."""
 
     code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+class NameTooLongToMove(BrokerError):
+    """A topic whose name leaves no room for what marks a future log."""
+
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -1,16 +1,18 @@
 """AlterReplicaLogDirs (key 34), versions 0 to 2: which log dir a replica shall stand in (KIP-113).
 
-A replica that stands in that dir already is left there. Where it is unknown the dir is refused, or
-the replica.
-Skipped: to move a log to another dir while the broker runs; it is refused.
+The answer says that a move has begun, not that it has ended. A replica that stands in that dir
+already is left there, and a move elsewhere is given up. For one that this broker does not have the
+dir is remembered until its log is made; the answer says that there is none.
 """
 
 from typing import Final
 
+import structlog
+
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -19,36 +21,35 @@ from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
+log = structlog.get_logger()
 
-def handle(
+
+async def handle(
     services: Services, pending: PendingRequest, request: AlterReplicaLogDirsRequest
-) -> None:
+) -> AlterReplicaLogDirsResponse:
     """Each replica has its own outcome."""
+    del pending
     topics: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for wanted in request.dirs:
         for topic in wanted.topics:
             rows = topics.setdefault(topic.name, [])
             for number in topic.partitions:
-                code = _outcome(services, TopicPartition(topic.name, number), wanted.path)
+                code = await _move(services, TopicPartition(topic.name, number), wanted.path)
                 rows.append(AlterReplicaLogDirPartitionResult(number, code))
-    pending.answer(
-        AlterReplicaLogDirsResponse(
-            results=[AlterReplicaLogDirTopicResult(name, rows) for name, rows in topics.items()]
-        )
+    return AlterReplicaLogDirsResponse(
+        results=[AlterReplicaLogDirTopicResult(name, rows) for name, rows in topics.items()]
     )
 
 
-def _outcome(services: Services, partition: TopicPartition, path: str) -> ErrorCode:
-    dirs = services.replicas.dirs
-    wanted = next((it for it in dirs.dirs if it.name == path), None)
-    if wanted is None:
-        return ErrorCode.LOG_DIR_NOT_FOUND
-    if wanted.is_offline:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    home = dirs.home_of(partition)
-    if home is None:
-        return ErrorCode.REPLICA_NOT_AVAILABLE
-    return ErrorCode.NONE if home is wanted else ErrorCode.UNSUPPORTED_VERSION
+async def _move(services: Services, partition: TopicPartition, path: str) -> ErrorCode:
+    try:
+        is_moving = await services.replicas.move(partition, path)
+    except BrokerError as error:
+        log.warning("move.refused", partition=str(partition), target=path, error=str(error))
+        return error.code
+    if is_moving or services.replicas.dirs.home_of(partition) is not None:
+        return ErrorCode.NONE
+    return ErrorCode.REPLICA_NOT_AVAILABLE
 
 
 def refuse(

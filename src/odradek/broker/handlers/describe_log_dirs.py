@@ -56,7 +56,8 @@ async def _result(
     for found, is_future in _logs(log_dir):
         ours += found.size
         if wanted is None or found.partition in wanted:
-            row = DescribeLogDirsPartition(found.partition.partition, found.size, 0, is_future)
+            lag = _lag(services, found, is_future=is_future)
+            row = DescribeLogDirsPartition(found.partition.partition, found.size, lag, is_future)
             rows.setdefault(found.partition.topic, []).append(row)
     result = DescribeLogDirsResult(
         log_dir=log_dir.name,
@@ -74,6 +75,14 @@ async def _result(
 def _logs(log_dir: LogDir) -> Iterable[tuple[PartitionLog, bool]]:
     yield from ((found, False) for found in log_dir.logs.values())
     yield from ((found, True) for found in log_dir.futures.values())
+
+
+def _lag(services: Services, found: PartitionLog, *, is_future: bool) -> int:
+    """What a replica has to fetch still, and what a copy has to copy; -1: that is not known."""
+    if not is_future:
+        return max(found.high_watermark - found.log_end_offset, 0)
+    current = services.replicas.dirs.get(found.partition)
+    return -1 if current is None else current.log_end_offset - found.log_end_offset
 
 
 def refuse(

@@ -64,6 +64,11 @@ class GroupCommit:
         if len(self._turn) == 1:
             asyncio.get_running_loop().call_soon(self._end_turn)
 
+    def withdraw(self, replica: Replica) -> None:
+        """Its log lies in another dir now; of this turn only duplicates wait for their answer."""
+        self._turn.remove(replica)
+        replica.is_scheduled = False
+
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, []
         parts = [

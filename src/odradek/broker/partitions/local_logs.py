@@ -146,7 +146,7 @@ class LocalLogs:
         for state in wanted:
             found = self.dirs.get(state.partition)
             if found is not None and NO_TOPIC_ID in {found.topic_id, state.topic_id}:
-                await self._adopt(log_dir, found, state)
+                await self._adopt(found, state)
             elif found is not None and found.topic_id != state.topic_id:
                 log.warning(
                     "log.of_earlier_topic",
@@ -165,6 +165,8 @@ class LocalLogs:
                 make = partial(log_dir.create_all, few, self._clock.wall())
                 made = await off_loop(self.workers[name], make)
                 log_dir.logs |= {found.partition: found for found in made}
+                for new in few:
+                    self.dirs.preferred.pop(new.partition, None)
         finally:
             for state in wanted:
                 if self._being_made.pop(state.partition, None) is not None:
@@ -181,11 +183,12 @@ class LocalLogs:
         )
         return NewLog(state.partition, str(state.partition), how)
 
-    async def _adopt(self, log_dir: LogDir, found: PartitionLog, state: LeaderAndIsrState) -> None:
+    async def _adopt(self, found: PartitionLog, state: LeaderAndIsrState) -> None:
         """Writes the topic's id beside records that lack it: Kafka wrote none before 2.8."""
         if state.topic_id == found.topic_id:
             return
         if state.topic_id != NO_TOPIC_ID:
+            log_dir = self.dirs.named(found.folder.disk.name)
             adopt = partial(log_dir.adopt, found, state.topic_id)
             await off_loop(self.workers[log_dir.name], adopt)
             log.info(
@@ -220,7 +223,7 @@ class LocalLogs:
 
     async def move_start(self, found: PartitionLog, start: Offset) -> None:
         """Deletes the segments below this offset. In the lane of its dir."""
-        await self._end_compaction(found)
+        await self.end_compaction(found)
         job = DeleteJob(found, min(start, found.high_watermark))
         await off_loop(self.worker_of(found), job.run)
 
@@ -228,11 +231,14 @@ class LocalLogs:
         self, found: PartitionLog, plan: Callable[[], Callable[[], None]]
     ) -> None:
         """Nothing is on its way to the log, and it is not being compacted; then it is planned."""
-        await self._end_compaction(found)
+        await self.end_compaction(found)
         await self.appends[found.folder.disk.name].settled()
+        if self.dirs.get(found.partition) is not found:
+            raise LogDirOffline(f"{found.partition} has another log now, or none")
         await off_loop(self.worker_of(found), plan())
 
-    async def _end_compaction(self, found: PartitionLog) -> None:
+    async def end_compaction(self, found: PartitionLog) -> None:
+        """If it is being compacted: what was done counts, and the rest is left for later."""
         compaction = self.compactions.get(found)
         if compaction is not None:
             compaction.cancel()

@@ -177,7 +177,9 @@ class LogMaintenance:
         worker = self._worker(log_dir)
         best: tuple[float, PartitionLog] | None = None
         async for found in self._logs(log_dir):
-            if found.config.compact and not found.being_cleaned and not self._is_corrupt(found):
+            if not found.config.compact or found.being_cleaned or self._is_corrupt(found):
+                continue
+            if self._replicas.dirs.future(found.partition) is None:  # its copy must not lag behind
                 with self._noting(found):
                     gain = await off_loop(worker, self._look(log_dir, found))
                     if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):

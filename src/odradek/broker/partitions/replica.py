@@ -34,6 +34,10 @@ class Scheduler(Protocol):
         """Something was decided for this log."""
         ...
 
+    def withdraw(self, replica: "Replica") -> None:
+        """It is written by another scheduler from now on; nothing was decided for its log."""
+        ...
+
 
 class Replica:
     """The log of one partition, and its appends of this turn."""
@@ -64,6 +68,17 @@ class Replica:
         self.expecting.append((writer, place, end))
         if not self.is_scheduled:
             self._appends.schedule(self)
+
+    def serve_from(self, log: PartitionLog, appends: Scheduler) -> None:
+        """The log that takes the place of this one has the same records, in another log dir."""
+        if log is self.log:
+            return
+        self.log = log
+        if self.is_scheduled:  # for duplicates, which wait for no write
+            self._appends.withdraw(self)
+            appends.schedule(self)
+        self._appends = appends
+        self.readers.on_change()
 
     def take_expecting(self) -> list[Expecting]:
         """Those of this turn: the next one begins."""

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from odradek.broker.doors import Doors
+from odradek.broker.partitions.dir_moves import DirMoves
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.hosted import (
     Following,
@@ -103,6 +104,9 @@ class ReplicaManager:
         self._isr_changes = isr_changes
         self._hosted = HostedPartitions()
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
+        self.moves = DirMoves(
+            self.logs, self._lanes, self, clock=doors.clock, settings=settings, tasks=tasks
+        )
 
     # What there is
 
@@ -153,12 +157,14 @@ class ReplicaManager:
         self.look_at_failures()
         if self.dirs.all_failed:
             raise AllDirsFailed("no log dir could be opened")
+        self.moves.resume()
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Ends every role, makes everything durable, and says so in each dir."""
         for partition in self._hosted:
             self._end_role(partition)
             self._hosted.pop(partition)
+        await self.moves.close()
         await self.logs.close(broker_epoch)
         self.dirs.failures.on_failed = nobody
 
@@ -381,6 +387,30 @@ class ReplicaManager:
                 except StorageError as error:
                     errors[partition] = error.code
             del left[partition]
+
+    # Moves between log dirs
+
+    async def move(self, partition: TopicPartition, target: str) -> bool:
+        """Whether the replica is moving to this dir now; a BrokerError says why it cannot."""
+        hosted = self._hosted[partition]
+        if isinstance(hosted, Offline):
+            raise LogDirOffline(f"{partition} is in a log dir that is offline")
+        return await self.moves.begin(partition, target)
+
+    def hold(self, partition: TopicPartition) -> None:
+        """For the moment in which its log takes another place, a follower fetches nothing."""
+        if isinstance(self._hosted[partition], Following):
+            self._end_role(partition)
+
+    def release(self, partition: TopicPartition) -> None:
+        """The replica goes on, with the log that is the current one now."""
+        hosted, found = self._hosted[partition], self.dirs.get(partition)
+        if found is None:
+            return
+        if isinstance(hosted, Leading):
+            hosted.replica.serve_from(found, self.logs.appends[found.folder.disk.name])
+        elif isinstance(hosted, Following) and hosted.replica.is_over:
+            self._follow(hosted.state)
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads or follows the partition."""

@@ -20,11 +20,18 @@ from typing import Final, NamedTuple
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import MIB, Bytes, Timestamp
+from odradek.storage.dirs.failures import Failures, nobody
 from odradek.storage.dirs.files import delete_if_there, write_small
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.dirs.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
-from odradek.storage.errors import LogDirCordoned, LogDirOffline, StorageError
+from odradek.storage.errors import (
+    LogDirCordoned,
+    LogDirOffline,
+    NameTooLongToMove,
+    OffsetOutOfRange,
+    StorageError,
+)
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
@@ -53,6 +60,7 @@ class Move:
         self.current: PartitionLog = home.logs[partition]
         self.future: PartitionLog = future_dir.futures[partition]
         self._dirs = dirs
+        self._rest: DeleteJob | None = None  # of what the current log lost during the swap
 
     @property
     def bytes_left(self) -> int:
@@ -79,18 +87,23 @@ class Move:
         at = self.future.log_end_offset
         if at >= self.current.log_end_offset:
             return 0
-        chunk = self.current.read(
-            at, self.current.log_end_offset, bytes_max, at_least_one=True
-        ).chunk
-        if chunk is None:
-            return 0
         read: list[bytes] = []
+        cuts = self.current.cuts
 
         def read_piece() -> None:
-            with self.home.failures.touching(self.home.name):
-                read.append(chunk.file.read(chunk.length, chunk.position))
+            """On the worker, which also truncates: a piece is of one history."""
+            end = self.current.log_end_offset
+            chunk = self.current.read(at, end, bytes_max, at_least_one=True).chunk
+            if chunk is not None:
+                with self.home.failures.touching(self.home.name):
+                    read.append(chunk.file.read(chunk.length, chunk.position))
 
-        yield Step(self.home, read_piece)
+        try:
+            yield Step(self.home, read_piece)
+        except OffsetOutOfRange:  # it was cut meanwhile, at one of its ends
+            return 0
+        if not read or self.current.cuts != cuts:
+            return 0
         self.future.append_replica(memoryview(read[0]), now)
         job = self.future.take_job()
         if job is None:
@@ -101,13 +114,26 @@ class Move:
             job.fail()
             raise
         job.publish()
-        return chunk.length
+        return len(read[0])
+
+    def flush(self, now: Timestamp) -> Generator[Step, None, None]:
+        """Makes what was copied so far durable, so that the swap has little to sync."""
+        job = FlushJob(self.future, now)
+        yield Step(self.target, job.run)
+        job.publish()
 
     def swap(self, now: Timestamp) -> Generator[Step, None, None]:
+        """Puts the future log in the place of the current one, and that one out of the way."""
+        yield from self.take_place(now)
+        yield from self.tidy()
+
+    def take_place(
+        self, now: Timestamp, on_taken: Callable[[], None] = nobody
+    ) -> Generator[Step, None, None]:
         """Puts the future log in the place of the current one, to which nothing is on its way.
 
-        The current one is held: what is appended to it is refused until the swap has ended. Then
-        the old log goes; if its dir fails now, the next start knows by the note.
+        The current one is held: what is appended to it is refused until this has ended. `on_taken`
+        is called in the turn in which the future one becomes the current one.
         """
         current, future = self.current, self.future
         assert current.is_idle, self.partition
@@ -121,9 +147,15 @@ class Move:
                     raise StorageError(f"{self.partition}: the future log cannot catch up")
             yield from self._prepare(now)
             yield from self._take_name()
+            on_taken()
         finally:
             current.is_held = False
+
+    def tidy(self) -> Generator[Step, None, None]:
+        """The old log goes; if its dir fails now, the next start knows by the note."""
         yield Step(self.home, partial(self._dirs.discard, self.home, self.current))
+        if self._rest is not None:
+            yield Step(self.target, self._rest.run)
         yield Step(self.target, partial(self.target.settle_move, self.partition))
 
     def cancel(self) -> Generator[Step, None, None]:
@@ -188,6 +220,12 @@ class Move:
         self.home.logs.pop(self.partition, None)  # not there if its dir has just failed
         self.target.logs[self.partition] = self.future
         self.target.moved_here.add(self.partition)
+        self.future.config = self.current.config
+        self.future.unclean = self.current.unclean
+        self.future.on_high_watermark(self.current.high_watermark)
+        self.current.failures = Failures()  # that its files go says nothing of the disk
+        if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile
+            self._rest = DeleteJob(self.future, self.current.log_start_offset)
 
     def _forget_kept(self) -> None:
         """What an earlier move left is no longer true."""
@@ -225,9 +263,14 @@ def begin_move(
     if dirs.some_failed:
         raise LogDirOffline(f"a future log of {partition} may be in a log dir that is offline")
     if not fits_future(partition):
-        raise StorageError(f"{partition}: the name is too long for a future log")
+        raise NameTooLongToMove(f"{partition}: the name is too long for a future log")
     name = renamed(partition, dirs.unique(), Kind.FUTURE)
+    current = home.logs[partition]
     made: list[PartitionLog] = []
     yield Step(target_dir, lambda: made.append(target_dir.create(partition, name, how, now)))
+    dirs.failures.check(target)
+    if home.logs.get(partition) is not current:
+        yield Step(target_dir, partial(dirs.discard, target_dir, made[0]))
+        raise StorageError(f"{partition} was deleted, or its dir failed, as its move began")
     target_dir.futures[partition] = made[0]
     return Move(dirs, partition)

@@ -1,0 +1,253 @@
+"""Replicas that move between the log dirs of this broker while they are served (KIP-113).
+
+The steps of a move are decided in `storage.dirs.moves`; here they are sent to the workers of both
+dirs. One move at a time fills a dir, at the pace that the throttle allows, and what was copied is
+synced as it goes. Near the end of the log the move takes the lane of the current dir: appends are
+refused for the moment that the swap takes, and its last steps have a time limit, so that a target
+that hangs does not hold up the other dir.
+
+A move that fails is given up, and its copy is deleted; but if the dir of the current log has
+failed, the copy stays where it is: it may be the best that is left. After a restart it is resumed.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Generator, Mapping
+from typing import Final, Protocol, TypeVar
+
+import structlog
+
+from odradek.broker.jobs import begin, off_loop
+from odradek.broker.partitions.lanes import Lane
+from odradek.broker.partitions.local_logs import LocalLogs
+from odradek.broker.settings import SettingsSource
+from odradek.config.rows.replication import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
+from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.units import MIB, SECOND, Bytes, Millis
+from odradek.ports import Clock
+from odradek.storage.compacting.compaction import Throttle
+from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.moves import Move, Step, begin_move
+from odradek.storage.errors import StorageError
+
+FLUSHED_EVERY: Final = Bytes(32 * MIB)
+SWAP_PATIENCE: Final = Millis(2 * SECOND)
+"""How long one step of a swap may take before the move is given up."""
+CLOSE_PATIENCE: Final = Millis(SECOND)
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class Roles(Protocol):
+    """The roles of this broker's replicas, as far as a move concerns them."""
+
+    def hold(self, partition: TopicPartition) -> None:
+        """A follower fetches nothing until it is released."""
+        ...
+
+    def release(self, partition: TopicPartition) -> None:
+        """It is served again, from the log that is the current one now."""
+        ...
+
+
+class DirMoves:
+    """All moves of a broker."""
+
+    def __init__(
+        self,
+        logs: LocalLogs,
+        lanes: Mapping[str, Lane],
+        roles: Roles,
+        *,
+        clock: Clock,
+        settings: SettingsSource,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._logs = logs
+        self._lanes = lanes
+        self._roles = roles
+        self._clock = clock
+        self._settings = settings
+        self._tasks = tasks
+        self._beginning: set[TopicPartition] = set()
+        self._waiting: dict[str, deque[Move]] = {}  # of dirs that are being filled
+        self._rate = 0
+        self._throttle = Throttle(None)
+        self._is_closing = asyncio.Event()
+        self._ended = asyncio.Event()  # some dir is being filled no more
+
+    async def begin(self, partition: TopicPartition, target: str) -> bool:
+        """Whether a copy is being filled in this dir now; a BrokerError says why that cannot be.
+
+        False also where there is no log yet: it will be made in this dir.
+        """
+        if partition in self._beginning:
+            raise StorageError(f"another request is moving {partition} at this moment")
+        self._beginning.add(partition)
+        try:
+            dirs, config = self._logs.dirs, self._logs.config_of(partition.topic)
+            found = dirs.get(partition)
+            how = InDir(config) if found is None else InDir(config, found.topic_id)
+            running = dirs.future(partition)
+            move = await self._carry_out(
+                begin_move(dirs, partition, target, how=how, now=self._clock.wall())
+            )
+        finally:
+            self._beginning.discard(partition)
+        if move is None:
+            return False
+        if move.future is not running:
+            log.info("move.begun", partition=str(partition), source=move.home.name, target=target)
+            self._enqueue(move)
+        return True
+
+    def resume(self) -> None:
+        """Goes on with the copies that were found at the start."""
+        dirs = self._logs.dirs
+        for log_dir in dirs.online:
+            for partition in sorted(log_dir.futures):
+                if dirs.home_of(partition) is not None:
+                    self._enqueue(Move(dirs, partition))
+
+    async def close(self) -> None:
+        """Ends after the step that is under way; a dir that hangs is not waited for."""
+        self._is_closing.set()
+        try:
+            async with asyncio.timeout(CLOSE_PATIENCE / SECOND):
+                while self._waiting:
+                    self._ended.clear()
+                    await self._ended.wait()
+        except TimeoutError:
+            log.warning("moves.not_ended", targets=sorted(self._waiting))
+
+    # One dir is filled by one move after the other
+
+    def _enqueue(self, move: Move) -> None:
+        waiting = self._waiting.get(move.target.name)
+        if waiting is not None:
+            waiting.append(move)
+        elif not self._is_closing.is_set():
+            self._waiting[move.target.name] = deque([move])
+            begin(self._tasks, self._fill(move.target.name))
+
+    async def _fill(self, target: str) -> None:
+        waiting = self._waiting[target]
+        try:
+            while waiting and not self._is_closing.is_set():
+                await self._move(waiting.popleft())
+        finally:
+            del self._waiting[target]
+            self._ended.set()
+
+    async def _move(self, move: Move) -> None:
+        try:
+            if await self._copy(move):
+                await self._swap(move)
+        except BrokerError as error:
+            log.error("move.failed", partition=str(move.partition), error=str(error))
+            await self._give_up(move)
+
+    async def _give_up(self, move: Move) -> None:
+        if self._logs.dirs.failures.has_failed(move.home.name):
+            return
+        try:
+            await self._carry_out(move.cancel())
+        except StorageError as error:
+            log.error("move.not_cancelled", partition=str(move.partition), error=str(error))
+
+    async def _copy(self, move: Move) -> bool:
+        """Up to near the end of the log; False if there is nothing to move any more."""
+        unsynced = 0
+        while not (move.is_over or self._is_closing.is_set()):
+            end = move.current.log_end_offset
+            count = await self._carry_out(move.copy(self._clock.wall()))
+            unsynced += count
+            is_near = move.future.log_end_offset >= end or not count
+            if unsynced and (is_near or unsynced >= FLUSHED_EVERY):
+                await self._carry_out(move.flush(self._clock.wall()))
+                was_small, unsynced = unsynced <= MIB, 0
+                is_near = is_near and was_small  # much may have come during a long sync
+            if is_near and not move.is_over:
+                return True
+            await self._rest(count)
+        return False
+
+    async def _rest(self, count: int) -> None:
+        """As the throttle wants it, and until the broker stops."""
+        rate = self._settings.broker[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
+        if rate != self._rate:
+            self._rate, self._throttle = rate, Throttle(max(rate, 1))
+        now = self._clock.monotonic()
+        rest = self._throttle.rest_after(count, now)
+        if rest:
+            try:
+                async with asyncio.timeout(rest / SECOND):
+                    await self._is_closing.wait()
+            except TimeoutError:
+                return
+
+    # The swap
+
+    async def _swap(self, move: Move) -> None:
+        outcome: list[BrokerError] = []
+
+        async def swap() -> None:
+            try:
+                await self._take_place(move)
+            except BrokerError as error:
+                outcome.append(error)
+
+        await self._lanes[move.home.name].run(swap)
+        if outcome:
+            raise outcome[0]
+        if self._logs.dirs.get(move.partition) is move.future:
+            try:
+                await self._carry_out(move.tidy())
+            except StorageError as error:
+                log.warning("move.not_tidied", partition=str(move.partition), error=str(error))
+            log.info("move.ended", partition=str(move.partition), target=move.target.name)
+
+    async def _take_place(self, move: Move) -> None:
+        """In the lane of the current log's dir: no role begins or ends, and nothing is cut."""
+        if move.is_over or self._is_closing.is_set():
+            return
+        partition = move.partition
+        await self._logs.end_compaction(move.current)
+        move.current.is_held = True
+        self._roles.hold(partition)
+        try:
+            await self._logs.appends[move.home.name].settled()
+            if not move.is_over:
+                steps = move.take_place(self._clock.wall(), lambda: self._roles.release(partition))
+                await self._carry_out(steps, SWAP_PATIENCE)
+        finally:
+            move.current.is_held = False
+            self._roles.release(partition)
+
+    async def _carry_out(
+        self, steps: Generator[Step, None, T], patience: Millis | None = None
+    ) -> T:
+        """Sends each step to its worker; what it raises goes back to the steps."""
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    await self._take(step, patience)
+                except BrokerError as error:
+                    step = steps.throw(error)
+                else:
+                    step = next(steps)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+
+    async def _take(self, step: Step, patience: Millis | None) -> None:
+        worker = self._logs.workers[step.log_dir.name]
+        try:
+            async with asyncio.timeout(None if patience is None else patience / SECOND):
+                await off_loop(worker, step.run)
+        except TimeoutError:
+            raise StorageError(f"{step.log_dir.name} took longer than {patience} ms") from None
