@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+import pytest
+
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.controller_loop import ControllerLoop, NotController
 from odradek.broker.control.metadata_cache import MetadataCache
@@ -40,12 +42,12 @@ from odradek.wire.messages.stop_replica import (
 from odradek.wire.messages.update_metadata import UpdateMetadataResponse
 from odradek.wire.schema import Request, Response
 from odradek.zookeeper.client.address import Ensemble
-from odradek.zookeeper.client.errors import MultiFailed, SystemFault
+from odradek.zookeeper.client.errors import MultiFailed, OutcomeUnknown, SystemFault
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
 from odradek.zookeeper.client.states import Status
 from odradek.zookeeper.protocol.codes import CreateMode
-from odradek.zookeeper.protocol.jute_requests import Multi
+from odradek.zookeeper.protocol.jute_requests import Delete, GetChildren2, GetData, Multi
 
 SESSION_TIMEOUT = Millis(6_000)
 
@@ -322,6 +324,77 @@ def test_a_controller_that_cannot_write_gives_its_node_up() -> None:
         assert broken.epoch is None
         assert other.epoch == 2
         assert t.get("/brokers/topics/orders/partitions/0/state") is not None
+
+
+def test_a_controller_that_cannot_read_the_tree_gives_its_node_up() -> None:
+    """Half an image is none: it was elected, and cannot act."""
+    with ensemble(2) as t:
+        first, other = t.controller, t.other
+        failing = True
+
+        def fail(request: object) -> Answer | None:
+            return SystemFault() if failing and isinstance(request, GetChildren2) else None
+
+        other.door.refuse = fail
+        t.zookeeper.expire(first.client.session_id)
+        t.run(0.1)
+        assert other.epoch is None
+        t.run(3)
+        assert t.controller is first
+        assert int(t.get("/controller_epoch") or 0) > 2
+        failing = False
+        assert first.asks(ORDERS)["orders"].factor == 1
+
+
+def test_what_was_read_without_an_answer_is_read_again() -> None:
+    """The connection was lost in between: a missing answer is no missing znode."""
+    with ensemble() as t:
+        t.controller.asks(ORDERS)
+        lost: list[object] = []
+
+        def lose(request: object) -> Answer | None:
+            if isinstance(request, GetData | GetChildren2) and len(lost) < 5:
+                lost.append(request)
+                return OutcomeUnknown()
+            return None
+
+        t.controller.door.refuse = lose
+        t.controller.loop.on_tree_changed(frozenset({"*"}))
+        t.run(0.5)
+        assert len(lost) == 5
+        assert t.controller.epoch == 1
+        controller = t.controller.loop.controller
+        assert controller is not None
+        assert "orders" in controller.context.image.topics
+        assert BrokerId(1) in controller.context.image.brokers
+
+
+@pytest.mark.parametrize("refusal", [OutcomeUnknown(), MultiFailed(SystemFault(), 1)])
+def test_a_topic_that_could_not_be_deleted_keeps_its_mark(refusal: Answer) -> None:
+    """It is tried again when the connection is back, or by a successor; else it would live on."""
+    with ensemble() as t:
+        t.controller.asks(ORDERS)
+        mark = "/admin/delete_topics/orders"
+
+        def refuse(request: object) -> Answer | None:
+            if not isinstance(request, Multi):
+                return None
+            deleted = [it.path for it in request.ops if isinstance(it, Delete)]
+            return refusal if "/brokers/topics/orders" in deleted else None
+
+        t.controller.door.refuse = refuse
+        t.controller.asks(DeletionAsked(["orders"]))
+        t.run(0.5)
+        assert t.does(t.keeper.zookeeper.exists(mark)) is not None
+        assert t.get("/brokers/topics/orders") is not None
+        controller = t.controller.loop.controller
+        assert controller is not None
+        assert "orders" in controller.context.image.topics
+        t.controller.door.refuse = lambda _: None
+        t.controller.loop.on_tree_changed(frozenset({"*"}))
+        t.run(0.5)
+        assert t.get("/brokers/topics/orders") is None
+        assert t.does(t.keeper.zookeeper.exists(mark)) is None
 
 
 def test_one_state_that_cannot_be_written_harms_no_other() -> None:

@@ -38,6 +38,30 @@ def test_what_lies_below_cannot_be_read_any_more() -> None:
         assert delete(client, -1).low_watermark == 6
 
 
+def test_segments_below_the_new_start_are_deleted_with_their_records() -> None:
+    """Not the active one alone: what was deleted takes no room, in the next life neither."""
+    with Stage() as stage:
+        stage.make("orders", segment_bytes="200")
+        client = stage.client()
+        for value in "abcdef":
+            client.produce("orders", value * 100)
+        (log,) = [
+            it
+            for it in stage.running.services_of_this_life.replicas.dirs
+            if it.partition.topic == "orders"
+        ]
+        assert len(log.segments) == 6
+        assert delete(client, 3).low_watermark == 3
+        stage.run(1)
+        assert [segment.base_offset for segment in log.segments] == [3, 4, 5]
+        disk = log.folder.disk
+        assert [it for it in disk.names("orders-0") if it.endswith(".log")] == [
+            f"{offset:020}.log" for offset in (3, 4, 5)
+        ]
+        assert client.fetch("orders", 2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert client.fetch("orders", 3).log_start_offset == 3
+
+
 @pytest.mark.parametrize(
     ("topic", "offset", "code"),
     [

@@ -1,6 +1,7 @@
 """Partitions from the controller's word to records in a file, on simulated disks."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +15,7 @@ from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
+from odradek.sim.worker import SimulatedWorker
 from odradek.storage.errors import LogDirOffline, StorageError
 from tests.unit.broker.ground import GONE, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
 
@@ -248,6 +250,55 @@ def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
         survivor.append(batch_of("kept"))
         await settled(replicas)
         assert survivor.told == [Offset(0)]
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_what_comes_behind_a_failed_write_is_refused_with_it() -> None:
+    """Its offsets rest on those of the lost batch; a duplicate of that was not stored either."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        led = replicas.led(ORDERS)
+        worker = replicas.logs.worker_of(led.log)
+        assert isinstance(worker, SimulatedWorker)
+        worker.hang()
+        appender = Appender(led)
+        first = batch_of("a" * 100_000, producer_id=7, base_sequence=0)
+        appender.append(first[:])
+        await asyncio.sleep(0)
+        appender.append(first[:])
+        await asyncio.sleep(0)
+        appender.append(batch_of("b"))
+        await asyncio.sleep(0)
+        where = led.log.folder.disk.name.rpartition("/")[2]
+        faults = ground.machine.disk(where).faults
+        faults.rows.append(Fault(calls=frozenset({"write"}), error=errno.ENOSPC, times=1))
+        worker.go_on()
+        await settled(replicas)
+        assert appender.told == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+        assert led.log.log_end_offset == 0
+        faults.rows.clear()
+        appender.append(first[:])
+        await settled(replicas)
+        assert appender.told[3:] == [0]
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_missing_log_is_made_anew_only_if_no_offline_dir_can_hold_it() -> None:
+    """An empty log beside the true one would lead with nothing once the dir is back."""
+    new = TopicPartition("new", 0)
+
+    async def talk(replicas: ReplicaManager) -> None:
+        replicas.dirs.failures.report(replicas.dirs.dirs[0].name, OSError("gone"))
+        replicas.look_at_failures()
+        asked = [word(epoch=1), word(new)]
+        assert await replicas.apply_leader_and_isr(asked) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        assert replicas.dirs.get(ORDERS) is None
+        assert replicas.led(new).log.log_end_offset == 0
 
     with Ground() as ground:
         ground.live(talk)

@@ -113,6 +113,13 @@ class Partition:
         assert isinstance(folder, Directory)
         return {name for name, file in folder.current.items() if getattr(file, "unsynced", None)}
 
+    def nameless(self) -> set[str]:
+        """The files of the log whose names a loss of power may take."""
+        assert isinstance(self.disk, SimulatedDisk)
+        folder = self.disk.medium.root.current[str(ORDERS)]
+        assert isinstance(folder, Directory)
+        return {name for name, file in folder.current.items() if folder.durable.get(name) != file}
+
     def commit(self) -> None:
         """Everything is on all replicas."""
         self.log.on_high_watermark(self.log.log_end_offset)

@@ -7,10 +7,11 @@ import pytest
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
+from odradek.sim.disk_faults import Fault
 from odradek.sim.medium import Directory
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.errors import LogDirOffline
-from odradek.storage.logs.flushing import sync_group
+from odradek.storage.logs.flushing import FlushJob, sync_group
 from odradek.storage.logs.writing import WriteJob
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
@@ -61,6 +62,63 @@ def test_a_group_that_rolls_syncs_every_segment() -> None:
     assert len(t.log.segments) > 2
     assert t.read() == values
     assert not unsafe(t)
+
+
+def nameless(t: Partition) -> set[str]:
+    """The segments that a loss of power may take whole."""
+    return {name for name in t.nameless() if name.endswith(".log")}
+
+
+def test_a_segment_that_a_synced_append_begins_keeps_its_name() -> None:
+    """The bytes of a file that no directory knows are lost with it."""
+    t = Partition(SYNCED)
+    sync_group(decided(t, "first"))
+    assert not nameless(t)
+    t.log.roll(t.now)
+    job = t.log.take_job()
+    assert job is not None
+    job.run()
+    assert nameless(t)
+    sync_group([job])
+    assert not nameless(t)
+
+
+def test_a_segment_that_an_earlier_job_of_a_group_began_keeps_its_name() -> None:
+    """The later job's sync covers the bytes of that segment, not the directory that it is in."""
+    t = Partition(SYNCED)
+    sync_group(decided(t, "first"))
+    t.log.roll(t.now)
+    jobs = decided(t, "begins the segment", "goes into it, too")
+    assert [piece.is_new for job in jobs for piece in job.pieces] == [True, False]
+    sync_group(jobs)
+    for job in jobs:
+        job.publish()
+    assert not unsafe(t)
+    assert not nameless(t)
+
+
+def test_a_checkpoint_beside_a_flush_says_what_was_durable_before_it() -> None:
+    """A power cut while the flush runs would else leave a recovery point behind lost records."""
+    t = Partition()
+    t.append("a")
+    flush = FlushJob(t.log, t.now)
+    assert t.log.recovery_point == Offset(0)
+    flush.run()
+    assert t.log.recovery_point == Offset(0)
+    flush.publish()
+    assert t.log.recovery_point == Offset(1)
+
+
+def test_a_flush_that_fails_moves_no_recovery_point() -> None:
+    """What could not be synced is checked when the log is opened again."""
+    t = Partition()
+    t.append("a")
+    flush = FlushJob(t.log, t.now)
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.rows.append(Fault(calls=frozenset({"sync"})))
+    with pytest.raises(LogDirOffline):
+        flush.run()
+    assert t.log.recovery_point == Offset(0)
 
 
 def test_a_duplicate_is_not_there_before_the_original_is_durable() -> None:

@@ -148,6 +148,16 @@ def test_the_clean_marker_counts_once() -> None:
     assert not h.opened[0].clean
 
 
+def test_the_clean_marker_does_not_come_back_after_a_loss_of_power() -> None:
+    """Its removal is durable before a log is opened: what follows it would be trusted unseen."""
+    h = Host(1)
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.restart(clean=True)
+    assert h.opened[0].clean
+    h.come_back("crash")
+    assert not h.opened[0].clean
+
+
 def test_logs_that_were_left_alone_cost_nothing_to_close() -> None:
     """Thousands may be idle; a stop is only for those to which something has happened."""
 

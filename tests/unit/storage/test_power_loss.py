@@ -94,3 +94,19 @@ def test_a_disk_too_full_to_be_opened_is_offline() -> None:
     with pytest.raises(LogDirOffline, match="No space left"):
         log_dir.open(lambda _: SMALL, t.now)
     assert log_dir.is_offline
+
+
+def test_a_producer_whose_batch_shared_a_turn_with_a_roll_is_remembered() -> None:
+    """The snapshot of the new segment stands for all before it, that of the same turn included."""
+    t = Partition()
+    fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    t.decide("first", **fields)
+    for number in range(9):
+        t.decide(f"value-{number}")
+    t.write()
+    assert len(t.log.segments) > 1
+    t.flush()
+    t.reopen()
+    again = t.decide("first", **fields)
+    assert again.duplicate
+    assert again.base_offset == 0

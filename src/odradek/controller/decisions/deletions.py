@@ -170,17 +170,20 @@ def _forget(context: ControllerContext, name: str) -> Steps[str | None]:
 
 
 def _delete(paths: list[str]) -> Steps[str | None]:
-    """All of them, in order; why not, if that failed. One that is gone already is no failure."""
+    """All of them, in order; why not, if that failed. One that is gone already is no failure.
+
+    Where one cannot be deleted, nothing behind it is: the mark stays as long as anything else.
+    """
     deletes = [Delete(path, ANY_VERSION) for path in paths]
     for at in range(0, len(deletes), DELETES_PER_MULTI):
         some = deletes[at : at + DELETES_PER_MULTI]
         (answer,) = yield from commit(Multi(tuple(some)))
         if not isinstance(answer, KeeperError):
             continue
-        singly = yield from commit(*(Multi((it,)) for it in some))
-        for one in singly:
-            if isinstance(one, KeeperError) and not _was_gone(one):
-                return str(one)
+        for one in some:
+            (answer,) = yield from commit(Multi((one,)))
+            if isinstance(answer, KeeperError) and not _was_gone(answer):
+                return str(answer)
     return None
 
 

@@ -1,0 +1,118 @@
+"""Requests of a controller of the past, or for an earlier life of this broker, change nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from odradek.broker.control.metadata_cache import (
+    MetadataCache,
+    StaleBrokerEpoch,
+    StaleControllerEpoch,
+)
+from odradek.broker.controlled.control_requests import ControlRequests
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.positions import BrokerEpoch, ControllerEpoch
+from odradek.peers.control_message import ControlRequest
+from tests.unit.broker.ground import ORDERS, Ground
+from tests.unit.peers.control_requests import lead, metadata, stop
+
+NOW, BEFORE = 7, 6
+OTHER = TopicPartition("orders", 1)
+Talk = Callable[[ReplicaManager, ControlRequests, MetadataCache], Awaitable[None]]
+
+
+async def _no_settings(topics: list[str]) -> None:
+    """All are known."""
+
+
+def talk_of(talk: Talk) -> None:
+    """A broker in its life NOW, under a controller of epoch NOW, that leads `orders-0`."""
+
+    async def live(replicas: ReplicaManager) -> None:
+        cluster = MetadataCache()
+        cluster.broker_epoch = BrokerEpoch(NOW)
+        control = ControlRequests(cluster, replicas, _no_settings)
+        await control.serve(metadata(0, live=(1, 2)))
+        await control.serve(lead(0, epoch=3))
+        await talk(replicas, control, cluster)
+
+    with Ground() as ground:
+        ground.live(live)
+
+
+def from_the_past(request: ControlRequest, *, controller: int, broker: int) -> ControlRequest:
+    """The request with these epochs."""
+    request.controller_epoch, request.broker_epoch = controller, broker
+    return request
+
+
+REQUESTS = [
+    pytest.param(lambda: lead(0, 1, epoch=4), id="LeaderAndIsr"),
+    pytest.param(lambda: metadata(0, leader=2, live=(2,)), id="UpdateMetadata"),
+    pytest.param(lambda: stop(0, delete=True, epoch=4), id="StopReplica"),
+]
+PAST = [
+    pytest.param(BEFORE, NOW, StaleControllerEpoch, id="controller-epoch"),
+    pytest.param(NOW, BEFORE, StaleBrokerEpoch, id="broker-epoch"),
+]
+
+
+@pytest.mark.parametrize(("controller", "broker", "error"), PAST)
+@pytest.mark.parametrize("request_of", REQUESTS)
+def test_an_older_epoch_is_refused_and_changes_nothing(
+    request_of: Callable[[], ControlRequest],
+    controller: int,
+    broker: int,
+    error: type[BrokerError],
+) -> None:
+    """What was decided before the newest election, or for an earlier registration, is void."""
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        image = cluster.image
+        late = from_the_past(request_of(), controller=controller, broker=broker)
+        with pytest.raises(error):
+            await control.serve(late)
+        assert replicas.led(ORDERS).leader_epoch == 3
+        assert replicas.dirs.get(OTHER) is None
+        assert cluster.image is image
+
+    talk_of(talk)
+
+
+@pytest.mark.parametrize("request_of", REQUESTS)
+def test_the_present_epochs_are_obeyed(request_of: Callable[[], ControlRequest]) -> None:
+    """So is a request that names no broker epoch, as old controllers send it."""
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        del replicas
+        await control.serve(from_the_past(request_of(), controller=NOW, broker=NOW))
+        await control.serve(from_the_past(request_of(), controller=NOW + 1, broker=-1))
+        assert cluster.controller_epoch == NOW + 1
+
+    talk_of(talk)
+
+
+def test_a_request_that_waited_for_settings_is_checked_again() -> None:
+    """Meanwhile this broker may have registered anew: the request was for its life before."""
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        async def read_settings(topics: list[str]) -> None:
+            await asyncio.sleep(0)
+            cluster.broker_epoch = BrokerEpoch(NOW + 1)
+
+        control = ControlRequests(cluster, replicas, read_settings)
+        with pytest.raises(StaleBrokerEpoch):
+            await control.serve(from_the_past(lead(1), controller=NOW, broker=NOW))
+        assert replicas.dirs.get(OTHER) is None
+        assert cluster.controller_epoch == ControllerEpoch(NOW)
+
+    talk_of(talk)
