@@ -77,10 +77,20 @@ class OdradekBroker:
 
     def start(self) -> None:
         """Returns once it says that it has started."""
+        self.launch()
+        self.await_start()
+
+    def launch(self) -> None:
+        """Begins to start. It dies with the thread that does so."""
         assert self._process is None, "it runs already"
         self.directory.mkdir(exist_ok=True)
         self._said = len(self.log()) if self._log.exists() else 0
-        process = self._process = self._launch()
+        self._process = self._launch()
+
+    def await_start(self) -> None:
+        """Returns once it says that it has started."""
+        process = self._process
+        assert process is not None, "it was not launched"
         eventually(
             lambda: process.poll() is not None or self._has_started(),
             seconds=READY_SECONDS_MAX,

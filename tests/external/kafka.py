@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +26,17 @@ class RealKafka:
     options: Sequence[str] = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     """Of the JVM: small and quick to start."""
 
-    def __init__(self, classpath: str, directory: Path, zookeeper: str, broker_id: int = 0) -> None:
+    def __init__(
+        self,
+        classpath: str,
+        directory: Path,
+        zookeeper: str,
+        broker_id: int = 0,
+        *,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.port = 0
+        self._settings = settings or {}  # besides those that every test has
         self._classpath = classpath
         self._directory = directory
         self._zookeeper = zookeeper
@@ -80,6 +89,7 @@ class RealKafka:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         settings = self._directory / "server.properties"
+        more = "".join(f"{name}={value}\n" for name, value in self._settings.items())
         settings.write_text(
             f"broker.id={self._id}\nzookeeper.connect={self._zookeeper}\n"
             f"listeners=PLAINTEXT://{self.host}:{self.port}\nlog.dirs={self._directory}/data\n"
@@ -87,6 +97,7 @@ class RealKafka:
             "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n"
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
             "group.initial.rebalance.delay.ms=0\ngroup.min.session.timeout.ms=100\nlog.cleaner.enable=false\n"
+            + more
         )
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         command = [tools.java(), *self.options, *properties, "-cp", self._classpath, "kafka.Kafka"]

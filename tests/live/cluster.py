@@ -15,11 +15,14 @@ from typing import Final, Self
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.compat.broker_process import OdradekBroker, eventually
+from odradek.model.ids import TopicPartition
+from tests.compat.broker_process import Broker, OdradekBroker, eventually
 from tests.crash.zookeeper_process import ZookeeperProcess
-from tests.external.zookeeper import free_port
+from tests.external.kafka import RealKafka
+from tests.external.zookeeper import RealZookeeper, free_port
 
 PATIENCE_SECONDS: Final = 30
+TICK_MS: Final = 500  # a session lasts 1 s at least, 10 s at most
 
 
 class ClusterBroker(OdradekBroker):
@@ -39,44 +42,72 @@ class ClusterBroker(OdradekBroker):
 
 
 class LiveCluster:
-    """Brokers 1 to n and their ZooKeeper, which has a process of its own."""
+    """Brokers 1 to n and their ZooKeeper, which has a process of its own.
+
+    `zookeeper` is a real one, if there shall be one. Its sessions may be short.
+    """
 
     def __init__(
-        self, directory: Path, brokers: int = 3, settings: Mapping[str, str] | None = None
+        self,
+        directory: Path,
+        brokers: int = 3,
+        settings: Mapping[str, str] | None = None,
+        zookeeper: RealZookeeper | None = None,
     ) -> None:
-        (directory / "zookeeper").mkdir(parents=True)
-        self.zookeeper = ZookeeperProcess(directory / "zookeeper", "--port", str(free_port()))
+        directory.mkdir(exist_ok=True)
+        self.zookeeper = OwnZookeeper(directory / "zookeeper") if zookeeper is None else zookeeper
         self._directory = directory
         self._count = brokers
-        self._settings = settings or {}
-        self.brokers: dict[int, ClusterBroker] = {}
-
-    def __enter__(self) -> Self:
-        self.zookeeper.start()
-        host, port = self.zookeeper.address
-        common = {
-            "zookeeper.connect": f"{host}:{port}",
+        self._settings = {
             "default.replication.factor": "3",
             "min.insync.replicas": "2",
             "offsets.topic.replication.factor": "3",
-            **self._settings,
+            **(settings or {}),
         }
-        for number in range(1, self._count + 1):
-            folder = self._directory / f"broker-{number}"
-            self.brokers[number] = ClusterBroker(folder, number, **common)
-        for broker in self.brokers.values():
-            broker.start()
+        self.brokers: dict[int, ClusterBroker] = {}
+        self.kafkas: dict[int, RealKafka] = {}
+
+    def __enter__(self) -> Self:
+        self.zookeeper.start()
+        self.add(*range(1, self._count + 1))
         return self
 
     def __exit__(self, *error: object) -> None:
-        for broker in self.brokers.values():
+        for broker in self.all.values():
             broker.kill()
         self.zookeeper.stop()
+
+    def add(self, *numbers: int) -> None:
+        """Starts brokers of ours, at once."""
+        settings = {**self._settings, "zookeeper.connect": self.zookeeper.connect_string}
+        for number in numbers:
+            folder = self._directory / f"broker-{number}"
+            self.brokers[number] = ClusterBroker(folder, number, **settings)
+            self.brokers[number].launch()
+        for number in numbers:
+            self.brokers[number].await_start()
+
+    def add_kafka(self, number: int, classpath: str) -> RealKafka:
+        """Starts a broker of Kafka's."""
+        kafka = self.kafkas[number] = RealKafka(
+            classpath,
+            self._directory / f"kafka-{number}",
+            self.zookeeper.connect_string,
+            number,
+            settings=self._settings,
+        )
+        kafka.start()
+        return kafka
+
+    @property
+    def all(self) -> Mapping[int, Broker]:
+        """Ours and Kafka's."""
+        return {**self.brokers, **self.kafkas}
 
     @property
     def bootstrap(self) -> str:
         """All brokers, as clients have them."""
-        return ",".join(broker.bootstrap for broker in self.brokers.values())
+        return ",".join(broker.bootstrap for broker in self.all.values())
 
     def admin(self) -> AdminClient:
         """A client of all of them."""
@@ -84,22 +115,82 @@ class LiveCluster:
 
     def make(self, topic: str, partitions: int, replicas: int = 3, **settings: str) -> None:
         """A topic; returns once every partition is led and every replica in sync."""
-        new = NewTopic(topic, partitions, replicas, config=settings)
-        admin = self.admin()
-        admin.create_topics([new])[topic].result(PATIENCE_SECONDS)
+        self._make(NewTopic(topic, partitions, replicas, config=settings))
         self.await_isr(topic, replicas)
+
+    def place(self, topic: str, *assignments: list[int]) -> None:
+        """A topic whose replicas are on these brokers; returns once all are in sync."""
+        self._make(NewTopic(topic, len(assignments), replica_assignment=list(assignments)))
+        self.await_isr(topic, len(assignments[0]))
+
+    def _make(self, topic: NewTopic) -> None:
+        admin = self.admin()
+        admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
+
+    def controller(self) -> int:
+        """As a broker that lives says."""
+        found: int = self.admin().list_topics(timeout=PATIENCE_SECONDS).controller_id
+        return found
 
     def partitions(self, topic: str) -> dict[int, tuple[int, list[int]]]:
         """Leader and ISR of each partition, as a broker that lives says."""
         found = self.admin().list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
         return {number: (it.leader, sorted(it.isrs)) for number, it in found.partitions.items()}
 
-    def await_isr(self, topic: str, count: int) -> None:
-        """Until every partition has so many replicas in sync."""
-        eventually(
-            lambda: all(
-                leader > 0 and len(isr) == count for leader, isr in self.partitions(topic).values()
-            ),
-            seconds=PATIENCE_SECONDS,
-            what=f"{count} replicas of {topic} are in sync",
-        )
+    def await_isr(self, *topics_and_count: str | int) -> None:
+        """Until every partition of these topics has so many replicas in sync."""
+        *topics, count = topics_and_count
+        for topic in topics:
+            assert isinstance(topic, str)
+            eventually(
+                lambda: all(
+                    leader > 0 and len(isr) == count
+                    for leader, isr in self.partitions(topic).values()  # noqa: B023
+                ),
+                seconds=PATIENCE_SECONDS,
+                what=f"{count} replicas of {topic} are in sync",
+            )
+
+    def await_gone(self, number: int, *topics: str) -> None:
+        """Until no partition of these topics is led by this broker or has it in sync."""
+        for topic in topics:
+            eventually(
+                lambda: all(
+                    leader > 0 and leader != number and number not in isr
+                    for leader, isr in self.partitions(topic).values()  # noqa: B023
+                ),
+                seconds=PATIENCE_SECONDS,
+                what=f"broker {number} is in the ISR of {topic} no more",
+            )
+
+    def log_of(self, number: int, partition: TopicPartition) -> bytes:
+        """The record batches of this replica, as they stand in its files."""
+        (folder,) = self._folder(number).glob(f"*/{partition}")
+        return b"".join(file.read_bytes() for file in sorted(folder.glob("*.log")))
+
+    def check_replicas_equal(self, *topics: str) -> None:
+        """Byte for byte. Nobody writes any more, and all replicas are in sync."""
+        for topic in topics:
+            for number, (_, isr) in self.partitions(topic).items():
+                partition = TopicPartition(topic, number)
+                first, *others = (self.log_of(replica, partition) for replica in isr)
+                assert first, f"{partition} is empty"
+                assert [other == first for other in others] == [True] * len(others), partition
+
+    def _folder(self, number: int) -> Path:
+        name = f"kafka-{number}" if number in self.kafkas else f"broker-{number}"
+        return self._directory / name
+
+
+class OwnZookeeper(ZookeeperProcess):
+    """Our own server, with a port that it keeps from life to life."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        super().__init__(directory, "--port", str(free_port()), "--tick-time", str(TICK_MS))
+
+    @property
+    def connect_string(self) -> str:
+        """As `zookeeper.connect` has it."""
+        host, port = self.address
+        return f"{host}:{port}"

@@ -7,7 +7,9 @@ from collections import Counter, defaultdict
 from time import monotonic
 from typing import Any, Self
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from tests.compat.broker_process import eventually
 
 
 class SteadyProducer:
@@ -91,19 +93,35 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tupl
     found: dict[int, list[tuple[int, bytes]]] = {}
     for number in range(partitions):
         where = TopicPartition(topic, number, 0)
-        low, high = consumer.get_watermark_offsets(where, timeout=30)
+        low, high = _watermarks(consumer, where)
         assert low == 0, (number, low)
         consumer.assign([where])
         read: list[tuple[int, bytes]] = []
         while not read or read[-1][0] < high - 1:
             if not high:
                 break
-            for message in consumer.consume(1_000, timeout=30):
+            for message in consumer.consume(min(1_000, high - len(read)), timeout=30):
                 assert message.error() is None, message.error()
                 read.append((message.offset(), message.value()))
         found[number] = read
     consumer.close()
     return found
+
+
+def _watermarks(consumer: Consumer, where: TopicPartition) -> tuple[int, int]:
+    """Asked again where the leader has just changed: this call of the client does not retry."""
+    found: list[tuple[int, int]] = []
+
+    def ask() -> bool:
+        try:
+            found.append(consumer.get_watermark_offsets(where, timeout=30))
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+                raise
+        return bool(found)
+
+    eventually(ask, what=f"{where} is led")
+    return found[0]
 
 
 def check_kept(producer: SteadyProducer, found: dict[int, list[tuple[int, bytes]]]) -> None:
