@@ -3,12 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from odradek.pipelines.columns import COLUMNS, SPARK_TYPES, chosen, spark_schema
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.given import GivenOptions
+from odradek.pipelines.sink.options import parse as sink_options
+from odradek.pipelines.sink.writer import TopicStreamWriter, TopicWriter
 from odradek.pipelines.source.batch import reader
 from odradek.pipelines.source.options import OPTIONS, Mode, parse
 from odradek.pipelines.source.stream import OdradekStreamReader
@@ -35,6 +43,21 @@ class DefaultSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """For `spark.readStream`."""
         return OdradekStreamReader(parse(self._given(), Mode.STREAM), columns_of(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        """For `df.write`; topics are only added to."""
+        if overwrite:
+            raise InvalidOption("a topic cannot be overwritten: use mode 'append'")
+        return TopicWriter(sink_options(self._given()), schema)
+
+    def streamWriter(  # noqa: N802 - Spark's name
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: FBT001
+    ) -> DataSourceStreamWriter:
+        """For `df.writeStream`, in the modes that Spark's sink takes."""
+        del overwrite
+        return TopicStreamWriter(sink_options(self._given()), schema)
 
     def _given(self) -> Mapping[str, str]:
         return dict(self.options)

@@ -1,0 +1,163 @@
+"""A table back into a topic: the same partitions, order, keys, values, timestamps and headers.
+
+One task sends one partition, in order, through an idempotent producer. A task that dies is run
+again, and so is a replay that is told to go on: what the partition holds already is counted, and
+as many rows are left out. So the topic must not be written by others meanwhile.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic, sleep
+from typing import Any, Final
+
+import pyarrow as pa
+
+from odradek.client.offsets import EARLIEST, LATEST
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.pipelines.connections import client_of, sentences
+from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.moving.jobs import run_tasks
+from odradek.pipelines.moving.opening import ROWS, OpenTable
+from odradek.pipelines.moving.table_rows import Bounded, Place, by_partition, rows_in_order
+from odradek.pipelines.sink.options import SinkOptions
+from odradek.pipelines.sink.sending import TopicSender
+from odradek.pipelines.tables.rewriting import Rewriting, topics_of
+
+COLUMNS: Final = ("key", "value", "partition", "timestamp", "headers")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What goes from where to where."""
+
+    table: str
+    sink: SinkOptions  # its topic is where the rows go
+    table_options: Mapping[str, str] = field(default_factory=dict)
+    topic: str | None = None  # of the table, where it holds several
+    rate: int | None = None  # rows a second of all tasks together, at most
+    resume: bool = False  # leave out as many rows as the partitions hold already
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How many rows were sent, and how many the topic held already."""
+
+    sent: int
+    held: int
+
+
+def replay(spark: Any, job: Replay) -> Replayed:
+    """Sends all rows of the table, or of one of its topics."""
+    assert job.sink.topic is not None
+    opened = OpenTable(job.table, job.table_options, ROWS)
+    if opened.prefix:
+        raise PipelineError(
+            f"{job.table} holds rows made of values, not the records: only a table of format raw "
+            "can be replayed"
+        )
+    rewriting = Rewriting(opened.layout(), topics_of(opened.snapshot))
+    files, unknown = by_partition(opened.table.files(opened.snapshot))
+    if unknown:
+        raise PipelineError(f"{job.table}: {unknown[0].path} was not written by Odradek")
+    chosen = {place: those for place, those in files.items() if _is_chosen(place, rewriting, job)}
+    starts = _starts(job.sink, sorted({number for _, number in chosen}), resume=job.resume)
+    pieces = [Piece(number, tuple(those), starts[number]) for (_, number), those in chosen.items()]
+    rate = None if job.rate is None else job.rate / max(len(pieces), 1)
+    sink = replace(job.sink, headers=True)
+    done = run_tasks(spark, pieces, SendPartition(sink, rewriting, rate))
+    return Replayed(sum(it.sent for it in done), sum(it.held for it in done))
+
+
+def _is_chosen(place: Place, rewriting: Rewriting, job: Replay) -> bool:
+    name = rewriting.topics.get(place[0], "")
+    if job.topic is not None:
+        if job.topic not in rewriting.topics.values():
+            raise PipelineError(f"{job.table} holds no topic {job.topic!r}")
+        return name == job.topic
+    if len(rewriting.topics) > 1:
+        names = ", ".join(sorted(rewriting.topics.values()))
+        raise PipelineError(f"{job.table} holds several topics, name one of them: {names}")
+    return True
+
+
+def _starts(sink: SinkOptions, numbers: Sequence[int], *, resume: bool) -> dict[int, int]:
+    """Where each partition of the topic ended before the first row."""
+    topic = sink.topic
+    assert topic is not None
+    client = client_of(sink.client)
+    with sentences(sink.client):
+        found = client.cluster([topic]).topics[topic]
+        if found.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise PipelineError(f"topic {topic!r} does not exist")
+        missing = [number for number in numbers if number not in found.partitions]
+        if missing:
+            raise PipelineError(
+                f"the table has rows of partition {missing[-1]}, topic {topic!r} has "
+                f"{len(found.partitions)} partitions"
+            )
+        at = EARLIEST if resume else LATEST
+        partitions = {TopicPartition(topic, number): at for number in numbers}
+        return {it.partition: row.offset for it, row in client.offsets(partitions).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One partition: the files of its rows, and where the topic's partition ended before."""
+
+    number: int
+    files: tuple[Bounded, ...]
+    start: int
+
+
+@dataclass(frozen=True)
+class SendPartition:
+    """The work of one task."""
+
+    sink: SinkOptions
+    rewriting: Rewriting
+    rate: float | None
+
+    def __call__(self, piece: Piece) -> Replayed:
+        """Sends what the partition does not hold yet."""
+        assert self.sink.topic is not None
+        partition = TopicPartition(self.sink.topic, piece.number)
+        with sentences(self.sink.client):
+            end = client_of(self.sink.client).offsets({partition: LATEST})[partition].offset
+        held = end - piece.start
+        sender, pace = TopicSender(self.sink), Pace(self.rate)
+        for batch in _without(held, rows_in_order(self.rewriting, piece.files)):
+            for part in pace.parts(batch.select(COLUMNS)):
+                sender.send(part)
+                if self.rate is not None:
+                    sender.finish()
+        return Replayed(sender.finish(), held)
+
+
+def _without(count: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All but the first rows."""
+    for batch in batches:
+        if count < batch.num_rows:
+            yield batch.slice(count)
+        count = max(0, count - batch.num_rows)
+
+
+class Pace:
+    """Keeps to a rate: a tenth of a second's rows at a time."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._rate = rate
+        self._began = monotonic()
+        self._rows = 0
+
+    def parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch in parts, each when its time has come."""
+        if self._rate is None:
+            yield batch
+            return
+        size = max(1, int(self._rate / 10))
+        for start in range(0, batch.num_rows, size):
+            part = batch.slice(start, size)
+            sleep(max(0.0, self._began + self._rows / self._rate - monotonic()))
+            self._rows += part.num_rows
+            yield part

@@ -1,0 +1,77 @@
+"""The options and columns of the sink: those of Spark's "kafka" sink, with its refusals.
+
+A row has `value`, and `key`, `headers`, `topic` and `partition` where they are given. The option
+`topic` wins over the column.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from odradek.model.names import topic_name_fault
+from odradek.pipelines.client_options import ClientOptions, read_client
+from odradek.pipelines.encoding.batches import BATCH_BYTES
+from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.given import GivenOptions
+from odradek.records.compression import Codec
+
+OPTIONS: Final = ("topic", "includeHeaders", "checkpointLocation", "path")
+BYTES: Final = ("string", "binary")
+HEADERS: Final = "array<struct<key:string,value:binary>>"
+TYPES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "value": BYTES,
+        "key": BYTES,
+        "headers": (HEADERS,),
+        "topic": ("string",),
+        "partition": ("int",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """All that a writer needs to know; it can be pickled and is the same in every task."""
+
+    client: ClientOptions
+    topic: str | None = None
+    headers: bool = False
+    codec: Codec = Codec.NONE
+    batch_bytes: int = BATCH_BYTES
+
+
+def parse(raw: Mapping[str, str]) -> SinkOptions:
+    """The options as Spark hands them over; InvalidOption is the first that is wrong."""
+    given = GivenOptions(raw, OPTIONS)
+    given.refuse_unknown()
+    topic = given.text("topic")
+    if topic is not None and (fault := topic_name_fault(topic)) is not None:
+        raise InvalidOption(f"option 'topic': {fault}: {topic[:80]!r}")
+    name = (given.kafka("compression.type") or "none").strip().upper()
+    if name not in Codec.__members__:
+        known = ", ".join(it.lower() for it in Codec.__members__)
+        raise InvalidOption(
+            f"option 'kafka.compression.type' must be one of {known}, not {name.lower()!r}"
+        )
+    return SinkOptions(
+        read_client(given),
+        topic,
+        headers=given.boolean("includeHeaders", default=False),
+        codec=Codec[name],
+        batch_bytes=given.kafka_number("batch.size", BATCH_BYTES, least=1),
+    )
+
+
+def check_columns(schema: Any, options: SinkOptions) -> None:
+    """InvalidOption where Spark's "kafka" sink refuses the schema, too."""
+    columns = {it.name: it.dataType.simpleString() for it in schema.fields}
+    if "value" not in columns:
+        raise InvalidOption("the rows have no column 'value', which the sink needs")
+    if options.topic is None and "topic" not in columns:
+        raise InvalidOption("give the topic as option 'topic' or as a column 'topic'")
+    for name, allowed in TYPES.items():
+        if name in columns and columns[name] not in allowed:
+            raise InvalidOption(
+                f"column {name!r} is {columns[name]}, it must be {' or '.join(allowed)}"
+            )

@@ -1,0 +1,101 @@
+"""`replay`: a table back into a topic."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.moving.archive import archive
+from odradek.pipelines.moving.replay import Replay, Replayed, replay
+from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.sink.options import SinkOptions, parse
+from tests.pipelines.moving.archives import archive_of
+from tests.pipelines.topics import Topics, now_ms
+
+DAY_MS = 86_400_000
+
+
+def into(topics: Topics, topic: str) -> SinkOptions:
+    """A sink of one topic."""
+    return parse({"kafka.bootstrap.servers": topics.bootstrap, "topic": topic})
+
+
+def all_of(spark: Any, topics: Topics, topic: str) -> list[Any]:
+    """Everything that a reader sees but the topic's name."""
+    frame = spark.read.format("kafka").options(**topics.options(topic, includeHeaders="true"))
+    rows = frame.load().drop("topic").orderBy("partition", "offset").collect()
+    return [tuple(row) for row in rows]
+
+
+@pytest.mark.parametrize("partitioning", [(), ("day(timestamp)",)])
+def test_a_replayed_topic_cannot_be_told_from_the_first(
+    spark: Any, topics: Topics, tmp_path: Path, partitioning: tuple[str, ...]
+) -> None:
+    """Partitions, order, times, headers and nulls; also of a table that is split by day."""
+    topic, again = topics.make(partitions=3), topics.make("again", partitions=3)
+    topics.fill(
+        topic,
+        [
+            {
+                "key": None if i % 3 == 0 else b"k%d" % i,
+                "value": None if i % 5 == 0 else b"v%d" % i,
+                "partition": i % 3,
+                "timestamp": now_ms() - i % 4 * DAY_MS,
+                "headers": [("h", b"%d" % i), ("n", None)] if i % 4 == 0 else None,
+            }
+            for i in range(1_500)
+        ],
+    )
+    job = archive_of(
+        topics.bootstrap,
+        topic,
+        f"delta:{tmp_path}/t",
+        partitioning=partitioning,
+        options={"maxOffsetsPerTrigger": 600},
+    )
+    archive(spark, job, Once())
+    done = replay(spark, Replay(job.table, into(topics, again)))
+    assert done == Replayed(sent=1_500, held=0)
+    assert all_of(spark, topics, again) == all_of(spark, topics, topic)
+    assert replay(spark, Replay(job.table, into(topics, again), resume=True)).sent == 0
+
+
+def test_it_goes_on_where_it_was(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """As many rows as the topic holds are left out."""
+    topic, again = topics.make(), topics.make("again")
+    topics.fill_numbers(topic, 100)
+    job = archive_of(topics.bootstrap, topic, f"parquet:{tmp_path}/t")
+    archive(spark, job, Once())
+    topics.fill_numbers(again, 30)
+    done = replay(spark, Replay(job.table, into(topics, again), resume=True))
+    assert done == Replayed(sent=70, held=30)
+    values = [int(row[1]) for row in all_of(spark, topics, again)]
+    assert values == list(range(100))
+
+
+def test_a_rate_is_kept_to(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """It may be slower, never faster."""
+    topic, again = topics.make(), topics.make("again")
+    topics.fill_numbers(topic, 300)
+    job = archive_of(topics.bootstrap, topic, f"parquet:{tmp_path}/t")
+    archive(spark, job, Once())
+    began = time.monotonic()
+    assert replay(spark, Replay(job.table, into(topics, again), rate=200)).sent == 300
+    assert time.monotonic() - began >= 1.3
+
+
+def test_what_is_refused(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """Each in a sentence, before anything is sent."""
+    topic, narrow = topics.make(partitions=2), topics.make("narrow")
+    topics.fill_numbers(topic, 5, partition=1)
+    job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/t")
+    archive(spark, job, Once())
+    for table, target, sentence in (
+        (job.table, narrow, "has 1 partitions"),
+        (job.table, "never-made", "'never-made' does not exist"),
+        (f"delta:{tmp_path}/none", narrow, "there is no table"),
+    ):
+        with pytest.raises(PipelineError, match=sentence):
+            replay(spark, Replay(table, into(topics, target)))
