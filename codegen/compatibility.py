@@ -20,8 +20,8 @@ definitions come from is told in [protocol-sources.md](protocol-sources.md).
 is the version from which lengths are compact and fields may be tagged (KIP-482). *Kafka 3.9* is
 what a broker of that release offers when it is run with ZooKeeper. *Broker* is what our own broker
 offers. All ranges begin at version 0, and so do the ones that we offer: clients before librdkafka
-2.11.1 switch features off when a minimum is raised. *Served* says from which version on it is done
-what is asked; an older one is answered with an error. What each handler leaves out is told in the
+2.11.1 switch features off when a minimum is raised. *Served* is the lowest version that is
+handled; older ones get an error. What each handler leaves out is told in the
 first lines of its module, `src/odradek/broker/handlers/`; what is not offered waits for brokers
 that talk to each other, for transactions, or for access control.
 """

@@ -44,7 +44,7 @@ The last of these that names a setting counts:
 6. what was set at run time for this broker, if it changes *cluster-wide* or *per-broker*
 
 A wrong value stops the start, and the message names every wrong setting, what is allowed, and where
-it was set. A name that nobody knows is a warning, and has no effect. At run time a request that
+it was set. An unknown name is a warning, and has no effect. At run time a request that
 holds a wrong value is refused as a whole; a wrong value that is stored already is left out, with a
 warning.
 
@@ -73,8 +73,8 @@ def render() -> str:
         parts.append(f"## {title}\n\n{_table(lines, 'Changes')}")
     lines = map(_topic_line, rows_of(topic, TopicSetting))
     parts.append(
-        "## Topics\n\nWhere a topic is silent, the first of the broker's settings counts that is "
-        f"set, and otherwise its default.\n\n{_table(lines, 'Where silent')}"
+        "## Topics\n\nIf a topic does not set it, the first of these broker settings counts that "
+        f"is set, and otherwise its default.\n\n{_table(lines, 'If not set')}"
     )
     return "\n".join(parts)
 

@@ -21,7 +21,7 @@ from odradek.replication.following import (
     FollowerState,
 )
 from odradek.replication.isr import IsrAccepted, IsrProposal
-from odradek.replication.leader import Effects, Leader, LeaderSettings, Leadership, LogEnds
+from odradek.replication.leader import Leader, LeaderEffects, LeaderSettings, Leadership, LogEnds
 from odradek.replication.progress import FollowerFetch
 from odradek.wire.messages.fetch import (
     EpochEndOffset,
@@ -179,7 +179,7 @@ class ModelBroker:
         if self.leader is not None:
             self._carry_out(self.leader.on_isr_answer(proposal, answer, self.cluster.now))
 
-    def _carry_out(self, effects: Effects) -> None:
+    def _carry_out(self, effects: LeaderEffects) -> None:
         if effects.begin_epoch is not None:
             self.log.epochs.assign(effects.begin_epoch.leader_epoch, effects.begin_epoch.offset)
         if effects.high_watermark is not None:

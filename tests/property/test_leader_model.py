@@ -16,7 +16,14 @@ from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset, PartitionEpoch
 from odradek.model.units import Millis
 from odradek.replication.isr import IsrAccepted, IsrProposal
-from odradek.replication.leader import Effects, Leader, LeaderSettings, Leadership, LogEnds, Verdict
+from odradek.replication.leader import (
+    Leader,
+    LeaderEffects,
+    LeaderSettings,
+    Leadership,
+    LogEnds,
+    Verdict,
+)
 from odradek.replication.progress import FollowerFetch
 
 ME: Final = BrokerId(0)
@@ -53,7 +60,7 @@ class ClusterMachine(RuleBasedStateMachine):
         )
         self.carry_out(effects)
 
-    def carry_out(self, effects: Effects) -> None:
+    def carry_out(self, effects: LeaderEffects) -> None:
         """What a shell does, in its order."""
         if effects.high_watermark is not None:
             assert effects.high_watermark > self.highest

@@ -30,7 +30,7 @@ from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.fetch_sessions import FetchSessions
-from odradek.broker.fetching.pending_fetches import Fetches, Means
+from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
@@ -127,11 +127,11 @@ class Broker:
             self._running.append(tasks.create_task(coordination.listen()))
             self._running.append(tasks.create_task(self._open(coordination, ready)))
             replicas = self.services_of_this_life.replicas
-            upkeep = LogMaintenance(replicas, self.settings, self.doors.clock).start(tasks)
+            maintenance = LogMaintenance(replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
-            for task in upkeep:
+            for task in maintenance:
                 task.cancel()
-            await asyncio.gather(*upkeep, return_exceptions=True)
+            await asyncio.gather(*maintenance, return_exceptions=True)
             await self._stop(coordination, controlling)
             if self._zookeeper is not None:
                 self._zookeeper.close()
@@ -285,7 +285,7 @@ class Broker:
     ) -> Services:
         config, me, replicas = self.config, self.cluster.me, control.replicas
         fetches = Fetches(
-            Means(
+            FetchDeps(
                 replicas,
                 self.cluster,
                 self.timers,

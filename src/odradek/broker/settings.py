@@ -1,6 +1,6 @@
 """What holds now: the broker's own settings, those changed at run time, and those of topics.
 
-The tree says what was changed (`coordination` reads it and tells here); whoever acts on a setting
+The tree says what was changed (`broker_session` reads it and tells here); what acts on a setting
 watches, and takes over the new value at once.
 """
 

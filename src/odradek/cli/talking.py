@@ -10,7 +10,7 @@ from odradek.cli.failing import UNREACHABLE, Failed
 from odradek.cli.options import options
 from odradek.cli.patience import PatientCluster, Waits
 from odradek.client.addresses import addresses
-from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.cluster import ClientDeps, Cluster
 from odradek.model.errors import InvalidSetting
 from odradek.model.ids import TopicPartition
 from odradek.peers.errors import ConnectionGone
@@ -38,7 +38,7 @@ def talk(conversation: Callable[[Cluster], Coroutine[Any, Any, T]], *, endless: 
     seconds = seconds_to_wait(settings)
 
     async def run() -> T:
-        world = Surroundings(SystemNetwork(), SystemClock())
+        world = ClientDeps(SystemNetwork(), SystemClock())
         name = settings.get("client.id", "odradek-cli")
         cluster = PatientCluster(world, addresses(settings[BOOTSTRAP]), name)
         cluster.waits, cluster.seconds = Waits(seconds), seconds

@@ -35,7 +35,7 @@ from odradek.wire.schema import Request
 T = TypeVar("T")
 
 
-class Surroundings(NamedTuple):
+class ClientDeps(NamedTuple):
     """What a client needs of the world."""
 
     network: Network
@@ -46,7 +46,7 @@ class Cluster:
     """A client's connections and what it has learned; close it in the end."""
 
     def __init__(
-        self, world: Surroundings, bootstrap: Sequence[Address], client_id: str = "odradek"
+        self, world: ClientDeps, bootstrap: Sequence[Address], client_id: str = "odradek"
     ) -> None:
         self.world = world
         self.metadata = ClusterMetadata()

@@ -40,7 +40,7 @@ class Bid(NamedTuple):
 
     broker: BrokerId
     multi: Multi
-    mandate: ControllerLease
+    lease: ControllerLease
 
 
 class Lost(NamedTuple):
@@ -61,20 +61,20 @@ def decide_bid(
     if controller is not None:
         return Lost(ControllerZnode.decode(controller.data))
     current = ControllerEpochZnode.decode(epoch.data)
-    mandate = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
-    return Bid(broker, Multi(_writes(broker, mandate, now)), mandate)
+    lease = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
+    return Bid(broker, Multi(_writes(broker, lease, now)), lease)
 
 
 def decide_takeover(broker: BrokerId, controller: Data, epoch: Data, now: Timestamp) -> Bid:
     """Replaces a controller that is known to be dead; the epoch was read before its node."""
     current = ControllerEpochZnode.decode(epoch.data)
-    mandate = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
+    lease = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
     gone = Delete(ControllerZnode.PATH, controller.stat.version)
-    return Bid(broker, Multi((gone, *_writes(broker, mandate, now))), mandate)
+    return Bid(broker, Multi((gone, *_writes(broker, lease, now))), lease)
 
 
-def _writes(broker: BrokerId, mandate: ControllerLease, now: Timestamp) -> tuple[Create, SetData]:
-    epoch = ControllerEpochZnode.encode(mandate.epoch)
+def _writes(broker: BrokerId, lease: ControllerLease, now: Timestamp) -> tuple[Create, SetData]:
+    epoch = ControllerEpochZnode.encode(lease.epoch)
     return (
         Create(
             ControllerZnode.PATH,
@@ -82,7 +82,7 @@ def _writes(broker: BrokerId, mandate: ControllerLease, now: Timestamp) -> tuple
             OPEN_ACL,
             CreateMode.EPHEMERAL,
         ),
-        SetData(ControllerEpochZnode.PATH, epoch, mandate.epoch_version - 1),
+        SetData(ControllerEpochZnode.PATH, epoch, lease.epoch_version - 1),
     )
 
 
@@ -98,6 +98,6 @@ def decide_outcome(
     elected = ControllerZnode.decode(controller.data)
     ours = elected == bid.broker and controller.stat.ephemeral_owner == session_id
     current = ControllerLease(ControllerEpochZnode.decode(epoch.data), epoch.stat.version)
-    if ours and current == bid.mandate:
-        return bid.mandate
+    if ours and current == bid.lease:
+        return bid.lease
     return Lost(elected)

@@ -94,13 +94,13 @@ class GuardedWrites:
     more can be written, and `deposed` whether that is because another controller was elected.
     """
 
-    def __init__(self, mandate: ControllerLease, writes: Iterable[StateWrite]) -> None:
+    def __init__(self, lease: ControllerLease, writes: Iterable[StateWrite]) -> None:
         self.written: list[StateWrite] = []
         self.conflicts: dict[TopicPartition, PartitionState] = {}
         self.failed: dict[TopicPartition, str] = {}
         self.stopped: str | None = None
         self.deposed = False
-        self._guard = Check(ControllerEpochZnode.PATH, mandate.epoch_version)
+        self._guard = Check(ControllerEpochZnode.PATH, lease.epoch_version)
         self._round: list[_Sent] = []
         self._next = list(self._first_round(list(writes)))
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from odradek.coordinator.decision import NO_EFFECTS, Answer, Call, Decision, Effects, Moment
+from odradek.coordinator.decision import (
+    NO_EFFECTS,
+    Answer,
+    Call,
+    CoordinatorEffects,
+    Decision,
+    Moment,
+)
 from odradek.coordinator.errors import NotCoordinator
 from odradek.coordinator.placement import partition_of
 from odradek.coordinator.shard import Machine, Shard
@@ -51,7 +58,7 @@ class Coordinator(Generic[M]):
 
     # -- leadership -------------------------------------------------------------------------------
 
-    def elected(self, place: Place) -> tuple[Shard, Effects]:
+    def elected(self, place: Place) -> tuple[Shard, CoordinatorEffects]:
         """This broker leads the partition now: the shard is to be loaded from its log.
 
         What an earlier leadership left unanswered is answered. The shell loads into the shard it
@@ -63,7 +70,7 @@ class Coordinator(Generic[M]):
         self._shards[place.partition] = (place.leader_epoch, shard, machine)
         return shard, effects
 
-    def resigned(self, partition: int) -> Effects:
+    def resigned(self, partition: int) -> CoordinatorEffects:
         """This broker leads the partition no longer."""
         found = self._shards.pop(partition, None)
         return NO_EFFECTS if found is None else found[1].resign()
@@ -75,13 +82,15 @@ class Coordinator(Generic[M]):
         partitions = self._spec.partitions()
         return partition_of(subject, partitions) if partitions else None
 
-    def on_call(self, subject: str, call: Call, now: Moment) -> tuple[Place | None, Effects]:
+    def on_call(
+        self, subject: str, call: Call, now: Moment
+    ) -> tuple[Place | None, CoordinatorEffects]:
         """A request about this group or transactional id. No place: another broker leads it."""
         partition = self.partition_of(subject)
         found = None if partition is None else self._shards.get(partition)
         if partition is None or found is None:
             refused = self._spec.refuse(call.request, NotCoordinator.code)
-            return None, Effects(answer=(Answer(call.ticket, refused),))
+            return None, CoordinatorEffects(answer=(Answer(call.ticket, refused),))
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)
 
@@ -93,19 +102,19 @@ class Coordinator(Generic[M]):
 
     def append_failed(
         self, place: Place, number: int, failure: tuple[ErrorCode, Moment]
-    ) -> Effects:
+    ) -> CoordinatorEffects:
         """These records are not in the log, and will not be."""
         shard = self._shard(place)
         return NO_EFFECTS if shard is None else shard.append_failed(number, *failure)
 
-    def committed(self, place: Place, high_watermark: Offset, now: Moment) -> Effects:
+    def committed(self, place: Place, high_watermark: Offset, now: Moment) -> CoordinatorEffects:
         """All below is on every replica that could lead."""
         shard = self._shard(place)
         return NO_EFFECTS if shard is None else shard.committed(high_watermark, now)
 
     def carry_out(
         self, decide: Callable[[M, Moment], Iterable[Decision]], now: Moment
-    ) -> Iterator[tuple[Place, Effects]]:
+    ) -> Iterator[tuple[Place, CoordinatorEffects]]:
         """Something that concerns every partition, such as the end of a topic.
 
         Those whose log is still being read find out what follows for them when they are active.
@@ -121,7 +130,7 @@ class Coordinator(Generic[M]):
         deadlines = [shard.next_deadline() for _, shard, _ in self._shards.values()]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
-    def tick(self, now: Moment) -> Iterator[tuple[Place, Effects]]:
+    def tick(self, now: Moment) -> Iterator[tuple[Place, CoordinatorEffects]]:
         """What time alone has brought about, partition by partition."""
         for partition, (leader_epoch, shard, _) in tuple(self._shards.items()):
             deadline = shard.next_deadline()

@@ -104,11 +104,11 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class CoordinatorEffects:
     """What the shell is to do. Appends of a partition are made in the order they came in."""
 
     append: tuple[Append, ...] = ()  # 1. to the log; never behind an earlier one
     answer: tuple[Answer, ...] = ()  # 2. to clients
 
 
-NO_EFFECTS = Effects()
+NO_EFFECTS = CoordinatorEffects()

@@ -19,8 +19,8 @@ from odradek.coordinator.decision import (
     Answer,
     Append,
     Call,
+    CoordinatorEffects,
     Decision,
-    Effects,
     Entry,
     Moment,
     Note,
@@ -140,7 +140,7 @@ class Shard:
 
     # -- what happens -----------------------------------------------------------------------------
 
-    def on_call(self, call: Call, now: Moment) -> Effects:
+    def on_call(self, call: Call, now: Moment) -> CoordinatorEffects:
         """A request: answered at once, or when records are committed, or when its time comes."""
         assert call.ticket not in self.waiting, call
         try:
@@ -150,12 +150,16 @@ class Shard:
                 raise CoordinatorBusy
             decision = self.machine.decide(call, now)
         except BrokerError as error:
-            return Effects(answer=(Answer(call.ticket, self.machine.refuse(call, error.code)),))
+            return CoordinatorEffects(
+                answer=(Answer(call.ticket, self.machine.refuse(call, error.code)),)
+            )
         self.waiting[call.ticket] = call
         self._carry_out(decision, now)
         return self._take_effects()
 
-    def on_event(self, decide: Callable[[Moment], Iterable[Decision]], now: Moment) -> Effects:
+    def on_event(
+        self, decide: Callable[[Moment], Iterable[Decision]], now: Moment
+    ) -> CoordinatorEffects:
         """Something that was no request: the rules decide, as soon as they know everything."""
         if self.active:
             self._carry_out_all(decide(now), now)
@@ -169,7 +173,7 @@ class Shard:
         assert write.number == number, (write.number, number)
         write.base_offset = base_offset
 
-    def append_failed(self, number: int, code: ErrorCode, now: Moment) -> Effects:
+    def append_failed(self, number: int, code: ErrorCode, now: Moment) -> CoordinatorEffects:
         """The records are not in the log, and will not be."""
         write = self._unappended.popleft()
         assert write.number == number, (write.number, number)
@@ -178,7 +182,7 @@ class Shard:
         self._give_up(write, code, now)
         return self._take_effects()
 
-    def committed(self, high_watermark: Offset, now: Moment) -> Effects:
+    def committed(self, high_watermark: Offset, now: Moment) -> CoordinatorEffects:
         """All below is safe: replay it, answer for it, and go on from there."""
         if not self.active:
             if self._loaded_to is None or high_watermark < self._loaded_to:
@@ -192,7 +196,7 @@ class Shard:
             self._settle(self._writes.popleft(), now)
         return self._take_effects()
 
-    def tick(self, now: Moment) -> Effects:
+    def tick(self, now: Moment) -> CoordinatorEffects:
         """Timers that have rung, and writes that take too long."""
         for timer in self.machine.timers.pop_due(now.monotonic):
             self._carry_out_all(self.machine.expire(timer, now), now)
@@ -209,11 +213,11 @@ class Shard:
             return timer
         return write.deadline if timer is None else min(timer, write.deadline)
 
-    def resign(self) -> Effects:
+    def resign(self) -> CoordinatorEffects:
         """This broker leads no longer: every waiting call is answered NOT_COORDINATOR."""
         calls = tuple(self.waiting.values())
         self.waiting.clear()
-        return Effects(
+        return CoordinatorEffects(
             answer=tuple(
                 Answer(call.ticket, self.machine.refuse(call, NotCoordinator.code))
                 for call in calls
@@ -274,7 +278,7 @@ class Shard:
             del self.waiting[answer.ticket]
             self._answers.append(answer)
 
-    def _take_effects(self) -> Effects:
-        effects = Effects(tuple(self._effects), tuple(self._answers))
+    def _take_effects(self) -> CoordinatorEffects:
+        effects = CoordinatorEffects(tuple(self._effects), tuple(self._answers))
         self._effects, self._answers = [], []
         return effects

@@ -16,7 +16,7 @@ from odradek.model.units import Millis
 from odradek.ports import Address, Clock, Network, Stream
 from odradek.zookeeper.client.errors import AuthFailed, NoNode, SessionClosed, SessionExpired
 from odradek.zookeeper.client.pipeline import Answer, Submission
-from odradek.zookeeper.client.session import Effects, Session, WatchEvent
+from odradek.zookeeper.client.session import Session, SessionEffects, WatchEvent
 from odradek.zookeeper.client.states import Dialling, Status, StatusChanged
 from odradek.zookeeper.protocol.codes import (
     ANY_VERSION,
@@ -314,7 +314,7 @@ class ZooKeeperClient:
             reason = "the server closed the connection" if error is None else str(error)
             self._perform(self._session.closed(reason, self._now()))
 
-    def _perform(self, effects: Effects) -> None:
+    def _perform(self, effects: SessionEffects) -> None:
         if effects.hang_up:
             self._hang_up()
         if effects.send and self._link is not None:

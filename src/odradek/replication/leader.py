@@ -93,7 +93,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class LeaderEffects:
     """What is to be done, from top to bottom: nothing is answered before it holds."""
 
     begin_epoch: EpochStart | None = None  # 1. into the history of epochs, durably
@@ -104,7 +104,7 @@ class Effects:
     wake: tuple[Ticket, ...] = ()  # 6. those who wait for the low watermark
 
 
-NOTHING: Final = Effects()
+NOTHING: Final = LeaderEffects()
 
 
 class Leader:
@@ -156,7 +156,7 @@ class Leader:
         *,
         settings: LeaderSettings,
         now: Millis,
-    ) -> tuple["Leader", Effects]:
+    ) -> tuple["Leader", LeaderEffects]:
         """Begins a leadership. What followers had before it counts for nothing."""
         leader = cls(me, leadership, ends, settings)
         leader._take_replicas(leadership, now)
@@ -165,7 +165,7 @@ class Leader:
 
     # The controller's word
 
-    def on_leadership(self, leadership: Leadership, now: Millis) -> Effects:
+    def on_leadership(self, leadership: Leadership, now: Millis) -> LeaderEffects:
         """A newer word on the same leader: another leadership, or another ISR within this one.
 
         It ends a change that was in flight: that was done before, and is part of the word, or
@@ -193,7 +193,7 @@ class Leader:
 
     def on_isr_answer(
         self, proposal: IsrProposal, answer: IsrAccepted | ErrorCode, now: Millis
-    ) -> Effects:
+    ) -> LeaderEffects:
         """What the controller says to a proposal, or the error that came in its place.
 
         Answers to anything but the change in flight are too late. Where the outcome is not known
@@ -211,19 +211,19 @@ class Leader:
         if answer in OVERTAKEN:
             self.isr = ChangeInDoubt(isr.committed, isr.maximal)
             return NOTHING
-        return Effects(propose=proposal)
+        return LeaderEffects(propose=proposal)
 
-    def resign(self) -> Effects:
+    def resign(self) -> LeaderEffects:
         """The leadership is over: producers learn that, and everybody else looks again."""
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return Effects(
+        return LeaderEffects(
             verdicts=tuple(Verdict(ticket, error) for ticket in self._producers.everybody()),
             wake=self._at_low_watermark.everybody(),
         )
 
     # The log, the followers, and time
 
-    def on_append(self, log_end_offset: Offset, now: Millis) -> Effects:
+    def on_append(self, log_end_offset: Offset, now: Millis) -> LeaderEffects:
         """The log has grown up to this end."""
         assert log_end_offset >= self.log_end_offset, (log_end_offset, self.log_end_offset)
         if log_end_offset > self.log_end_offset:
@@ -232,7 +232,7 @@ class Leader:
             self.log_end_offset = log_end_offset
         return self._advanced(now)
 
-    def on_follower_fetch(self, fetch: FollowerFetch, now: Millis) -> Effects:
+    def on_follower_fetch(self, fetch: FollowerFetch, now: Millis) -> LeaderEffects:
         """A follower says, by where it fetches from, how far its log goes."""
         self.check_leader_epoch(fetch.leader_epoch)
         follower = self._followers.get(fetch.broker)
@@ -251,21 +251,21 @@ class Leader:
             return replace(effects, propose=proposal, wake=effects.wake + woken)
         return effects
 
-    def on_log_start(self, log_start_offset: Offset) -> Effects:
+    def on_log_start(self, log_start_offset: Offset) -> LeaderEffects:
         """What is below was deleted here, by retention or DeleteRecords."""
         self.log_start_offset = log_start_offset
-        return Effects(wake=self._deleted())
+        return LeaderEffects(wake=self._deleted())
 
-    def on_corrupt(self) -> Effects:
+    def on_corrupt(self) -> LeaderEffects:
         """A batch of the leader's own log fails its checksum.
 
         A leader cannot fetch it from anybody, so another in-sync replica shall lead, and this one
         follow. Without another it goes on: only what lies in that batch cannot be read.
         """
         others = self.isr.committed - {self._me}
-        return Effects(hand_over=tuple(it for it in self._replicas if it in others))
+        return LeaderEffects(hand_over=tuple(it for it in self._replicas if it in others))
 
-    def on_ineligible(self, broker: BrokerId, now: Millis) -> Effects:
+    def on_ineligible(self, broker: BrokerId, now: Millis) -> LeaderEffects:
         """A follower's broker has died or is shutting down: nobody waits for it to join."""
         follower = self._followers.get(broker)
         if follower is None or not follower.eligible:
@@ -275,7 +275,7 @@ class Leader:
         woken = self._deleted()
         return replace(effects, wake=effects.wake + woken) if woken else effects
 
-    def on_time(self, now: Millis) -> Effects:
+    def on_time(self, now: Millis) -> LeaderEffects:
         """Proposes to go on without the members that have fallen behind for too long.
 
         A follower that was awaited although it is not a member may have fallen behind, too.
@@ -314,7 +314,7 @@ class Leader:
                 moments.append(moment)
         return min(moments, default=None)
 
-    def on_min_isr(self, min_isr: int, now: Millis) -> Effects:
+    def on_min_isr(self, min_isr: int, now: Millis) -> LeaderEffects:
         """The operator changed min.insync.replicas."""
         self._settings = self._settings._replace(min_isr=min_isr)
         return self._advanced(now)
@@ -384,7 +384,7 @@ class Leader:
             if broker != self._me
         }
 
-    def _accept(self, isr: ChangeInFlight, answer: IsrAccepted, now: Millis) -> Effects:
+    def _accept(self, isr: ChangeInFlight, answer: IsrAccepted, now: Millis) -> LeaderEffects:
         if (
             answer.leader_epoch != self.leader_epoch
             or answer.partition_epoch < self.partition_epoch
@@ -408,7 +408,7 @@ class Leader:
             return None
         return self._proposed(self.isr.committed | {broker})
 
-    def _joined(self, effects: Effects) -> Effects:
+    def _joined(self, effects: LeaderEffects) -> LeaderEffects:
         """Proposes a follower that had caught up while another change was in flight.
 
         It need not fetch again before: an unchanged position is not repeated in a fetch session.
@@ -450,7 +450,7 @@ class Leader:
             if broker in self.isr.committed and follower.end_offset != self.log_end_offset
         ]
 
-    def _advanced(self, now: Millis) -> Effects:
+    def _advanced(self, now: Millis) -> LeaderEffects:
         """Moves the high watermark as far as it may go, and says who is served by that."""
         if len(self.isr.committed) < self.min_isr:
             return NOTHING
@@ -458,7 +458,7 @@ class Leader:
         if high_watermark is None or high_watermark <= self.high_watermark:
             return NOTHING
         self.high_watermark = high_watermark
-        return Effects(
+        return LeaderEffects(
             high_watermark=high_watermark,
             verdicts=tuple(map(self._verdict, self._producers.reached(high_watermark))),
         )

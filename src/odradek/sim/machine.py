@@ -35,7 +35,7 @@ TASKS_KEPT_MIN: Final = 64
 Main = Callable[["Machine"], Coroutine[Any, Any, None]]
 
 
-class Surroundings(Protocol):
+class MachineDeps(Protocol):
     """What a machine needs of its world."""
 
     @property
@@ -165,7 +165,7 @@ class MachineLife:
 class Machine:
     """One machine, through all its lives."""
 
-    def __init__(self, world: Surroundings, name: str, number: int, chance: SeededRandom) -> None:
+    def __init__(self, world: MachineDeps, name: str, number: int, chance: SeededRandom) -> None:
         self.name = name
         self.clock = MachineClock(world.loop, number)
         self.random = chance.stream(name)

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from odradek.client import admin
-from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.errors import Refused, check
 from odradek.client.member import Member, committed, starting_positions
 from odradek.client.offsets import EARLIEST
@@ -93,7 +93,7 @@ class Client(Somebody):
         self, world: World, name: str, bootstrap: Sequence[Address] = ((BROKER, PORT),)
     ) -> None:
         super().__init__(world, name)
-        around = Surroundings(self.machine.network, self.machine.clock)
+        around = ClientDeps(self.machine.network, self.machine.clock)
         self.cluster = Cluster(around, list(bootstrap), name)
         self._producers: dict[int, Producer] = {}  # by what they call an acknowledgement
 

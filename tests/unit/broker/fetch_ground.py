@@ -8,7 +8,7 @@ from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.fetch_sessions import FetchSessions
-from odradek.broker.fetching.pending_fetches import Fetches, Means
+from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -112,8 +112,8 @@ class Reading:
         self.cluster = MetadataCache()
         self.cluster.me = ME
         self.timers = Timers(clock)
-        means = Means(replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), selector)
-        self.fetches = Fetches(means, FetchSessions(SeededRandom(1, "sessions"), 10))
+        deps = FetchDeps(replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), selector)
+        self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)
 
     def know(self, *numbers: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.client import admin
 from odradek.client.addresses import addresses
-from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.connection import Connection
 from odradek.client.coordinators import check_coordinator
 from odradek.client.errors import Refused
@@ -41,7 +41,7 @@ def talk(stage: Stage, conversation: Talk) -> Any:
 
     async def run() -> Any:
         machine = stage.clients
-        world = Surroundings(machine.network, machine.clock)
+        world = ClientDeps(machine.network, machine.clock)
         cluster = Cluster(world, [("broker", PORT)])
         try:
             return await conversation(cluster)

@@ -50,7 +50,7 @@ def test_a_bid_takes_the_office_and_the_epoch_together() -> None:
             SetData("/controller_epoch", b"7", 9),
         )
     )
-    assert bid().mandate == ControllerLease(ControllerEpoch(7), 10)
+    assert bid().lease == ControllerLease(ControllerEpoch(7), 10)
 
 
 def test_in_a_new_cluster_the_first_epoch_is_one() -> None:
@@ -58,7 +58,7 @@ def test_in_a_new_cluster_the_first_epoch_is_one() -> None:
     assert epoch_creation() == Create("/controller_epoch", b"0")
     decided = decide_bid(ME, None, epoch(0, 0), NOW)
     assert isinstance(decided, Bid)
-    assert decided.mandate == ControllerLease(ControllerEpoch(1), 1)
+    assert decided.lease == ControllerLease(ControllerEpoch(1), 1)
 
 
 def test_where_somebody_is_nobody_bids() -> None:
@@ -68,7 +68,7 @@ def test_where_somebody_is_nobody_bids() -> None:
 
 def test_a_bid_without_an_answer_is_read_back() -> None:
     """It happened if both znodes are as we bid, and the ephemeral is of our session."""
-    assert decide_outcome(bid(), controller(ME), epoch(7, 10), session_id=SESSION) == bid().mandate
+    assert decide_outcome(bid(), controller(ME), epoch(7, 10), session_id=SESSION) == bid().lease
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_bid_without_an_answer_is_read_back() -> None:
 def test_a_bid_that_is_not_all_there_was_lost(
     found: Data | None, newest: Data, outcome: Lost
 ) -> None:
-    """Another's office, another's epoch, or our own former session: no mandate."""
+    """Another's office, another's epoch, or our own former session: no lease."""
     assert decide_outcome(bid(), found, newest, session_id=SESSION) == outcome
 
 
@@ -98,4 +98,4 @@ def test_a_dead_controller_is_replaced_in_one_multi() -> None:
     """Its node goes, ours comes and the epoch rises, or nothing of that happens."""
     taken = decide_takeover(ME, controller(OTHER), epoch(6, 9), NOW)
     assert taken.multi == Multi((Delete("/controller", 0), *bid().multi.ops))
-    assert taken.mandate == ControllerLease(ControllerEpoch(7), 10)
+    assert taken.lease == ControllerLease(ControllerEpoch(7), 10)

@@ -21,7 +21,7 @@ from odradek.zookeeper.protocol.jute_replies import Data, Results
 from odradek.zookeeper.protocol.jute_requests import Check, Create, GetData, Multi, SetData
 from tests.unit.controller.znode_stats import stat
 
-MANDATE = ControllerLease(ControllerEpoch(7), 10)
+LEASE = ControllerLease(ControllerEpoch(7), 10)
 GUARD = Check("/controller_epoch", 10)
 YES = Results([])
 THEIRS = PartitionState(
@@ -32,7 +32,7 @@ THEIRS = PartitionState(
 def write(number: int, *, is_new: bool = False) -> StateWrite:
     """The state of a partition, from version 4 to 5, or from nothing to 0."""
     epoch = PartitionEpoch(0 if is_new else 5)
-    state = PartitionState(BrokerId(1), LeaderEpoch(number), (BrokerId(1),), epoch, MANDATE.epoch)
+    state = PartitionState(BrokerId(1), LeaderEpoch(number), (BrokerId(1),), epoch, LEASE.epoch)
     return StateWrite(TopicPartition("t", number), state, is_new)
 
 
@@ -47,7 +47,7 @@ def answered(batch: GuardedWrites, *rounds: list[Answer]) -> None:
 def test_many_writes_share_a_guarded_multi() -> None:
     """A few hundred conditional sets to a request, each behind the epoch's version."""
     writes = [write(number) for number in range(WRITES_PER_MULTI + 1)]
-    batch = GuardedWrites(MANDATE, writes)
+    batch = GuardedWrites(LEASE, writes)
     first, second = batch.requests()
     assert isinstance(first, Multi)
     assert first.ops[0] == GUARD
@@ -62,7 +62,7 @@ def test_many_writes_share_a_guarded_multi() -> None:
 def test_a_new_partition_is_made_with_what_is_above_it() -> None:
     """The topic's znode for partitions may be there already: one grew before."""
     new = write(0, is_new=True)
-    batch = GuardedWrites(MANDATE, [new])
+    batch = GuardedWrites(LEASE, [new])
     assert batch.requests() == [
         Multi((GUARD, Create("/brokers/topics/t/partitions", None))),
         Multi(
@@ -80,7 +80,7 @@ def test_a_new_partition_is_made_with_what_is_above_it() -> None:
 
 def test_a_controller_that_was_replaced_writes_nothing_more() -> None:
     """The guard's failure is the end, not a conflict of one partition."""
-    batch = GuardedWrites(MANDATE, [write(0), write(1)])
+    batch = GuardedWrites(LEASE, [write(0), write(1)])
     answered(batch, [MultiFailed(BadVersion(), 0)])
     assert batch.stopped is not None
     assert "another controller" in batch.stopped
@@ -89,7 +89,7 @@ def test_a_controller_that_was_replaced_writes_nothing_more() -> None:
 
 def test_a_session_that_is_over_stops_everything() -> None:
     """Whoever has no session is no controller."""
-    batch = GuardedWrites(MANDATE, [write(0)])
+    batch = GuardedWrites(LEASE, [write(0)])
     answered(batch, [SessionExpired()])
     assert batch.stopped is not None
 
@@ -97,7 +97,7 @@ def test_a_session_that_is_over_stops_everything() -> None:
 def test_what_is_too_large_together_goes_in_halves() -> None:
     """As small as jute.maxbuffer wants it; what is too large alone fails alone."""
     writes = [write(number) for number in range(3)]
-    batch = GuardedWrites(MANDATE, writes)
+    batch = GuardedWrites(LEASE, writes)
     answered(batch, [RequestTooLarge()], [YES, RequestTooLarge()], [YES, RequestTooLarge()])
     assert batch.written == writes[:2]
     assert list(batch.failed) == [writes[2].partition]
@@ -107,7 +107,7 @@ def test_what_is_too_large_together_goes_in_halves() -> None:
 def test_one_conflict_harms_only_itself() -> None:
     """All are written again alone; the one that met another version says so."""
     good, bad = write(0), write(1)
-    batch = GuardedWrites(MANDATE, [good, bad])
+    batch = GuardedWrites(LEASE, [good, bad])
     theirs = Data(PartitionStateZnode.encode(THEIRS), stat(6))
     answered(
         batch,
@@ -124,7 +124,7 @@ def test_a_write_without_an_answer_is_read_back() -> None:
     """Our own bytes are a yes; what is as before is written again; all else is a conflict."""
     done, undone, taken = write(0), write(1), write(2)
     theirs = Data(PartitionStateZnode.encode(THEIRS), stat(5))
-    batch = GuardedWrites(MANDATE, [done, undone, taken])
+    batch = GuardedWrites(LEASE, [done, undone, taken])
     batch.requests()
     batch.on_answers([OutcomeUnknown()])
     assert batch.requests() == [GetData(it.path) for it in (done, undone, taken)]
@@ -139,7 +139,7 @@ def test_a_write_without_an_answer_is_read_back() -> None:
 def test_ours_is_recognised_although_a_leader_wrote_since() -> None:
     """The version that counts is the one that is there."""
     ours = write(0)
-    batch = GuardedWrites(MANDATE, [ours])
+    batch = GuardedWrites(LEASE, [ours])
     answered(batch, [OutcomeUnknown()], [Data(ours.data, stat(7))])
     assert [it.state.partition_epoch for it in batch.written] == [7]
 
@@ -147,7 +147,7 @@ def test_ours_is_recognised_although_a_leader_wrote_since() -> None:
 def test_a_read_back_may_be_lost_too() -> None:
     """It is asked again, as often as it takes, while the session lives."""
     ours = write(0)
-    batch = GuardedWrites(MANDATE, [ours])
+    batch = GuardedWrites(LEASE, [ours])
     answered(batch, [OutcomeUnknown()], [OutcomeUnknown()], [Data(ours.data, stat(5))])
     assert batch.written == [ours]
 
@@ -155,7 +155,7 @@ def test_a_read_back_may_be_lost_too() -> None:
 def test_a_creation_that_was_interrupted_is_completed() -> None:
     """The znode above is there, from a predecessor; the state is not."""
     new = write(0, is_new=True)
-    batch = GuardedWrites(MANDATE, [new])
+    batch = GuardedWrites(LEASE, [new])
     batch.requests()
     batch.on_answers([YES, MultiFailed(NodeExists(), 1)])
     assert batch.requests() == [
@@ -169,17 +169,17 @@ def test_a_creation_that_was_interrupted_is_completed() -> None:
 def test_a_creation_without_an_answer_is_repeated_where_nothing_is() -> None:
     """The answers to both may be lost."""
     new = write(0, is_new=True)
-    batch = GuardedWrites(MANDATE, [new])
+    batch = GuardedWrites(LEASE, [new])
     answered(batch, [OutcomeUnknown(), OutcomeUnknown()], [YES, NoNode()], [YES])
     assert batch.written == [new]
 
 
 def test_a_partition_that_was_deleted_meanwhile_fails_alone() -> None:
     """Its topic is gone; the controller will hear of it."""
-    batch = GuardedWrites(MANDATE, [write(0)])
+    batch = GuardedWrites(LEASE, [write(0)])
     answered(batch, [MultiFailed(NoNode(), 1)], [NoNode()])
     assert len(batch.failed) == 1
-    batch = GuardedWrites(MANDATE, [write(0)])
+    batch = GuardedWrites(LEASE, [write(0)])
     answered(batch, [OutcomeUnknown()], [NoNode()])
     assert len(batch.failed) == 1
 
@@ -187,7 +187,7 @@ def test_a_partition_that_was_deleted_meanwhile_fails_alone() -> None:
 def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> None:
     """An ACL that somebody has set keeps one partition as it is, and harms no other."""
     good, bad = write(0), write(1)
-    batch = GuardedWrites(MANDATE, [good, bad])
+    batch = GuardedWrites(LEASE, [good, bad])
     answered(
         batch,
         [MultiFailed(NoAuth(), 2)],
@@ -201,9 +201,9 @@ def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> No
 
 def test_only_the_guard_says_that_another_was_elected() -> None:
     """Then its own ephemeral is gone already; after any other error it has to give it up."""
-    batch = GuardedWrites(MANDATE, [write(0)])
+    batch = GuardedWrites(LEASE, [write(0)])
     answered(batch, [MultiFailed(BadVersion(), 0)])
     assert batch.deposed
-    batch = GuardedWrites(MANDATE, [write(0)])
+    batch = GuardedWrites(LEASE, [write(0)])
     answered(batch, [SessionExpired()])
     assert not batch.deposed

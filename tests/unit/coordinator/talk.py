@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odradek.coordinator.batches import load_batches, to_batches
-from odradek.coordinator.decision import Append, Call, Caller, Effects, Moment, Ticket
+from odradek.coordinator.decision import Append, Call, Caller, CoordinatorEffects, Moment, Ticket
 from odradek.coordinator.groups.codec import decode, encode
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.machine import GroupMachine
@@ -102,7 +102,7 @@ class Talk:
     def flow(self) -> None:
         """What waited is appended and committed, and so is everything from now on."""
         self.held = False
-        self.settle(Effects())
+        self.settle(CoordinatorEffects())
 
     def append(self) -> None:
         """What waited is appended, but not committed."""
@@ -116,7 +116,7 @@ class Talk:
         self.held = False
         self.settle(self.shard.append_failed(append.number, code, self.now))
 
-    def settle(self, effects: Effects) -> None:
+    def settle(self, effects: CoordinatorEffects) -> None:
         """Carries out effects, and all that follows from them."""
         self._take(effects)
         while not self.held and (self.queue or self.high_watermark < self.end):
@@ -124,7 +124,7 @@ class Talk:
             self.high_watermark = self.end
             self._take(self.shard.committed(self.end, self.now))
 
-    def _take(self, effects: Effects) -> None:
+    def _take(self, effects: CoordinatorEffects) -> None:
         self.queue += effects.append
         for answer in effects.answer:
             assert answer.ticket not in self.answers, answer

@@ -26,9 +26,9 @@ from odradek.replication.isr import (
 )
 from odradek.replication.leader import (
     NOTHING,
-    Effects,
     EpochStart,
     Leader,
+    LeaderEffects,
     LeaderSettings,
     Leadership,
     LogEnds,
@@ -91,7 +91,7 @@ class Scene:
             tuple(map(BrokerId, isr)),
         )
 
-    def append(self, end: int) -> Effects:
+    def append(self, end: int) -> LeaderEffects:
         """The log grows."""
         return self.leader.on_append(Offset(end), self.now)
 
@@ -103,7 +103,7 @@ class Scene:
         epoch: int | None = 4,
         eligible: bool = True,
         start: int | None = None,
-    ) -> Effects:
+    ) -> LeaderEffects:
         """A follower fetches."""
         leader_epoch = None if epoch is None else LeaderEpoch(epoch)
         fetch = FollowerFetch(
@@ -116,12 +116,14 @@ class Scene:
         )
         return self.leader.on_follower_fetch(fetch, self.now)
 
-    def pass_time(self, millis: int) -> Effects:
+    def pass_time(self, millis: int) -> LeaderEffects:
         """Time passes."""
         self.now = Millis(self.now + millis)
         return self.leader.on_time(self.now)
 
-    def answer(self, proposal: IsrProposal | None, answer: IsrAccepted | ErrorCode) -> Effects:
+    def answer(
+        self, proposal: IsrProposal | None, answer: IsrAccepted | ErrorCode
+    ) -> LeaderEffects:
         """The controller answers."""
         assert proposal is not None
         return self.leader.on_isr_answer(proposal, answer, self.now)
@@ -145,11 +147,11 @@ def accepted(
 def test_a_lonely_replica_commits_what_it_appends() -> None:
     """With one replica the ISR is the leader itself: committed as soon as written, no timer."""
     t = Scene(isr=(0,), replicas=(0,), end=10, high_watermark=3)
-    assert t.begun == Effects(
+    assert t.begun == LeaderEffects(
         begin_epoch=EpochStart(LeaderEpoch(4), Offset(10)), high_watermark=Offset(10)
     )
     t.produce(12)
-    assert t.append(12) == Effects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
+    assert t.append(12) == LeaderEffects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
     assert t.leader.await_commit(Offset(12), "late") == Verdict("late")
     assert t.deadline() is None
     assert t.pass_time(10_000) == NOTHING
@@ -164,8 +166,12 @@ def test_a_record_is_committed_once_every_member_has_it() -> None:
     t.produce(11)
     t.produce(12)
     assert t.fetch(1, 12) == NOTHING
-    assert t.fetch(2, 11) == Effects(high_watermark=Offset(11), verdicts=(Verdict("up to 11"),))
-    assert t.fetch(2, 12) == Effects(high_watermark=Offset(12), verdicts=(Verdict("up to 12"),))
+    assert t.fetch(2, 11) == LeaderEffects(
+        high_watermark=Offset(11), verdicts=(Verdict("up to 11"),)
+    )
+    assert t.fetch(2, 12) == LeaderEffects(
+        high_watermark=Offset(12), verdicts=(Verdict("up to 12"),)
+    )
 
 
 def test_a_follower_that_has_not_fetched_in_this_leadership_holds_everything_up() -> None:
@@ -195,7 +201,7 @@ def test_a_member_that_falls_behind_leaves_the_isr_by_the_controllers_word() -> 
     assert t.leader.high_watermark == 10
     assert t.pass_time(1) == NOTHING  # one change at a time
     assert t.deadline() is None  # and no timer while the answer is out
-    assert t.answer(proposal, accepted((0, 1))) == Effects(high_watermark=Offset(11))
+    assert t.answer(proposal, accepted((0, 1))) == LeaderEffects(high_watermark=Offset(11))
     assert t.isr() == Committed(members(0, 1))
     assert t.leader.partition_epoch == 8
     assert t.deadline() is None
@@ -266,7 +272,7 @@ def test_the_leader_waits_for_a_follower_about_to_join_but_not_for_a_dead_one() 
     t.answer(proposal, ErrorCode.INELIGIBLE_REPLICA)
     t.append(11)
     assert t.leader.high_watermark == 10
-    assert t.leader.on_ineligible(B1, t.now) == Effects(high_watermark=Offset(11))
+    assert t.leader.on_ineligible(B1, t.now) == LeaderEffects(high_watermark=Offset(11))
     assert t.leader.on_ineligible(B1, t.now) == NOTHING
     assert t.leader.on_ineligible(BrokerId(9), t.now) == NOTHING
 
@@ -279,7 +285,7 @@ def test_a_joining_follower_that_stops_is_not_awaited_for_ever() -> None:
     deadline = t.deadline()
     assert deadline is not None
     assert t.pass_time(deadline - t.now - 1) == NOTHING
-    assert t.pass_time(1) == Effects(high_watermark=Offset(11))
+    assert t.pass_time(1) == LeaderEffects(high_watermark=Offset(11))
 
 
 @pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
@@ -324,7 +330,7 @@ def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
     t = Scene(isr=(0, 1))
     t.fetch(1, 10)
     proposal = t.fetch(2, 10).propose
-    assert t.answer(proposal, error) == Effects(propose=proposal)
+    assert t.answer(proposal, error) == LeaderEffects(propose=proposal)
     assert isinstance(t.isr(), ChangeInFlight)
     t.answer(proposal, accepted((0, 1, 2)))
     assert t.answer(proposal, ErrorCode.NETWORK_EXCEPTION) == NOTHING
@@ -380,7 +386,7 @@ def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     t.fetch(2, 10)
     t.append(12)
     effects = t.leader.on_leadership(t.word(5, 9, isr=(0, 1)), t.now)
-    assert effects == Effects(begin_epoch=EpochStart(LeaderEpoch(5), Offset(12)))
+    assert effects == LeaderEffects(begin_epoch=EpochStart(LeaderEpoch(5), Offset(12)))
     assert t.fetch(1, 12, epoch=5).high_watermark == 12
     assert t.fetch(2, 12, epoch=5).propose is not None
 
@@ -393,7 +399,7 @@ def test_within_a_leadership_the_controller_may_change_the_isr_and_the_replicas(
     t.append(11)
     t.fetch(1, 11)
     word = t.word(4, 8, isr=(0, 1), replicas=(0, 1))
-    assert t.leader.on_leadership(word, t.now) == Effects(high_watermark=Offset(11))
+    assert t.leader.on_leadership(word, t.now) == LeaderEffects(high_watermark=Offset(11))
     with pytest.raises(UnknownLeaderEpoch):
         t.fetch(2, 10)
     with pytest.raises(NotLeaderOrFollower):
@@ -438,7 +444,7 @@ def test_too_few_in_sync_refuse_appends_and_hold_the_high_watermark() -> None:
     assert t.append(11) == NOTHING
     proposal = t.fetch(1, 11).propose
     assert t.leader.high_watermark == 10
-    assert t.answer(proposal, accepted((0, 1))) == Effects(high_watermark=Offset(11))
+    assert t.answer(proposal, accepted((0, 1))) == LeaderEffects(high_watermark=Offset(11))
     t.leader.check_enough_replicas()
 
 
@@ -466,7 +472,7 @@ def test_at_the_end_of_a_leadership_everybody_is_told() -> None:
     t = Scene()
     t.produce(11)
     t.leader.await_low_watermark(Offset(5), "deleter")
-    assert t.leader.resign() == Effects(
+    assert t.leader.resign() == LeaderEffects(
         verdicts=(Verdict("up to 11", ErrorCode.NOT_LEADER_OR_FOLLOWER),), wake=("deleter",)
     )
     assert t.leader.resign() == NOTHING

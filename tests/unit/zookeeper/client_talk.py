@@ -3,7 +3,7 @@
 from odradek.model.units import Millis
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.pipeline import Submission
-from odradek.zookeeper.client.session import Effects, Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.session import Session, SessionEffects, SessionSettings, WatchEvent
 from odradek.zookeeper.client.states import Status, StatusChanged
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute import Packets, Stat, framed
@@ -154,7 +154,7 @@ class Talk:
 
     # What came of it
 
-    def carry_out(self, effects: Effects) -> None:
+    def carry_out(self, effects: SessionEffects) -> None:
         """Notes what the session wants."""
         self.hung_up += effects.hang_up
         for frames in effects.send:

@@ -29,8 +29,8 @@ from odradek.coordinator.decision import (
     Append,
     Call,
     Caller,
+    CoordinatorEffects,
     Decision,
-    Effects,
     Moment,
     Ticket,
 )
@@ -123,7 +123,7 @@ class CoordinatorShell(Generic[M]):
         self._loaded: dict[int, LoadedPartition] = {}
         self._waiting: dict[Ticket, tuple[PendingCall, int]] = {}  # with the number of the part
         self._tickets = count(1)
-        self._effects: deque[tuple[Place | None, Effects]] = deque()
+        self._effects: deque[tuple[Place | None, CoordinatorEffects]] = deque()
         self._is_busy = False  # effects are being carried out
         self._turns = asyncio.Lock()  # one partition is loaded at a time
         self._timer: Timer | None = None
@@ -232,7 +232,7 @@ class CoordinatorShell(Generic[M]):
 
     # -- effects -------------------------------------------------------------------------------
 
-    def _carry_out(self, place: Place | None, effects: Effects) -> None:
+    def _carry_out(self, place: Place | None, effects: CoordinatorEffects) -> None:
         """In their order; effects that arise meanwhile are carried out afterwards."""
         self._effects.append((place, effects))
         if self._is_busy:

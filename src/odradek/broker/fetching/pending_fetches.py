@@ -53,7 +53,7 @@ LOOKS_PER_TURN: Final = 1_000
 """So many partitions are looked at before others have their turn of the loop."""
 
 
-class Means(NamedTuple):
+class FetchDeps(NamedTuple):
     """What fetches are served with."""
 
     replicas: ReplicaManager
@@ -67,19 +67,19 @@ class Means(NamedTuple):
 class Fetches:
     """All that are under way, and the sessions that they belong to."""
 
-    def __init__(self, means: Means, sessions: FetchSessions) -> None:
-        self.means = means
+    def __init__(self, deps: FetchDeps, sessions: FetchSessions) -> None:
+        self.deps = deps
         self.sessions = sessions
         self.waiting = 0
-        selector = ReplicaSelector(means.cluster, means.selector_class)
-        self.reading = PartitionReading(means.replicas, means.cluster, means.clock, selector)
-        means.cluster.watchers.append(self._on_metadata)
+        selector = ReplicaSelector(deps.cluster, deps.selector_class)
+        self.reading = PartitionReading(deps.replicas, deps.cluster, deps.clock, selector)
+        deps.cluster.watchers.append(self._on_metadata)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""
         version = pending.version
         by_id = version >= TOPIC_IDS_SINCE
-        now = self.means.clock.monotonic()
+        now = self.deps.clock.monotonic()
         session = self.sessions.find(request, reader_of(request, version), now, by_id=by_id)
         if session.waiting is not None:
             session.waiting.end()  # a follower has new partitions, and does not wait with them
@@ -139,7 +139,7 @@ class Fetch:
         self._pending = pending
         self._request = request
         self._session = session
-        self._named = session.update(request, fetches.means.cluster.image.names)
+        self._named = session.update(request, fetches.deps.cluster.image.names)
         self._to_look_at: Iterator[Slot] = iter(())
         self._found = _Everything(request.min_bytes)
         self._timer: Timer | None = None
@@ -197,7 +197,7 @@ class Fetch:
 
     def _look_at(self, slot: Slot) -> None:
         found, session = self._found, self._session
-        left = min(self._request.max_bytes, self._fetches.means.bytes_max) - found.size
+        left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         look = Look(session.reader, left, not found.size, self._is_arrival)
         one = self._fetches.reading.look(slot, look)
         if one.size:
@@ -224,7 +224,7 @@ class Fetch:
         for chunk in one.row.records or ():
             if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
                 assert one.replica is not None, one
-                worker = self._fetches.means.replicas.logs.worker_of(one.replica.log)
+                worker = self._fetches.deps.replicas.logs.worker_of(one.replica.log)
                 self._found.cold.append((worker, chunk))
 
     def _on_looked(self) -> None:
@@ -252,11 +252,11 @@ class Fetch:
     # Waiting
 
     def _park(self) -> None:
-        means = self._fetches.means
+        deps = self._fetches.deps
         self._is_parked = True
         if self._timer is None:
-            deadline = Millis(means.clock.monotonic() + self._request.max_wait_ms)
-            self._timer = means.timers.at(deadline, self._on_time)
+            deadline = Millis(deps.clock.monotonic() + self._request.max_wait_ms)
+            self._timer = deps.timers.at(deadline, self._on_time)
             self._pending.wait(self._stop)
             self._fetches.waiting += 1
         for one in self._found.partial:
@@ -344,7 +344,7 @@ class Fetch:
 
     def _name_leader(self, one: Found, moved: dict[BrokerId, None]) -> None:
         """Where the partition is led now: the client need not ask for metadata (KIP-951)."""
-        image = self._fetches.means.cluster.image.partition(one.slot.partition)
+        image = self._fetches.deps.cluster.image.partition(one.slot.partition)
         if image is None or image.state is None or image.state.leader is None:
             return
         leader = image.state.leader
@@ -352,7 +352,7 @@ class Fetch:
         moved[leader] = None
 
     def _endpoints(self, moved: dict[BrokerId, None]) -> list[NodeEndpoint]:
-        brokers = self._fetches.means.cluster.image.brokers
+        brokers = self._fetches.deps.cluster.image.brokers
         found = []
         for number in moved:
             broker = brokers.get(number)
@@ -364,7 +364,7 @@ class Fetch:
     def _count(self, one: Found) -> None:
         if isinstance(self._session.reader, Follower):
             return
-        traffics = self._fetches.means.replicas.traffics
+        traffics = self._fetches.deps.replicas.traffics
         if one.replica is None:
             traffics.refused.failed_fetches += 1
             return

@@ -34,7 +34,7 @@ class Page(NamedTuple):
 Pages = Mapping[str, Callable[[], Coroutine[None, None, Page]]]
 
 NOT_FOUND: Final = Page("404 Not Found", "there are /metrics, /health/live and /health/ready\n")
-FAILED: Final = Page("500 Internal Server Error", "a mistake of ours; the log has it\n")
+FAILED: Final = Page("500 Internal Server Error", "a bug in Odradek; its log has the stack trace\n")
 NOT_ALLOWED: Final = Page("405 Method Not Allowed", "only GET and HEAD\n")
 BAD: Final = Page("400 Bad Request", "this is not HTTP\n")
 

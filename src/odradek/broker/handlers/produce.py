@@ -93,7 +93,7 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
         is_replicated = acks == ALL and led.leader.replica_count > 1
         if is_replicated:
             led.leader.check_enough_replicas()
-        batch, header, stamp = led.admission.admit(records, pending.version, now)
+        batch, header, stamp = led.produce_rules.admit(records, pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             return False
         if is_replicated:
@@ -294,7 +294,7 @@ class _Production:
             if not is_legacy(records):
                 raise InvalidRecord(f"no message set in version {version}")
             records = memoryview(convert_up(records, limit=UNPACKED_BYTES_MAX))
-        batch, header, stamp = led.admission.admit(records, version, now)
+        batch, header, stamp = led.produce_rules.admit(records, version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             raise TransactionsNotServed("transactions are not served")
         appended = led.append(batch, header, self, len(self._parts))

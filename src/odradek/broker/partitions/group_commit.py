@@ -28,7 +28,7 @@ from odradek.storage.logs.writing import WriteJob
 IN_PLACE_BYTES_MAX: Final = Bytes(64 * KIB)
 SLOW_MICROS: Final = Micros(1_000)
 """A write in place that took longer met a busy disk."""
-SHY_MILLIS: Final = SECOND
+INLINE_PAUSE: Final = SECOND
 """How long the worker then has all the writes."""
 
 
@@ -52,7 +52,7 @@ class GroupCommit:
         self._gathered: list[_Part] = []  # while a job is under way
         self._is_busy = False  # one of our jobs is, or a group lingers
         self._lingering: asyncio.TimerHandle | None = None
-        self._shy_until = Millis(0)
+        self._inline_paused_until = Millis(0)
 
     def schedule(self, replica: Replica) -> None:
         """At the end of this turn there is something to write for this log."""
@@ -106,13 +106,13 @@ class GroupCommit:
                 left -= part.job.size
                 if left < 0 or part.job.may_block:
                     return False
-        return self._worker.idle and self._shy_until <= self._clock.monotonic()
+        return self._worker.idle and self._inline_paused_until <= self._clock.monotonic()
 
     def _write_here(self, parts: list[_Part]) -> None:
         began = self._clock.micros()
         errors = [_run(part.job) for part in parts]
         if self._clock.micros() - began > SLOW_MICROS:
-            self._shy_until = Millis(self._clock.monotonic() + SHY_MILLIS)
+            self._inline_paused_until = Millis(self._clock.monotonic() + INLINE_PAUSE)
         _finish(parts, errors)
 
     def _write_there(self, parts: list[_Part]) -> None:

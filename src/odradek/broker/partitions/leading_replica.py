@@ -15,7 +15,7 @@ from odradek.model.positions import LeaderEpoch, Offset
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
 from odradek.replication.isr import IsrProposal
-from odradek.replication.leader import Effects, Leader, Verdict
+from odradek.replication.leader import Leader, LeaderEffects, Verdict
 from odradek.storage.logs.log import Appended, PartitionLog
 
 
@@ -38,7 +38,7 @@ class Sleeper(Protocol):
 class Rules(NamedTuple):
     """What the topic says, and what is counted for it."""
 
-    admission: ProduceRules
+    produce_rules: ProduceRules
     traffic: Traffic
 
 
@@ -61,14 +61,14 @@ class LeaderDeps(NamedTuple):
 class LeadingReplica(Replica):
     """A partition of which this broker is the leader, for as long as it is."""
 
-    __slots__ = ("_isr_changes", "admission", "is_over", "leader", "traffic", "watchers")
+    __slots__ = ("_isr_changes", "is_over", "leader", "produce_rules", "traffic", "watchers")
 
     def __init__(self, log: PartitionLog, leader: Leader, rules: Rules, deps: LeaderDeps) -> None:
         super().__init__(log, deps.appends, deps.clock)
         self.leader = leader
         self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
         self.is_over = False  # the leadership has ended
-        self.admission = rules.admission
+        self.produce_rules = rules.produce_rules
         self.traffic = rules.traffic
         self._isr_changes = deps.isr_changes
 
@@ -130,7 +130,7 @@ class LeadingReplica(Replica):
         self.carry_out(self.leader.resign())
         self.readers.on_change()
 
-    def carry_out(self, effects: Effects) -> None:
+    def carry_out(self, effects: LeaderEffects) -> None:
         """What the leader's mind wants, from top to bottom. `begin_epoch` is the caller's."""
         if effects.high_watermark is not None:
             self.log.on_high_watermark(effects.high_watermark)

@@ -92,7 +92,7 @@ class LogMaintenance:
             try:
                 await each.work(log_dir)
             except StorageError as error:
-                log.warning("upkeep.failed", log_dir=log_dir.name, error=str(error))
+                log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
 
     # The rounds
 
@@ -226,7 +226,7 @@ class LogMaintenance:
 
     @contextmanager
     def _noting(self, found: PartitionLog) -> Iterator[None]:
-        """What has rotted in one log is said once, and ends no round over all of them."""
+        """Corruption of one log is logged once; the round goes on with the others."""
         try:
             yield
         except CorruptFile as error:

@@ -44,7 +44,7 @@ from odradek.model.positions import BrokerEpoch, LeaderEpoch
 from odradek.model.units import SECOND, Millis
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leader, LeaderSettings, LogEnds
-from odradek.storage.dirs.failures import nobody
+from odradek.storage.dirs.failures import no_listener
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -166,7 +166,7 @@ class ReplicaManager:
             self._hosted.pop(partition)
         await self.moves.close()
         await self.logs.close(broker_epoch)
-        self.dirs.failures.on_failed = nobody
+        self.dirs.failures.on_failed = no_listener
 
     # The controller's requests
 
@@ -438,7 +438,7 @@ class ReplicaManager:
         for replica in self._hosted.all_leading():
             name = replica.partition.topic
             if names is None or name in names:
-                replica.admission = ProduceRules.of(self._settings.topic(name))
+                replica.produce_rules = ProduceRules.of(self._settings.topic(name))
                 min_isr = self._leader_settings(name).min_isr
                 replica.carry_out(replica.leader.on_min_isr(min_isr, now))
 

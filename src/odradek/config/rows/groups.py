@@ -13,7 +13,7 @@ GROUP_MIN_SESSION_TIMEOUT_MS: Final = BrokerSetting(
     "group.min.session.timeout.ms",
     duration(low=0, type=Type.INT),
     default=Millis(6 * SECOND),
-    doc="The shortest time that a member may ask for, to be missed only after it.",
+    doc="Smallest `session.timeout.ms` that a consumer may request.",
 )
 GROUP_MAX_SESSION_TIMEOUT_MS: Final = BrokerSetting(
     "group.max.session.timeout.ms",

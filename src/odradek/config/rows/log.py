@@ -94,7 +94,7 @@ LOG_ROLL_JITTER_MS: Final = BrokerSetting(
     default=None,
     importance=Importance.HIGH,
     mode=Mode.CLUSTER_WIDE,
-    doc="Up to so much, drawn for each segment, is taken off its age, so that not all are closed "
+    doc="Maximum random jitter subtracted from `log.roll.ms`, so that not all segments are closed "
     "together. Comes before `log.roll.jitter.hours`.",
 )
 LOG_ROLL_JITTER_HOURS: Final = BrokerSetting(

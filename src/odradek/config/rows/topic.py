@@ -45,7 +45,7 @@ SEGMENT_JITTER_MS: Final = TopicSetting(
     duration(low=0),
     default=Millis(0),
     inherits=log.ROLL_JITTER,
-    doc="Up to so much, drawn for each segment, is taken off its age, so that not all are closed "
+    doc="Maximum random jitter subtracted from `segment.ms`, so that not all segments are closed "
     "together.",
 )
 SEGMENT_INDEX_BYTES: Final = TopicSetting(

@@ -81,7 +81,7 @@ def _compete(candidate: Candidate, controller: Data | None, epoch: Data) -> Step
         bid = decided
     answer = yield Attempt(bid.multi)
     if not isinstance(answer, KeeperError):
-        return Won(bid.mandate, replaced)
+        return Won(bid.lease, replaced)
     controller, now_epoch = yield from read_both()
     if now_epoch is None:
         return Lost(None)

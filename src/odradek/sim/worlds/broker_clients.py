@@ -14,7 +14,7 @@ from itertools import count, groupby
 from typing import Any, Final
 
 from odradek.client import admin
-from odradek.client.cluster import Cluster, Surroundings
+from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.offsets import EARLIEST
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import Reader, offsets_at
@@ -69,7 +69,7 @@ class Clients:
     async def _live(self, name: str, life: Life) -> None:
         """One life after the other: an error ends one, and the next begins a little later."""
         while True:
-            world = Surroundings(self._machine.network, self._machine.clock)
+            world = ClientDeps(self._machine.network, self._machine.clock)
             cluster = Cluster(world, [(BROKER, PORT)], name)
             try:
                 async with asyncio.timeout(LIFE_SECONDS):
@@ -154,9 +154,7 @@ class Clients:
 
     async def audit(self) -> None:
         """Reads everything once, from the beginning."""
-        cluster = Cluster(
-            Surroundings(self._machine.network, self._machine.clock), [(BROKER, PORT)]
-        )
+        cluster = Cluster(ClientDeps(self._machine.network, self._machine.clock), [(BROKER, PORT)])
         try:
             for topic in (DURABLE, FAST):
                 partitions = await admin.partitions_of(cluster, topic)

@@ -1,6 +1,6 @@
 """A log dir fails once, and alone.
 
-Whoever meets an I/O error reports it here. The first report of a directory is kept for the one
+Code that meets an I/O error reports it here. The first report of a directory is kept for the one
 who takes directories offline; all later ones change nothing. A directory that failed stays so
 until the broker starts again.
 """
@@ -16,17 +16,17 @@ FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
-def nobody() -> None:
-    """Nobody listens."""
+def no_listener() -> None:
+    """Failures are told to nothing."""
 
 
 class Failures:
-    """Which directories of this broker have failed, and which of them nobody has handled yet."""
+    """Which directories of this broker have failed, and which of them were not handled yet."""
 
     def __init__(self) -> None:
         self._failed: dict[str, OSError] = {}
         self._reported: list[str] = []
-        self.on_failed: Callable[[], object] = nobody
+        self.on_failed: Callable[[], object] = no_listener
         """Told when a directory fails, on the thread that met it: `take` then has it."""
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
@@ -72,7 +72,7 @@ class Failures:
     def syncing(self, log_dir: str) -> Iterator[None]:
         """Around the sync of a log's files.
 
-        After one that fails, for whatever reason, nobody knows what is durable, and a second one
+        After one that fails, for whatever reason, it is unknown what is durable, and a second one
         would not tell: the directory is given up. A file that could not even be opened for it, for
         want of descriptors, was not synced, and can be later.
         """

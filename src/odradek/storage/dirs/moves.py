@@ -7,7 +7,7 @@ to its worker and goes on when it has ended, or throws in what it raised.
 
 What a crash leaves: before the target has its name, the current log is the one. Afterwards both
 have it, and a note in the target, durable before, says that it is the newer. If the target fails in
-between, nobody knows whether it has the name; then a note in the current one, durable before it
+between, it is unknown whether it has the name; then a note in the current one, durable before it
 takes another append, says that it stays.
 
 Invariant: of one partition there is at most one future log, never in the dir of the current one.
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import MIB, Bytes, Timestamp
-from odradek.storage.dirs.failures import Failures, nobody
+from odradek.storage.dirs.failures import Failures, no_listener
 from odradek.storage.dirs.files import delete_if_there, write_small
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -128,7 +128,7 @@ class Move:
         yield from self.tidy()
 
     def take_place(
-        self, now: Timestamp, on_taken: Callable[[], None] = nobody
+        self, now: Timestamp, on_taken: Callable[[], None] = no_listener
     ) -> Generator[Step, None, None]:
         """Puts the future log in the place of the current one, to which nothing is on its way.
 

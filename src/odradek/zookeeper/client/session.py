@@ -13,8 +13,8 @@ and a new session begins only when the owner asks.
 A client that took a server that is cut off from its ensemble goes on asking the others, on
 connections beside its own, whether they write, and moves to the first that does.
 
-The owner of the connection carries out each `Effects` from top to bottom, calls back with what
-happened, and calls `tick` when `deadline` has come. Facts about a connection that was hung up
+The owner of the connection carries out each `SessionEffects` from top to bottom, calls back with
+what happened, and calls `tick` when `deadline` has come. Facts about a connection that was hung up
 must not be told any more.
 """
 
@@ -102,7 +102,7 @@ Delivery = Submission | WatchEvent | StatusChanged
 
 
 @dataclass(slots=True)
-class Effects:
+class SessionEffects:
     """What is to be done, from top to bottom."""
 
     hang_up: bool = False  # 1. drop the connection, or the try for one
@@ -143,7 +143,7 @@ class Session:
         self._pings = 0  # pings that have no answer yet
         self._sent_at = Millis(0)
         self._heard_at = Millis(0)
-        self._effects = Effects()
+        self._effects = SessionEffects()
 
     @property
     def status(self) -> Status:
@@ -186,13 +186,13 @@ class Session:
 
     # What the owner asks for
 
-    def begin(self, now: Millis) -> Effects:
+    def begin(self, now: Millis) -> SessionEffects:
         """Asks for a session: the first, or a new one after the last is over."""
         assert isinstance(self.state, (Idle, Expired, Refused)), self.state
         self._dial(now)
         return self._flush()
 
-    def submit(self, submission: Submission, now: Millis) -> Effects:
+    def submit(self, submission: Submission, now: Millis) -> SessionEffects:
         """Sends the operations, now or as soon as may be; the submission is delivered, once."""
         match self.state:
             case Live():
@@ -216,7 +216,7 @@ class Session:
         bytes_max = self._settings.limits.request_bytes_max
         return packed(operations, guard=guard, chroot=self._chroot.prefix, bytes_max=bytes_max)
 
-    def authenticate(self, submission: Submission, now: Millis) -> Effects:
+    def authenticate(self, submission: Submission, now: Millis) -> SessionEffects:
         """Gives this and every later connection the identity of an `Auth`.
 
         The submission is delivered once a connection has it.
@@ -232,7 +232,7 @@ class Session:
                     self._send(self._credentials.present(auth), now)
         return self._flush()
 
-    def close(self, now: Millis) -> Effects:
+    def close(self, now: Millis) -> SessionEffects:
         """Ends the session. What was sent is still answered, what was not is refused."""
         match self.state:
             case Live():
@@ -249,7 +249,7 @@ class Session:
 
     # What happens to the connection
 
-    def connected(self, now: Millis) -> Effects:
+    def connected(self, now: Millis) -> SessionEffects:
         """The connection is there: asks for the session on it."""
         assert isinstance(self.state, Dialling), self.state
         self._become(Greeting(self.state.give_up), "connected")
@@ -263,12 +263,12 @@ class Session:
         self._send(framed(hello.body()), now)
         return self._flush()
 
-    def closed(self, reason: str, now: Millis) -> Effects:
+    def closed(self, reason: str, now: Millis) -> SessionEffects:
         """The connection is gone, or could not be had."""
         self._lose(reason, now)
         return self._flush()
 
-    def received(self, data: bytes | memoryview, now: Millis) -> Effects:
+    def received(self, data: bytes | memoryview, now: Millis) -> SessionEffects:
         """Bytes from the server. A packet that cannot be true costs it the connection."""
         self._heard_at = now
         try:
@@ -288,7 +288,7 @@ class Session:
             self._fill(now)
         return self._flush()
 
-    def tick(self, now: Millis) -> Effects:
+    def tick(self, now: Millis) -> SessionEffects:
         """Does what is due at this moment; harmless when nothing is."""
         match self.state:
             case Waiting(until=until) if now >= until:
@@ -313,7 +313,7 @@ class Session:
                 pass
         return self._flush()
 
-    def looked(self, server: Address, now: Millis, *, writes: bool) -> Effects:
+    def looked(self, server: Address, now: Millis, *, writes: bool) -> SessionEffects:
         """A server said whether it writes, or nothing: moves to it if we have none that does."""
         if writes and isinstance(self.state, Live) and self.state.search is not None:
             self._effects.hang_up = True
@@ -457,8 +457,8 @@ class Session:
             self._effects.deliver += self._pipeline.done
             self._pipeline.done.clear()
 
-    def _flush(self) -> Effects:
+    def _flush(self) -> SessionEffects:
         self._settle()
         effects = self._effects
-        self._effects = Effects()
+        self._effects = SessionEffects()
         return effects

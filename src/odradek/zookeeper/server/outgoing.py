@@ -20,7 +20,7 @@ class Ending(NamedTuple):
     at_once: bool
 
 
-class Effects(NamedTuple):
+class ServerEffects(NamedTuple):
     """What the shell has to do, in this order."""
 
     append: list[Entry]  # 1. to the journal; `durable` says when they are there
@@ -40,7 +40,7 @@ class Outgoing:
     def __init__(self, durable_zxid: int, stats: ServerStats) -> None:
         self.durable_zxid = durable_zxid
         self._stats = stats
-        self._effects = Effects([], [], [], [], [])
+        self._effects = ServerEffects([], [], [], [], [])
         self._waiting: dict[Connection, None] = {}  # with answers that are not durable yet
         self._ready: dict[Connection, None] = {}  # with answers that may go
         self._owing: dict[Connection, Ending] = {}  # to be closed once their answers may go
@@ -113,9 +113,9 @@ class Outgoing:
         self._ready.pop(connection, None)
         self._owing.pop(connection, None)
 
-    def take(self) -> Effects:
+    def take(self) -> ServerEffects:
         """What is to be done now."""
-        effects, self._effects = self._effects, Effects([], [], [], [], [])
+        effects, self._effects = self._effects, ServerEffects([], [], [], [], [])
         for connection in self._ready:
             outbox, connection.outbox = connection.outbox, []
             size = sum(map(len, outbox))

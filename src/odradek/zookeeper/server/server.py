@@ -43,7 +43,7 @@ from odradek.zookeeper.protocol.jute_requests import (
 from odradek.zookeeper.server.buckets import Buckets
 from odradek.zookeeper.server.connection import Connection, Phase
 from odradek.zookeeper.server.four_letters import WORDS, four_letter_answer
-from odradek.zookeeper.server.outgoing import Effects, Ending, Outgoing
+from odradek.zookeeper.server.outgoing import Ending, Outgoing, ServerEffects
 from odradek.zookeeper.server.reads import READERS
 from odradek.zookeeper.server.sessions import Session, session_id_for
 from odradek.zookeeper.server.settings import GREETING_BYTES_MAX, ServerSettings
@@ -192,7 +192,7 @@ class Server:
         self.stats.expired += 1
         self.commit((SessionClosed(session.id),))
 
-    def take(self) -> Effects:
+    def take(self) -> ServerEffects:
         """What is to be done now."""
         return self.outgoing.take()
 
