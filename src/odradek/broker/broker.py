@@ -7,6 +7,7 @@ durable, and the last that goes is the session, by which others learn that it ha
 """
 
 import asyncio
+import errno
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -150,10 +151,19 @@ class Broker:
             "/metrics": self._metrics,
         }
         said = self.config[broker_rows.ADMIN_LISTENER]
-        if said:
-            host, _, port = said.rpartition(":")
-            with naming(broker_rows.ADMIN_LISTENER, said):
-                await self.pages.listen((host.strip("[]"), int(port)), tasks)
+        if not said:
+            return
+        host, _, port = said.rpartition(":")
+        address = (host.strip("[]"), int(port))
+        with naming(broker_rows.ADMIN_LISTENER, said):
+            try:
+                await self.pages.listen(address, tasks)
+            except OSError as error:
+                is_default = not self.config.is_set(broker_rows.ADMIN_LISTENER)
+                if error.errno != errno.EADDRINUSE or not is_default:
+                    raise
+                await self.pages.listen((address[0], 0), tasks)
+                log.warning("admin.port_is_taken", wanted=said, address=self.pages.address)
 
     async def _liveness(self) -> Page:
         return Page("200 OK", "live\n")

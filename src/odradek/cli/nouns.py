@@ -22,6 +22,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "consume": "Print the records of a topic, one a line, until interrupted.",
     },
     "Servers": {
+        "up": "Start brokers on this machine, to try things with.",
         "serve": "Start a broker with the settings of a properties file.",
         "zookeeper": "The ZooKeeper server that comes with Odradek.",
     },

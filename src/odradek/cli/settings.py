@@ -30,10 +30,15 @@ def _named_values(_: click.Context, __: click.Parameter, given: tuple[str, ...])
     return given
 
 
-def gather(file: Path, overrides: Iterable[str]) -> tuple[dict[str, Given], tuple[Finding, ...]]:
+def gather(
+    file: Path | None, overrides: Iterable[str]
+) -> tuple[dict[str, Given], tuple[Finding, ...]]:
     """All that was said, by name, and what is doubtful about how it was said."""
-    with file.open("rb") as opened:
-        data = opened.read(properties.FILE_BYTES_MAX + 1)
-    in_file, findings = sources.from_file(data, str(file))
+    in_file: dict[str, Given] = {}
+    findings: tuple[Finding, ...] = ()
+    if file is not None:
+        with file.open("rb") as opened:
+            data = opened.read(properties.FILE_BYTES_MAX + 1)
+        in_file, findings = sources.from_file(data, str(file))
     outside = sources.from_environment(os.environ) | sources.from_overrides(overrides)
     return in_file | outside, findings

@@ -9,8 +9,8 @@ import structlog
 from odradek.runtime.output import STDERR, Output
 
 
-def log_to_stderr(*, as_json: bool = False) -> None:
-    """From INFO on; coloured where a person looks. What stderr does not take is dropped."""
+def log_to_stderr(*, as_json: bool = False, level: str = "info") -> None:
+    """From this level on; coloured where a person looks. What stderr does not take is dropped."""
     output = Output(STDERR, lost=_lost_as_json) if as_json else Output(STDERR)
     renderers: list[structlog.typing.Processor] = [
         structlog.dev.ConsoleRenderer(colors=output.isatty())
@@ -26,7 +26,7 @@ def log_to_stderr(*, as_json: bool = False) -> None:
             structlog.processors.TimeStamper(fmt="iso"),
             *renderers,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", output)),
         cache_logger_on_first_use=True,
     )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from odradek.sim import report
 from odradek.sim.batch import Run, run_all
@@ -21,7 +21,6 @@ PASSED: Final = 0
 WRONG: Final = 2
 VACUOUS: Final = 3
 VIOLATED: Final = 101
-AS_IT_IS: Final[dict[str, Any]] = {"markup": False, "highlight": False, "soft_wrap": True}
 SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
 
 
@@ -158,29 +157,22 @@ def _many(runs: Mapping[str, Run], options: argparse.Namespace) -> int:
 
 def _with_bar(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
     """Shows how far it is, and how fast, where somebody looks; and at once what has failed."""
-    from rich.progress import (  # noqa: PLC0415 - a single seed needs none of it
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    import click  # noqa: PLC0415 - a single seed needs none of it
 
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]:.1f} runs/s, {task.fields[failed]} failed"),
-        TimeRemainingColumn(),
-    )
-    began, failed = time.monotonic(), 0
-    with Progress(*columns, disable=not sys.stdout.isatty()) as progress:
-        bar = progress.add_task("", total=total, speed=0.0, failed=0)
-        for number, outcome in enumerate(outcomes, start=1):
+    began, number, failed = time.monotonic(), 0, 0
+
+    def speed(_: object) -> str:
+        return f"{number / (time.monotonic() - began):.1f} runs/s, {failed} failed"
+
+    is_hidden = not sys.stdout.isatty()
+    with click.progressbar(
+        length=total, show_pos=True, item_show_func=speed, hidden=is_hidden
+    ) as bar:
+        for number, outcome in enumerate(outcomes, start=1):  # noqa: B007 - for the bar
             failed += not outcome.passed
-            speed = number / (time.monotonic() - began)
-            progress.update(bar, completed=number, speed=speed, failed=failed)
+            bar.update(1, outcome)
             if not outcome.passed:
-                progress.console.print(report.failure(outcome), "", sep="\n", **AS_IT_IS)
+                print("" if is_hidden else "\n", report.failure(outcome), "", sep="\n")
             yield outcome
 
 

@@ -96,8 +96,8 @@ def test_a_start_that_fails_leaves_clean_logs() -> None:
         assert str(error) == f"listeners={wrong}: Name or service not known"
         with capture_logs() as said:
             stage.start()
-        opened = [event["clean"] for event in said if event["event"] == "log_dir.opened"]
-        assert opened == [True, True]
+        opened = [event["clean"] for event in said if "clean" in event]
+        assert opened == [True]  # a dir without logs says nothing
         assert values(stage.client().fetch("orders", 0)) == ["a"]
 
 

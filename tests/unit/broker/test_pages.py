@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.figures.pages import Page
 from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
+from odradek.sim.machine import Machine
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import MetadataRequest
@@ -309,3 +310,19 @@ def test_quantiles_are_read_from_buckets() -> None:
         times.add(micros)
     assert 0.064 <= times.quantile(0.5) <= 0.128
     assert 4.096 <= times.quantile(0.99) <= 8.192
+
+
+class SecondOnItsMachine(Stage):
+    """The port of the pages is another broker's."""
+
+    async def _live(self, machine: Machine) -> None:
+        await machine.network.listen(("127.0.0.1", 9644), Visitor(b"").attach)
+        await super()._live(machine)
+
+
+def test_the_default_port_of_the_pages_gives_way() -> None:
+    """A second broker of a machine needs no setting for it."""
+    with SecondOnItsMachine() as stage:
+        address = stage.running.pages.address
+        assert address is not None
+        assert address[1] != 9644

@@ -210,7 +210,7 @@ class CoordinatorShell(Generic[M]):
             return
         end = loaded.led.log.log_end_offset
         loaded.shard.loaded(end)
-        log.info("coordinator.loaded", partition=partition, end_offset=end)
+        log.debug("coordinator.loaded", partition=partition, end_offset=end)
         self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
 
     async def _read(self, loaded: LoadedPartition) -> bool:

@@ -271,16 +271,20 @@ class LeaderFetcher:
         self._deps.replicas.lane_of(replica.log).begin(partial(self._change_log, replica, change))
 
     async def _change_log(self, replica: FollowingReplica, change: Work) -> None:
-        """In the lane of its dir."""
+        """In the lane of its dir; it may have taken so long that the replica is not ours now."""
+        if self._is_over or self._replicas.get(replica.partition) is not replica:
+            return
         error: BrokerError | None = None
+        before = replica.log.log_end_offset
         try:
             await change()
         except BrokerError as raised:
             error = raised
-            log.error("log.not_truncated", partition=str(replica.partition), error=str(raised))
         else:
             end = replica.log.log_end_offset
-            log.info("log.truncated", partition=str(replica.partition), log_end_offset=end)
+            if end != before:
+                partition = str(replica.partition)
+                log.info("log.truncated", partition=partition, log_end_offset=end, before=before)
         self._on_applied(replica, error)
 
     async def _move_start(self, replica: FollowingReplica, start: Offset) -> None:

@@ -81,9 +81,10 @@ class LocalLogs:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
         await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
+        counts = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
         for name, found in sorted(opened.items()):
-            _tell(name, found)
-        logs = sum(len(log_dir) for log_dir in self.dirs.online)
+            _tell(name, found, counts.get(name, 0))
+        logs = sum(counts.values())
         log.info("logs.opened", logs=logs, millis=self._clock.wall() - now)
 
     async def _open(self, log_dir: LogDir, opened: dict[str, Opened]) -> None:
@@ -267,9 +268,10 @@ class LocalLogs:
             at = Offset(behind)
 
 
-def _tell(name: str, opened: Opened) -> None:
-    """What was found in a log dir, one line each."""
-    log.info("log_dir.opened", log_dir=name, clean=opened.clean, repairs=len(opened.repairs))
+def _tell(name: str, opened: Opened, logs: int) -> None:
+    """What was found in a log dir, one line each. One that is empty was not closed uncleanly."""
+    clean = {"clean": opened.clean} if logs else {}
+    log.info("log_dir.opened", log_dir=name, logs=logs, repairs=len(opened.repairs), **clean)
     for note in opened.notes:
         log.warning("log_dir.note", log_dir=name, note=note)
     for stray in opened.strays:

@@ -1,0 +1,184 @@
+"""`odradek up`: brokers on this machine to try things with, and their ZooKeeper.
+
+Everything is below one directory: `zookeeper/`, and for each broker `broker-N/` with two log dirs,
+the properties file it was started with, and its events. One broker runs in this process with
+ZooKeeper beside it. Several are processes of their own, and so is ZooKeeper: any of them can be
+killed.
+"""
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import click
+
+from odradek.cli import settings
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import SETTINGS
+from odradek.cli.up_text import Started, text_of
+
+if TYPE_CHECKING:
+    from odradek.broker.broker import Broker
+
+HOST: Final = "127.0.0.1"
+CLIENT_PORT: Final = 9092
+PAGES_PORT: Final = 9644
+ZOOKEEPER_PORT: Final = 2181
+REPLICAS_MAX: Final = 3
+BROKERS_MAX: Final = 99
+
+
+@click.command(context_settings=SETTINGS)
+@click.option(
+    "--brokers",
+    type=click.IntRange(1, BROKERS_MAX),
+    metavar="N",
+    help="How many.  [default: as many as there were the last time, or 1]",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("odradek-data"),
+    show_default=True,
+    help="The directory for everything that they keep.",
+)
+@click.option("--fresh", is_flag=True, help="Delete what that directory holds, and begin anew.")
+@settings.overrides
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="The least important events that a single broker prints here.",
+)
+def command(
+    *, brokers: int | None, data: Path, fresh: bool, overrides: tuple[str, ...], log_level: str
+) -> None:
+    """Start brokers on this machine, to try things with.
+
+    One broker listens at 127.0.0.1:9092, further ones at the ports that follow; where a port is
+    taken, at a free one. Several replicate: three replicas of each partition, two of which must be
+    in sync. Ctrl-C stops them, and what they hold is kept.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / ".lock").open("a") as lock:
+        _take(lock, data)
+        if fresh:
+            _empty(data)
+        known = _known_brokers(data)
+        count = brokers or known or 1
+        if count < known:
+            raise Failed(
+                f"{data} holds {known} brokers: without all of them partitions may have no leader",
+                f"odradek up --brokers {known}, or --fresh to begin anew",
+            )
+        started = _chosen(data, count)
+        if count == 1:
+            _serve_one(started, overrides, log_level)
+        else:
+            _serve_several(started, overrides)
+
+
+def _take(lock: IO[str], data: Path) -> None:
+    """Whoever holds it may start brokers on this directory."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = f"another odradek up runs on {data}"
+        raise Failed(text, "stop it, or name another directory with --data") from None
+
+
+def _empty(data: Path) -> None:
+    """Only what `up` made: the directory may be somebody's home."""
+    for path in [*data.glob("broker-*"), data / "zookeeper"]:
+        if path.is_dir():
+            shutil.rmtree(path)
+
+
+def _known_brokers(data: Path) -> int:
+    return sum((path / "server.properties").exists() for path in data.glob("broker-*"))
+
+
+def _chosen(data: Path, count: int) -> Started:
+    from odradek.runtime.local_ports import port_near
+
+    taken: set[int] = set()
+    zookeeper = port_near(ZOOKEEPER_PORT, taken)
+    clients = [port_near(CLIENT_PORT + i, taken) for i in range(count)]
+    pages = [port_near(PAGES_PORT + i, taken) for i in range(count)]
+    return Started(data, tuple(clients), tuple(pages), zookeeper)
+
+
+def _settings(started: Started, number: int) -> dict[str, str]:
+    count = len(started.client_ports)
+    replicas = min(count, REPLICAS_MAX)
+    folder = started.folder(number)
+    found = {
+        "broker.id": str(number),
+        "listeners": f"PLAINTEXT://{HOST}:{started.client_ports[number - 1]}",
+        "log.dirs": f"{folder}/disk-1,{folder}/disk-2",
+        "admin.listener": f"{HOST}:{started.page_ports[number - 1]}",
+        "num.partitions": "3",
+        "default.replication.factor": str(replicas),
+        "min.insync.replicas": str(max(1, replicas - 1)),
+        "offsets.topic.replication.factor": str(replicas),
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    if count > 1:
+        return {**found, "zookeeper.connect": f"{HOST}:{started.zookeeper_port}"}
+    return {
+        **found,
+        "zookeeper.embedded.port": str(started.zookeeper_port),
+        "zookeeper.embedded.data.dir": str(started.data / "zookeeper"),
+    }
+
+
+def _serve_one(started: Started, overrides: tuple[str, ...], log_level: str) -> None:
+    from odradek.cli.serve import serve
+    from odradek.runtime.local_cluster import write_properties
+    from odradek.runtime.output import say
+
+    file = started.folder(1) / "server.properties"
+    write_properties(file, _settings(started, 1))
+
+    def announce(broker: "Broker") -> None:
+        ports = tuple(port for _, port in broker.socket_server.addresses.values())
+        pages = broker.pages.address
+        page_ports = started.page_ports if pages is None else (pages[1],)
+        told = started._replace(client_ports=ports[:1], page_ports=page_ports)
+        say(text_of(told, [os.getpid()]))
+
+    serve(file, overrides, announce, level=log_level)
+
+
+def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
+    from odradek.runtime.local_cluster import LocalCluster, Member, NotStarted, write_properties
+
+    data = started.data
+    address = ("--host", HOST, "--port", str(started.zookeeper_port))
+    keeper = Member(
+        "zookeeper",
+        ("zookeeper", "serve", "--data", str(data / "zookeeper"), *address),
+        data / "zookeeper" / "events.log",
+    )
+    given = [word for override in overrides for word in ("--override", override)]
+    brokers = []
+    for number in range(1, len(started.client_ports) + 1):
+        file = started.folder(number) / "server.properties"
+        write_properties(file, _settings(started, number))
+        arguments = ("serve", str(file), *given)
+        brokers.append(Member(f"broker {number}", arguments, started.events(number)))
+    cluster = LocalCluster(click.echo)
+    click.echo(f"starting ZooKeeper and {len(brokers)} brokers")
+    try:
+        cluster.start([keeper])
+        cluster.start(brokers)
+        click.echo(text_of(started, [cluster.pid(member) for member in [*brokers, keeper]]))
+        cluster.watch()
+        click.echo("\nstopping")
+    except NotStarted as error:
+        raise Failed(str(error)) from None
+    finally:
+        cluster.stop()

@@ -1,0 +1,111 @@
+"""What `odradek up` prints once everything runs: what to type next, with the addresses it has."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+DEFAULT: Final = "127.0.0.1:9092"
+
+PYTHON: Final = """\
+  from confluent_kafka import Consumer, Producer
+  broker = {{"bootstrap.servers": "{bootstrap}"}}
+  producer = Producer(broker)
+  producer.produce("numbers", b"4")
+  producer.flush()
+  group = {{"group.id": "me", "auto.offset.reset": "earliest"}}
+  consumer = Consumer(broker | group)
+  consumer.subscribe(["numbers"])
+  print(consumer.poll(10).value())
+  consumer.close()"""
+
+
+class Started(NamedTuple):
+    """The processes that `up` runs."""
+
+    data: Path
+    client_ports: tuple[int, ...]
+    page_ports: tuple[int, ...]
+    zookeeper_port: int
+
+    def folder(self, number: int) -> Path:
+        """A broker's own."""
+        return self.data / f"broker-{number}"
+
+    def events(self, number: int) -> Path:
+        """What one of several brokers prints."""
+        return self.folder(number) / "events.log"
+
+    @property
+    def bootstrap(self) -> str:
+        """As clients have it."""
+        return ",".join(f"127.0.0.1:{port}" for port in self.client_ports)
+
+
+def text_of(started: Started, pids: Sequence[int]) -> str:
+    """At most 80 columns wide, and everything in it can be typed as it stands."""
+    odradek = _command()
+    where = started.bootstrap.split(",")[0]
+    # one address is enough to find the others
+    to = "" if where == DEFAULT else f" -b {where}"
+    lines = [
+        *_processes(started, pids),
+        "",
+        f"  seq 3 | {odradek}{to} produce numbers",
+        f"  {odradek}{to} consume numbers -e",
+        f"  {odradek}{to} topic describe numbers",
+        f"  kcat -b {where} -t numbers -C -e",
+        f"  curl -s 127.0.0.1:{started.page_ports[0]}/metrics",
+        "",
+        "In Python, with any client of Kafka's (pip install confluent-kafka):",
+        "",
+        PYTHON.format(bootstrap=where),
+        "",
+        "Ctrl-C stops it." if len(started.client_ports) == 1 else "Ctrl-C stops all of them.",
+    ]
+    return "\n".join(lines)
+
+
+def _processes(started: Started, pids: Sequence[int]) -> list[str]:
+    if len(started.client_ports) == 1:
+        return [
+            "",
+            f"started: one broker at {started.bootstrap}, and its ZooKeeper at",
+            f"127.0.0.1:{started.zookeeper_port}. What they hold is kept in {started.data}/.",
+        ]
+    names = [f"broker {i + 1}" for i in range(len(started.client_ports))] + ["zookeeper"]
+    ports = [*started.client_ports, started.zookeeper_port]
+    rows = [
+        f"  {name:10}  127.0.0.1:{port:<5}  pid {pid}"
+        for name, port, pid in zip(names, ports, pids, strict=True)
+    ]
+    keeper = f"--data {started.data}/zookeeper --port {started.zookeeper_port}"
+    return [
+        "",
+        f"started: {len(names) - 1} brokers and their ZooKeeper. Their data and events.log files",
+        f"are kept in {started.data}/.",
+        "",
+        *rows,
+        "",
+        f"Any of these processes can be killed, and clients go on: kill -9 {pids[0]}",
+        "To start it again:",
+        "",
+        f"  {_command()} serve {started.folder(1)}/server.properties",
+        f"  {_command()} zookeeper serve {keeper}",
+        "",
+        "To try it:",
+    ]
+
+
+def _command() -> str:
+    """How this command was called, so that the reader can call it, too."""
+    called = sys.argv[0]
+    if Path(called).name != "odradek":
+        return "odradek"
+    found = shutil.which("odradek")
+    if found is not None and Path(found).absolute() == Path(called).absolute():
+        return "odradek"
+    near = os.path.relpath(called)
+    return near if len(near) < len(called) else called

@@ -1,0 +1,88 @@
+"""`odradek up` before anything runs: ports, settings, and what a directory already holds."""
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek.cli import main
+from odradek.cli.up_text import Started, text_of
+from odradek.runtime.local_cluster import LocalCluster, Member, NotStarted, how_it_ended
+from odradek.runtime.local_ports import port_near
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    """Calls it, and it must not start."""
+    monkeypatch.setattr(sys, "argv", ["odradek", "up", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+
+
+def test_a_port_that_is_taken_is_not_chosen() -> None:
+    """Neither by another process nor by a server that starts together with this one."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        wanted = other.getsockname()[1]
+        taken: set[int] = set()
+        first = port_near(wanted, taken)
+    assert first != wanted
+    assert port_near(first, taken) != first
+    assert len(taken) == 2
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_text_fits_a_terminal_and_names_every_address(count: int) -> None:
+    """With the longest ports; what can be typed stands on lines of its own."""
+    clients, pages = range(60_000, 60_000 + count), range(61_000, 61_000 + count)
+    started = Started(Path("odradek-data"), tuple(clients), tuple(pages), 62_181)
+    text = text_of(started, [4_194_304] * (count + 1))
+    assert max(map(len, text.splitlines())) <= 80
+    for port in (*clients, 61_000, 62_181):
+        assert f"127.0.0.1:{port}" in text
+    assert " -b 127.0.0.1:60000 produce numbers" in text
+
+
+def test_a_cluster_is_not_started_with_fewer_brokers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Partitions on the others would have no leader; the way out is named."""
+    for number in range(1, 4):
+        (tmp_path / f"broker-{number}").mkdir()
+        (tmp_path / f"broker-{number}" / "server.properties").touch()
+    refused(monkeypatch, "--data", str(tmp_path), "--brokers", "2")
+    said = capsys.readouterr().err
+    assert "holds 3 brokers" in said
+    assert "next: odradek up --brokers 3, or --fresh" in said
+
+
+def test_one_directory_has_one_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second start on it, above all a fresh one, must not take anything away."""
+    import fcntl
+
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused(monkeypatch, "--data", str(tmp_path), "--fresh")
+    assert "another odradek up runs on" in capsys.readouterr().err
+
+
+def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
+    """Its last line is shown; the others are ended."""
+    said: list[str] = []
+    cluster = LocalCluster(said.append)
+    member = Member("broker 1", ("serve", str(tmp_path / "nowhere")), tmp_path / "events.log")
+    try:
+        with pytest.raises(NotStarted, match=r"broker 1 did not start: .*No such file"):
+            cluster.start([member])
+    finally:
+        cluster.stop()
+
+
+def test_how_a_process_ended_is_said_in_words() -> None:
+    """A person knows SIGKILL; -9 has to be looked up."""
+    assert how_it_ended(-9) == "was ended by SIGKILL"
+    assert how_it_ended(1) == "ended with exit code 1"
