@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from time import monotonic
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from tests.compat.broker_process import eventually
+
+PATIENCE_SECONDS: Final = 30
 
 
 class SteadyProducer:
@@ -86,9 +88,17 @@ class SteadyProducer:
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[int, bytes]]]:
-    """Every record of a topic up to the high watermarks of now."""
+    """Every record of a topic up to the high watermarks of now.
+
+    A consumer that had to begin elsewhere than it wanted would hide a loss, so that is an error.
+    """
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False}
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+        }
     )
     found: dict[int, list[tuple[int, bytes]]] = {}
     for number in range(partitions):
@@ -97,10 +107,10 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tupl
         assert low == 0, (number, low)
         consumer.assign([where])
         read: list[tuple[int, bytes]] = []
-        while not read or read[-1][0] < high - 1:
-            if not high:
-                break
-            for message in consumer.consume(min(1_000, high - len(read)), timeout=30):
+        deadline = monotonic() + PATIENCE_SECONDS
+        while high and (not read or read[-1][0] < high - 1):
+            assert monotonic() < deadline, f"{topic}-{number} ends at {high}, read {read[-1:]}"
+            for message in consumer.consume(min(1_000, high - len(read)), timeout=1):
                 assert message.error() is None, message.error()
                 read.append((message.offset(), message.value()))
         found[number] = read
