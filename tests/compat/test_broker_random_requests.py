@@ -36,7 +36,13 @@ NAMES: Final = (
 )
 NUMBERS: Final = (-1, 0, 1, 2, 3)
 MILLIS: Final = (-1, 0, 1, 50, 100)
-OFFERED: Final = [(key, version) for key, api in apis.OFFERED.items() for version in api.offered]
+CONTROL: Final = {4, 5, 6, 7}  # what a newer controller says, or a broker that leaves, is obeyed
+OFFERED: Final = [
+    (key, version)
+    for key, api in apis.OFFERED.items()
+    for version in api.offered
+    if key not in CONTROL
+]
 PARTITIONS_MAX: Final = 20
 
 

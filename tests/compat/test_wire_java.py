@@ -61,6 +61,8 @@ PACKAGES: Final = {
     "__transaction_state": "org.apache.kafka.coordinator.transaction.generated",
 }
 NEWER_FIELDS: Final = {  # tagged, so that 3.9 hands them on without knowing them
+    "LeaderAndIsrRequest": {"mustbewhole"},  # ours (ADR 0021)
+    "LeaderAndIsrResponse": {"isunclean"},  # ours
     "ConsumerGroupCurrentMemberAssignmentValue": {"assignmentepochs"},
     "ConsumerGroupMetadataValue": {"metadatahash"},
     "ConsumerGroupTargetAssignmentMetadataValue": {"assignmenttimestamp"},

@@ -30,7 +30,7 @@ def watch(broker: Broker) -> None:
     # from the page cache: what is cold was read by the disk's thread before
     watching.functions["os.sendfile"].can_block_in("odradek/runtime/stream.py", "_send_range")
     # the size of an index of a log that a leadership begins in: its directory was just looked at
-    watching.functions["os.stat"].can_block_in("odradek/storage/segment.py", "_entries")
+    watching.functions["os.stat"].can_block_in("odradek/storage/segments/segment.py", "_entries")
     watching.activate()
 
 

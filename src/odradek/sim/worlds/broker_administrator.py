@@ -12,7 +12,7 @@ from typing import Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster
-from odradek.client.errors import check
+from odradek.client.errors import Refused, check
 from odradek.client.producer import Producer
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -32,6 +32,8 @@ class Administrator:
 
     def __init__(self, note: Note, chance: SeededRandom, rest: Rest) -> None:
         self._note, self._chance, self._rest = note, chance, rest
+        self._topic = TEMPORARY
+        self._blocked = 0  # names that stay taken until a disk is back
 
     async def administer(self, cluster: Cluster) -> None:
         """Looks at what an earlier life has left, then goes on for ever."""
@@ -54,35 +56,41 @@ class Administrator:
 
     async def _make(self, cluster: Cluster) -> None:
         count = 1 + self._chance.below(PARTITIONS_MAX)
-        self._tell("topic.tries", TEMPORARY)
-        await admin.create_topic(cluster, admin.NewTopic(TEMPORARY, count))
-        self._tell("topic.made", TEMPORARY, count)
+        self._tell("topic.tries", self._topic)
+        try:
+            await admin.create_topic(cluster, admin.NewTopic(self._topic, count))
+        except Refused as error:
+            if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:  # its deletion waits for a disk
+                self._blocked += 1
+                self._topic = f"{TEMPORARY}-{self._blocked}"
+            raise
+        self._tell("topic.made", self._topic, count)
         await self._produce_first(cluster, self._chance.below(count))
 
     async def _grow(self, cluster: Cluster) -> None:
-        count = 1 + len(await admin.partitions_of(cluster, TEMPORARY))
-        self._tell("topic.tries", TEMPORARY)
-        await admin.grow_topic(cluster, TEMPORARY, count)
-        self._tell("topic.grown", TEMPORARY, count)
+        count = 1 + len(await admin.partitions_of(cluster, self._topic))
+        self._tell("topic.tries", self._topic)
+        await admin.grow_topic(cluster, self._topic, count)
+        self._tell("topic.grown", self._topic, count)
         await self._produce_first(cluster, count - 1)
 
     async def _produce_first(self, cluster: Cluster, partition: int) -> None:
         producer = Producer(cluster)
-        producer.add(TopicPartition(TEMPORARY, partition), b"short-lived")
+        producer.add(TopicPartition(self._topic, partition), b"short-lived")
         for where, offset in await producer.flush():
             self._tell("topic.first", str(where), offset)
 
     async def _delete(self, cluster: Cluster) -> None:
-        self._tell("topic.tries", TEMPORARY)
-        code = (await admin.delete_topics(cluster, [TEMPORARY]))[TEMPORARY]
+        self._tell("topic.tries", self._topic)
+        code = (await admin.delete_topics(cluster, [self._topic]))[self._topic]
         if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             check(code)
-        self._tell("topic.deleted", TEMPORARY)
+        self._tell("topic.deleted", self._topic)
 
     async def _look(self, cluster: Cluster) -> None:
         answer = await cluster.refresh(None)
         counts = {topic.name: len(topic.partitions) for topic in answer.topics}
-        self._tell("topic.seen", TEMPORARY, counts.get(TEMPORARY, 0))
+        self._tell("topic.seen", self._topic, counts.get(self._topic, 0))
 
     # Settings
 
