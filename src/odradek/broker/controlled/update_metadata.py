@@ -10,7 +10,7 @@ from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.wire.messages.update_metadata import (
     UpdateMetadataBroker,
@@ -40,10 +40,19 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetad
 
 
 def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> None:
-    """A topic with another id is another topic; nothing of the old one is kept."""
+    """A topic with another id is another topic; nothing of the old one is kept.
+
+    Of a topic that is known only what has changed is replaced: most requests name few partitions.
+    """
     topic_id = TopicId(bytes(topic.topic_id))
     known = image.topics.get(topic.topic_name)
-    partitions = dict(known.partitions) if known and known.topic_id == topic_id else {}
+    is_same = known is not None and (known.topic_id or NO_TOPIC_ID) == topic_id
+    if is_same and all(state.leader != DELETED for state in topic.partition_states):
+        for state in topic.partition_states:
+            partition = TopicPartition(topic.topic_name, state.partition_index)
+            changes.partition(partition, _partition(state))
+        return
+    partitions = dict(known.partitions) if known is not None and is_same else {}
     for state in topic.partition_states:
         if state.leader == DELETED:
             partitions.pop(state.partition_index, None)

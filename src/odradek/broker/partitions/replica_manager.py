@@ -38,6 +38,7 @@ from odradek.broker.partitions.produce_rules import ProduceRules
 from odradek.broker.partitions.traffic import Traffics
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import replication, topic
+from odradek.config.topic import TopicConfig
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch
@@ -48,6 +49,7 @@ from odradek.storage.dirs.failures import no_listener
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.settings import LogConfig
 
 ANSWER_PATIENCE: Final = Millis(2 * SECOND)
 """How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
@@ -74,6 +76,14 @@ class StopState(NamedTuple):
 
     leader_epoch: LeaderEpoch
     delete: bool
+
+
+class _Derived(NamedTuple):
+    """What follows from a topic's settings for its logs and leaders."""
+
+    log_config: LogConfig
+    produce_rules: ProduceRules
+    min_isr: int
 
 
 class ReplicaManager:
@@ -431,16 +441,27 @@ class ReplicaManager:
     def on_topic_settings(self, names: Collection[str] | None) -> None:
         """Something was changed for these topics; None: for all."""
         now = self._clock.monotonic()
+        derived: dict[TopicConfig, _Derived] = {}  # topics that set nothing themselves share one
+
+        def of(name: str) -> _Derived:
+            config = self._settings.topic(name)
+            found = derived.get(config)
+            if found is None:
+                found = derived[config] = _Derived(
+                    self.logs.config_of(name),
+                    ProduceRules.of(config),
+                    config[topic.MIN_INSYNC_REPLICAS],
+                )
+            return found
+
         for found in self.dirs:
-            topic_name = found.partition.topic
-            if names is None or topic_name in names:
-                found.config = self.logs.config_of(topic_name)
+            if names is None or found.partition.topic in names:
+                found.config = of(found.partition.topic).log_config
         for replica in self._hosted.all_leading():
-            name = replica.partition.topic
-            if names is None or name in names:
-                replica.produce_rules = ProduceRules.of(self._settings.topic(name))
-                min_isr = self._leader_settings(name).min_isr
-                replica.carry_out(replica.leader.on_min_isr(min_isr, now))
+            if names is None or replica.partition.topic in names:
+                here = of(replica.partition.topic)
+                replica.produce_rules = here.produce_rules
+                replica.carry_out(replica.leader.on_min_isr(here.min_isr, now))
 
     def look_at_failures(self) -> None:
         """Takes the dirs out of service that have failed since the last call."""

@@ -1,0 +1,63 @@
+"""UpdateMetadata becomes the next image: what it names is replaced, and nothing else."""
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.controlled import update_metadata
+from odradek.controller.messages import DELETED
+from odradek.metadata.image import TopicImage
+from odradek.metadata.number_table import NumberTable
+from odradek.model.ids import NO_TOPIC_ID, BrokerId
+from tests.unit.peers.control_requests import FIRST_ID, SECOND_ID, metadata
+
+
+def told(*requests: object) -> MetadataCache:
+    """A broker that heard these, one after the other."""
+    cluster = MetadataCache()
+    for request in requests:
+        update_metadata.apply(cluster, request)  # type: ignore[arg-type]
+    return cluster
+
+
+def orders(cluster: MetadataCache) -> TopicImage:
+    """The topic that all requests are about."""
+    return cluster.image.topics["orders"]
+
+
+def leaders(cluster: MetadataCache) -> dict[int, BrokerId | None]:
+    """Of its partitions."""
+    states = {number: it.state for number, it in orders(cluster).partitions.items()}
+    return {number: None if it is None else it.leader for number, it in states.items()}
+
+
+def test_a_change_of_one_partition_leaves_the_others() -> None:
+    """A topic of ten thousand partitions is not copied for one of them."""
+    cluster = told(metadata(*range(200)))
+    before = orders(cluster).partitions
+    update_metadata.apply(cluster, metadata(3, leader=2))
+    after = orders(cluster).partitions
+    assert leaders(cluster) == {number: 2 if number == 3 else 1 for number in range(200)}
+    assert isinstance(after, NumberTable)
+    assert isinstance(before, NumberTable)
+    shared = [key for key, chunk in after._chunks.items() if before._chunks[key] is chunk]
+    assert shared == [1, 2, 3]
+
+
+def test_a_topic_without_an_id_keeps_its_other_partitions() -> None:
+    """As controllers from before Kafka 2.8 tell of it."""
+    first = metadata(0, 1, topic_id=NO_TOPIC_ID)
+    cluster = told(first, metadata(1, leader=2, topic_id=NO_TOPIC_ID))
+    assert leaders(cluster) == {0: 1, 1: 2}
+
+
+def test_a_topic_of_another_id_keeps_nothing_of_the_one_before() -> None:
+    """It was deleted and made again, with fewer partitions."""
+    cluster = told(metadata(0, 1, topic_id=FIRST_ID), metadata(0, leader=2, topic_id=SECOND_ID))
+    assert leaders(cluster) == {0: 2}
+    assert cluster.image.names == {SECOND_ID: "orders"}
+
+
+def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
+    """One after the other, or together."""
+    cluster = told(metadata(0, 1), metadata(0, leader=DELETED))
+    assert leaders(cluster) == {1: 1}
+    update_metadata.apply(cluster, metadata(1, leader=DELETED))
+    assert not cluster.image.topics
