@@ -103,8 +103,9 @@ async def with_logs(count: int, talk: Any) -> None:
             await replicas.open()
             partitions = [TopicPartition(f"topic-{it % LOGS}", it // LOGS) for it in range(count)]
             await replicas.apply_leader_and_isr([word(it) for it in partitions])
-            while len(replicas.all_led()) < count:
-                await asyncio.sleep(0.05)
+            for name in replicas.logs.workers:  # the answer does not wait for as many as these
+                await replicas.logs.appends[name].settled()
+            assert len(replicas.all_led()) == count
             begin_start()
             CountedDisk.is_slow = True
             await talk(replicas, settings, partitions)

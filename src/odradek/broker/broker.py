@@ -42,7 +42,7 @@ from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
-from odradek.broker.partitions.replica_manager import AllDirsFailed, ReplicaManager
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
@@ -66,6 +66,7 @@ from odradek.metadata.nouns import BrokerMark
 from odradek.model.units import SECOND, Millis
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.storage.dirs.log_dirs import LogDirs
+from odradek.storage.errors import AllDirsFailed
 from odradek.zookeeper.server.settings import ServerSettings
 
 STOP_PATIENCE: Final = Millis(5 * SECOND)

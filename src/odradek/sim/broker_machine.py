@@ -12,7 +12,6 @@ from typing import Final
 from odradek.broker.broker import Broker
 from odradek.broker.control.broker_session import CannotCoordinate
 from odradek.broker.doors import Dir, Doors
-from odradek.broker.partitions.replica_manager import AllDirsFailed
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.ensemble.server import JournalFailed
@@ -21,6 +20,7 @@ from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
 from odradek.sim.zookeeper_machine import ADDRESS
+from odradek.storage.errors import AllDirsFailed
 
 BROKER: Final = "broker"
 PORT: Final = 9_092

@@ -15,6 +15,10 @@ class StorageError(BrokerError):
     code: ClassVar[ErrorCode] = ErrorCode.KAFKA_STORAGE_ERROR
 
 
+class AllDirsFailed(StorageError):
+    """No log dir is left: the broker has nothing to serve from, and stops."""
+
+
 class LogDirOffline(StorageError):
     """An I/O error was met in this log dir, now or earlier; nothing in it is served any more."""
 

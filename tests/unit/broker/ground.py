@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from odradek.broker.control.identity import sign_dirs, take_dirs
 from odradek.broker.doors import Dir, Doors
-from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, LeaderAndIsrState
+from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, LeaderAndIsrState, StopState
 from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.replica_manager import ReplicaManager, StopState
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.config.topic import TopicConfig

@@ -1,6 +1,6 @@
 """The group coordinator on the loop: what is written, loaded, timed and forgotten."""
 
-from odradek.broker.partitions.replica_manager import StopState
+from odradek.broker.partitions.hosted import StopState
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup
 from odradek.model.errors import ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from odradek.broker.jobs import drained
-from odradek.broker.partitions.replica_manager import ReplicaManager, UnknownPartition
+from odradek.broker.partitions.hosted import UnknownPartition
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Offset

@@ -3,7 +3,9 @@
 import asyncio
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.replica_manager import ANSWER_PATIENCE, ReplicaManager, StopState
+from odradek.broker.partitions.hosted import StopState
+from odradek.broker.partitions.lanes import ANSWER_PATIENCE
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, PartitionState

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Iterable
 
-from odradek.broker.partitions.replica_manager import ReplicaManager, StopState
+from odradek.broker.partitions.hosted import StopState
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch

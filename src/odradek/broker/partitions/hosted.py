@@ -16,13 +16,21 @@ from typing import Final, NamedTuple
 
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
+from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.leader import Leadership
+from odradek.storage.errors import LogDirOffline
 
 EPOCH_DURING_DELETION: Final = LeaderEpoch(-2)
 """StopReplica names it for a topic that is being deleted: it is newer than every other."""
+
+
+class UnknownPartition(BrokerError):
+    """No topic or partition of this name is known here."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class LeaderAndIsrState(NamedTuple):
@@ -34,6 +42,13 @@ class LeaderAndIsrState(NamedTuple):
     leadership: Leadership
     is_new: bool = False  # it never had a log anywhere, so none can be missing
     must_be_whole: bool = False  # a leader whose log lost records refuses: others may have them
+
+
+class StopState(NamedTuple):
+    """What a StopReplica request says of one partition."""
+
+    leader_epoch: LeaderEpoch
+    delete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +139,19 @@ def decide_stop(hosted: Hosted | None, leader_epoch: LeaderEpoch) -> ErrorCode |
 
 def _is_of_another_topic(known: TopicId, asked: TopicId) -> bool:
     return NO_TOPIC_ID not in {known, asked} and known != asked
+
+
+def not_led(partition: TopicPartition, hosted: Hosted | None) -> BrokerError:
+    """Why this broker does not serve as the leader of a partition."""
+    match hosted:
+        case None:
+            return UnknownPartition(f"{partition} is not known here")
+        case Offline():
+            return LogDirOffline(f"{partition} is in a log dir that is offline")
+        case Starting():
+            return NotLeaderOrFollower(f"{partition} is not ready yet")
+        case _:
+            return NotLeaderOrFollower(f"{partition} is led by broker {hosted.state.leader}")
 
 
 class HostedPartitions:

@@ -6,11 +6,16 @@ wait only as long as they choose; the work goes on without them.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
 
 from odradek.broker.jobs import begin
-from odradek.model.units import Millis
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
+
+ANSWER_PATIENCE: Final = Millis(2 * SECOND)
+"""How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
+it fails, that is reported like any other failure of a dir."""
 
 Work = Callable[[], Awaitable[None]]
 
@@ -56,6 +61,12 @@ class Lane:
 
 def _is_done(_done: "asyncio.Future[None]") -> None:
     """Nobody waits for it."""
+
+
+async def answered(work: Sequence["asyncio.Future[None]"], lanes: Iterable[Lane]) -> bool:
+    """Whether all was done in time. If one dir hangs already, nothing waits for it again."""
+    is_stuck = any(lane.is_stuck(ANSWER_PATIENCE) for lane in lanes)
+    return await all_done(work, Millis(0) if is_stuck else ANSWER_PATIENCE)
 
 
 async def all_done(futures: Iterable["asyncio.Future[None]"], patience: Millis) -> bool:

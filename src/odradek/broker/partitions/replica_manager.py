@@ -11,7 +11,7 @@ and the broker goes on while it has one dir left.
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -20,7 +20,6 @@ from odradek.broker.partitions.dir_moves import DirMoves
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.hosted import (
     Following,
-    Hosted,
     HostedPartitions,
     LeaderAndIsrState,
     Leading,
@@ -28,62 +27,30 @@ from odradek.broker.partitions.hosted import (
     Role,
     Starting,
     Stopped,
+    StopState,
     decide_role,
     decide_stop,
+    not_led,
 )
-from odradek.broker.partitions.lanes import Lane, all_done
-from odradek.broker.partitions.leading_replica import IsrChanges, LeaderDeps, LeadingReplica, Rules
+from odradek.broker.partitions.lanes import Lane, answered
+from odradek.broker.partitions.leading_replica import IsrChanges, LeadingReplica
 from odradek.broker.partitions.local_logs import LocalLogs
-from odradek.broker.partitions.produce_rules import ProduceRules
+from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
 from odradek.broker.partitions.traffic import Traffics
+from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.settings import SettingsSource
-from odradek.config.rows import replication, topic
-from odradek.config.topic import TopicConfig
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch
-from odradek.model.units import SECOND, Millis
-from odradek.replication.errors import NotLeaderOrFollower
-from odradek.replication.leader import Leader, LeaderSettings, LogEnds
 from odradek.storage.dirs.failures import no_listener
 from odradek.storage.dirs.log_dirs import LogDirs
-from odradek.storage.errors import LogDirOffline, StorageError
+from odradek.storage.errors import AllDirsFailed, LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.settings import LogConfig
-
-ANSWER_PATIENCE: Final = Millis(2 * SECOND)
-"""How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
-it fails, that is reported like any other failure of a dir."""
 
 Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]
 """What could not be done, once the disks have done the rest; it is to be awaited."""
 
 log = structlog.get_logger()
-
-
-class UnknownPartition(BrokerError):
-    """No topic or partition of this name is known here."""
-
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-class AllDirsFailed(StorageError):
-    """No log dir is left: the broker has nothing to serve from, and stops."""
-
-
-class StopState(NamedTuple):
-    """What a StopReplica request says of one partition."""
-
-    leader_epoch: LeaderEpoch
-    delete: bool
-
-
-class _Derived(NamedTuple):
-    """What follows from a topic's settings for its logs and leaders."""
-
-    log_config: LogConfig
-    produce_rules: ProduceRules
-    min_isr: int
 
 
 class ReplicaManager:
@@ -110,8 +77,8 @@ class ReplicaManager:
         self.on_all_failed: Callable[[], None] = lambda: None
         self._me = broker_id
         self._clock = doors.clock
-        self._settings = settings
-        self._isr_changes = isr_changes
+        deps = FactoryDeps(settings, doors.clock, self.traffics, self.logs.appends, isr_changes)
+        self._factory = ReplicaFactory(broker_id, deps)
         self._hosted = HostedPartitions()
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
@@ -126,7 +93,7 @@ class ReplicaManager:
         """The partition, if this broker leads it in this epoch; a BrokerError says why not."""
         hosted = self._hosted[partition]
         if not isinstance(hosted, Leading):
-            raise _not_led(partition, hosted)
+            raise not_led(partition, hosted)
         if leader_epoch is not None:
             hosted.replica.leader.check_leader_epoch(leader_epoch)
         return hosted.replica
@@ -204,7 +171,7 @@ class ReplicaManager:
             self._lanes[name].run(partial(self._start_in, name, starting))
             for name, starting in in_dirs.items()
         ]
-        return self._started(states, errors, [*work, _Begun(leading).future], in_dirs)
+        return self._started(states, errors, [*work, EpochsBegun(leading).future], in_dirs)
 
     async def _started(
         self,
@@ -213,7 +180,7 @@ class ReplicaManager:
         work: Sequence["asyncio.Future[None]"],
         in_dirs: Mapping[str, object],
     ) -> dict[TopicPartition, ErrorCode]:
-        await self._wait(work, in_dirs)
+        await answered(work, [self._lanes[name] for name in in_dirs])
         self.look_at_failures()
         for state in states:
             match self._hosted[state.partition]:
@@ -266,16 +233,9 @@ class ReplicaManager:
         left: Mapping[TopicPartition, None],
         errors: dict[TopicPartition, ErrorCode],
     ) -> dict[TopicPartition, ErrorCode]:
-        await self._wait(work, in_dirs)
+        await answered(work, [self._lanes[name] for name in in_dirs])
         self.look_at_failures()
         return dict.fromkeys(left, ErrorCode.KAFKA_STORAGE_ERROR) | errors
-
-    async def _wait(
-        self, work: Sequence["asyncio.Future[None]"], names: Mapping[str, object]
-    ) -> bool:
-        """Whether all was done in time. If one dir hangs already, nothing waits for it again."""
-        is_stuck = any(self._lanes[name].is_stuck(ANSWER_PATIENCE) for name in names)
-        return await all_done(work, Millis(0) if is_stuck else ANSWER_PATIENCE)
 
     # Beginning a role
 
@@ -296,7 +256,7 @@ class ReplicaManager:
             log.error("log.not_made", log_dir=name, error=str(error))
         await self.logs.appends[name].settled()  # of an earlier role
         leading: list[tuple[Starting, LeadingReplica]] = []
-        following: list[Starting] = []
+        following: list[tuple[PartitionLog, LeaderAndIsrState]] = []
         for each in filter(self._is_current, wanted):
             found = self.dirs.get(each.state.partition)
             if found is None:
@@ -304,12 +264,12 @@ class ReplicaManager:
             elif _lost_records(found, each.state, self._me):
                 self._hosted[each.state.partition] = Stopped(each.state)
             elif each.state.leader == self._me:
-                leading.append((each, self._new_leader(each.state)))
+                leading.append((each, self._factory.leading(found, each.state)))
             else:
-                following.append(each)
-        for each in following:
-            self._follow(each.state)
-        begun = _Begun([replica for _, replica in leading])
+                following.append((found, each.state))
+        for found, state in following:
+            self._follow(found, state)
+        begun = EpochsBegun([replica for _, replica in leading])
         await begun.future
         for each, replica in leading:
             if self._is_current(each) and self.dirs.get(each.state.partition) is replica.log:
@@ -318,24 +278,6 @@ class ReplicaManager:
     def _is_current(self, starting: Starting) -> bool:
         """No later request has replaced it, and its dir has not failed."""
         return self._hosted[starting.state.partition] is starting
-
-    def _new_leader(self, state: LeaderAndIsrState) -> LeadingReplica:
-        found = self.dirs.get(state.partition)
-        assert found is not None, state
-        leader, effects = Leader.elected(
-            self._me,
-            state.leadership,
-            LogEnds(found.log_end_offset, found.high_watermark, found.log_start_offset),
-            settings=self._leader_settings(state.partition.topic),
-            now=self._clock.monotonic(),
-        )
-        name = state.partition.topic
-        rules = Rules(ProduceRules.of(self._settings.topic(name)), self.traffics.of(name))
-        appends = self.logs.appends[found.folder.disk.name]
-        deps = LeaderDeps(appends, self._clock, self._isr_changes)
-        replica = LeadingReplica(found, leader, rules, deps)
-        replica.carry_out(effects)
-        return replica
 
     def _lead(self, state: LeaderAndIsrState, replica: LeadingReplica) -> None:
         self._hosted[state.partition] = Leading(state, replica)
@@ -353,16 +295,8 @@ class ReplicaManager:
             replica.readers.on_change()
         return effects.begin_epoch is not None
 
-    def _follow(self, state: LeaderAndIsrState) -> None:
-        found = self.dirs.get(state.partition)
-        assert found is not None, state
-        replica = FollowingReplica(
-            found,
-            state.leader,
-            state.leadership,
-            appends=self.logs.appends[found.folder.disk.name],
-            clock=self._clock,
-        )
+    def _follow(self, found: PartitionLog, state: LeaderAndIsrState) -> None:
+        replica = self._factory.following(found, state)
         self._hosted[state.partition] = Following(state, replica)
         for following in self.on_following:
             following(replica)
@@ -420,13 +354,13 @@ class ReplicaManager:
         if isinstance(hosted, Leading):
             hosted.replica.serve_from(found, self.logs.appends[found.folder.disk.name])
         elif isinstance(hosted, Following) and hosted.replica.is_over:
-            self._follow(hosted.state)
+            self._follow(found, hosted.state)
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads or follows the partition."""
         hosted = self._hosted[partition]
         if isinstance(hosted, Leading | Following):
-            rolled = _Rolled()
+            rolled = SegmentRolled()
             hosted.replica.roll(rolled, 0)
             await rolled.future
 
@@ -440,28 +374,7 @@ class ReplicaManager:
 
     def on_topic_settings(self, names: Collection[str] | None) -> None:
         """Something was changed for these topics; None: for all."""
-        now = self._clock.monotonic()
-        derived: dict[TopicConfig, _Derived] = {}  # topics that set nothing themselves share one
-
-        def of(name: str) -> _Derived:
-            config = self._settings.topic(name)
-            found = derived.get(config)
-            if found is None:
-                found = derived[config] = _Derived(
-                    self.logs.config_of(name),
-                    ProduceRules.of(config),
-                    config[topic.MIN_INSYNC_REPLICAS],
-                )
-            return found
-
-        for found in self.dirs:
-            if names is None or found.partition.topic in names:
-                found.config = of(found.partition.topic).log_config
-        for replica in self._hosted.all_leading():
-            if names is None or replica.partition.topic in names:
-                here = of(replica.partition.topic)
-                replica.produce_rules = here.produce_rules
-                replica.carry_out(replica.leader.on_min_isr(here.min_isr, now))
+        self._factory.on_topic_settings(names, self.dirs, self._hosted.all_leading())
 
     def look_at_failures(self) -> None:
         """Takes the dirs out of service that have failed since the last call."""
@@ -482,60 +395,6 @@ class ReplicaManager:
             if self.dirs.all_failed:
                 self.on_all_failed()
 
-    def _leader_settings(self, name: str) -> LeaderSettings:
-        lag_max = self._settings.broker[replication.REPLICA_LAG_TIME_MAX_MS]
-        min_isr = self._settings.topic(name)[topic.MIN_INSYNC_REPLICAS]
-        return LeaderSettings(lag_max=lag_max, min_isr=min_isr)
-
 
 def _lost_records(found: PartitionLog, state: LeaderAndIsrState, me: BrokerId) -> bool:
     return state.leader == me and state.must_be_whole and found.unclean is not None
-
-
-def _not_led(partition: TopicPartition, hosted: Hosted | None) -> BrokerError:
-    match hosted:
-        case None:
-            return UnknownPartition(f"{partition} is not known here")
-        case Offline():
-            return LogDirOffline(f"{partition} is in a log dir that is offline")
-        case Starting():
-            return NotLeaderOrFollower(f"{partition} is not ready yet")
-        case _:
-            return NotLeaderOrFollower(f"{partition} is led by broker {hosted.state.leader}")
-
-
-class _Begun:
-    """Waits until the leader epochs of these replicas are in their logs, or cannot be written."""
-
-    def __init__(self, replicas: Sequence[LeadingReplica]) -> None:
-        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._left = len(replicas)
-        self._is_done()
-        for place, replica in enumerate(replicas):
-            try:
-                replica.begin_epoch(self, place)
-            except StorageError as error:  # its dir has failed; `look_at_failures` sees to it
-                self.on_written(place, error)
-
-    def on_written(self, place: int, error: BrokerError | None) -> None:
-        """One more."""
-        del place, error
-        self._left -= 1
-        self._is_done()
-
-    def _is_done(self) -> None:
-        if not self._left and not self.future.done():
-            self.future.set_result(None)
-
-
-class _Rolled:
-    """Waits for one new segment."""
-
-    def __init__(self) -> None:
-        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def on_written(self, place: int, error: BrokerError | None) -> None:
-        """It is there, or its dir has failed."""
-        del place, error
-        if not self.future.done():
-            self.future.set_result(None)
