@@ -198,8 +198,17 @@ class Worker(Protocol):
         """Whether nothing waits or runs: then a short job may be run in place, by the loop."""
         ...
 
+    @property
+    def ended(self) -> int:
+        """How many jobs have ended: a number that stands still while jobs wait tells of a hang."""
+        ...
+
     def submit(self, job: Job) -> None:
         """Takes a job; not from within another's `run`."""
+        ...
+
+    def abandon(self, error: Exception) -> None:
+        """The disk hangs, and is given up: every job ends with this error, now and from now on."""
         ...
 
     def close(self) -> None:

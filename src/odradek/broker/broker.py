@@ -40,6 +40,7 @@ from odradek.broker.figures.request_times import RequestTimes
 from odradek.broker.handlers.controller_service import ControllerService
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.disk_watch import DiskWatch
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -261,7 +262,9 @@ class Broker:
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
-        self._running += [tasks.create_task(isr_changes.run()), tasks.create_task(isr_watch.run())]
+        disk_watch = DiskWatch(replicas, self.settings, self.doors.clock, self.timers)
+        watches = (isr_changes.run(), isr_watch.run(), disk_watch.run())
+        self._running += [tasks.create_task(each) for each in watches]
         doors = (self.doors.network, self.doors.clock)
         watch = ControllerWatch(
             self.cluster, doors, listener, lambda it, _epoch: controlling.on_controller_gone(it)

@@ -6,6 +6,7 @@ there: on a busy disk many jobs end while the loop does something else.
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 
@@ -21,7 +22,9 @@ class ThreadWorker:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: deque[tuple[Job, Exception | None]] = deque()
         self._told = False  # the loop is going to look
-        self._open = 0
+        self._open: deque[Job] = deque()  # in their order; on the loop
+        self._abandoned: Exception | None = None
+        self.ended = 0
         Thread(target=self._work, name=name, daemon=True).start()
 
     @property
@@ -31,8 +34,18 @@ class ThreadWorker:
 
     def submit(self, job: Job) -> None:
         """Behind those before it."""
-        self._open += 1
+        if self._abandoned is not None:
+            self._loop.call_soon(job.done, self._abandoned)
+            return
+        self._open.append(job)
         self._jobs.put(job)
+
+    def abandon(self, error: Exception) -> None:
+        """The thread may be held by the disk for ever; what it still does counts no more."""
+        self._abandoned = error
+        given_up, self._open = self._open, deque()
+        for job in given_up:
+            self._loop.call_soon(job.done, error)
 
     def close(self) -> None:
         """The thread ends behind the last job."""
@@ -50,12 +63,15 @@ class ThreadWorker:
             del job, error
             if not self._told:
                 self._told = True
-                self._loop.call_soon_threadsafe(self._end)
+                with suppress(RuntimeError):  # the loop was closed, although a disk was held
+                    self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
         """On the loop. What is laid down from now on wakes it again."""
         self._told = False
         while self._ended:
             job, error = self._ended.popleft()
-            self._open -= 1
-            job.done(error)
+            if self._abandoned is None:
+                self._open.popleft()
+                self.ended += 1
+                job.done(error)

@@ -122,11 +122,31 @@ class NumberedBroker:
         assert disk in DISKS, disk
         self.machine.disk(disk).faults.rows.append(Fault())
 
+    def hang_disk(self, disk: str) -> None:
+        """It does not return from the next call that it is asked for."""
+        worker = self.process.workers[disk]
+        worker.hang()
+        worker.submit(_Call())
+
+    def release_disk(self, disk: str) -> None:
+        """It goes on where it stood."""
+        self.process.workers[disk].go_on()
+
     def wipe_disk(self, disk: str) -> None:
         """While it does not run: another, empty disk in its place."""
         assert disk in DISKS, disk
         assert not self.machine.running, self.number
         del self.machine.disks[disk]
+
+
+class _Call:
+    """What a disk that hangs does not return from."""
+
+    def run(self) -> None:
+        """Nothing."""
+
+    def done(self, error: Exception | None) -> None:
+        """Nobody waits for it."""
 
 
 class ClusterScenario:

@@ -85,6 +85,7 @@ class DiskFaults:
     crash_at_change: int | None = None  # the first is 1; it may have had its effect, or not
     crash: Callable[[], None] = _nobody  # whose machine stops at that change
     stall: Callable[[Millis], None] = _no_wait  # how the machine spends a slow call
+    is_cold: bool = False  # nothing of its files is in the page cache
     failed_syncs: int = 0
     calls: int = 0
     changes: int = 0

@@ -16,6 +16,8 @@ class SimulatedWorker:
         self._jobs: deque[Job] = deque()
         self._left: int | None = None  # so many jobs before it hangs; None: it does not
         self._waits = False  # a job would run if the worker did not hang
+        self._abandoned: Exception | None = None
+        self.ended = 0
 
     @property
     def idle(self) -> bool:
@@ -24,9 +26,19 @@ class SimulatedWorker:
 
     def submit(self, job: Job) -> None:
         """Behind those before it."""
+        if self._abandoned is not None:
+            self._loop.call_soon(job.done, self._abandoned)
+            return
         self._jobs.append(job)
         if len(self._jobs) == 1:
             self._loop.call_soon(self._run)
+
+    def abandon(self, error: Exception) -> None:
+        """What waits is never run."""
+        self._abandoned = error
+        given_up, self._jobs = self._jobs, deque()
+        for job in given_up:
+            self._loop.call_soon(job.done, error)
 
     def close(self) -> None:
         """There is no thread to end."""
@@ -43,6 +55,8 @@ class SimulatedWorker:
             self._loop.call_soon(self._run, context=self._context)
 
     def _run(self) -> None:
+        if self._abandoned is not None:
+            return
         if self._left is not None:
             if not self._left:
                 self._waits = True
@@ -56,7 +70,10 @@ class SimulatedWorker:
         self._loop.call_soon(self._end, error)
 
     def _end(self, error: Exception | None) -> None:
+        if self._abandoned is not None:
+            return
         job = self._jobs.popleft()
+        self.ended += 1
         if self._jobs:
             self._loop.call_soon(self._run)
         job.done(error)

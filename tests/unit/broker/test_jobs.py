@@ -128,3 +128,28 @@ def test_who_gives_up_does_not_disturb_the_job(run: Run) -> None:
 
     run(talk)
     assert done == [1]
+
+
+def test_a_worker_that_is_given_up_ends_every_job(run: Run) -> None:
+    """With the error, in their order, those that wait and those that come; each ends once."""
+    lost, notes = OSError("it hangs"), list[str]()
+
+    class Lost(Noted):
+        def done(self, error: Exception | None) -> None:
+            assert error is lost
+            self.notes.append(f"{self.name} ends")
+
+    async def talk(worker: Worker) -> None:
+        for name in ("first", "second"):
+            worker.submit(Lost(name, notes))
+        worker.abandon(lost)
+        worker.submit(Lost("third", notes))
+        with pytest.raises(OSError, match="it hangs"):
+            await drained(worker)
+
+    run(talk)
+    assert [note for note in notes if note.endswith("ends")] == [
+        "first ends",
+        "second ends",
+        "third ends",
+    ]

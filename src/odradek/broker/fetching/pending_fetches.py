@@ -10,6 +10,7 @@ range of a file; unless it is short, it goes out without passing through our mem
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ from odradek.broker.fetching.fetch_sessions import (
     Session,
     Slot,
 )
-from odradek.broker.fetching.partition_reading import Found, Look, PartitionReading
+from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, PartitionReading
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
@@ -32,8 +33,8 @@ from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
-from odradek.model.units import KIB, Bytes, Millis
-from odradek.ports import Clock, FileRange, Worker
+from odradek.model.units import KIB, SECOND, Bytes, Millis
+from odradek.ports import Clock, FileRange
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -49,6 +50,8 @@ REPLICA_STATE_SINCE: Final = 15
 LEADERS_SINCE: Final = 16
 MOVED: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 WARMED_BYTES: Final = Bytes(256 * KIB)
+WARMING_PATIENCE: Final = Millis(2 * SECOND)
+"""So long at least a fetch waits for what is not in the page cache."""
 LOOKS_PER_TURN: Final = 1_000
 """So many partitions are looked at before others have their turn of the loop."""
 
@@ -200,10 +203,12 @@ class Fetch:
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         look = Look(session.reader, left, not found.size, self._is_arrival)
         one = self._fetches.reading.look(slot, look)
+        if one.size and not self._look_at_cache(one):
+            one.row.records = NO_RECORDS
+            one = one._replace(size=0, was_read=False)
         if one.size:
             found.size += one.size
             found.partial.append(one)
-            self._look_at_cache(one)
         elif one.was_read and not one.is_urgent:
             session.ready.pop(slot, None)
             if one.replica is not None:
@@ -218,14 +223,20 @@ class Fetch:
         ):
             found.rows.append(one)
 
-    def _look_at_cache(self, one: Found) -> None:
-        if self._is_warm or self._timer is not None:  # what a fetch is woken for is new
-            return
+    def _look_at_cache(self, one: Found) -> bool:
+        """Whether its records can be sent; what a disk that hangs must read first is left out."""
+        stuck = self._fetches.deps.replicas.logs.stuck
+        if not stuck and (self._is_warm or self._timer is not None):
+            return True  # it was read, or is new: a fetch is woken for that
         for chunk in one.row.records or ():
             if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
                 assert one.replica is not None, one
-                worker = self._fetches.deps.replicas.logs.worker_of(one.replica.log)
-                self._found.cold.append((worker, chunk))
+                name = one.replica.log.folder.disk.name
+                if name in stuck:
+                    return False
+                if not self._is_warm:
+                    self._found.cold.append((name, chunk))
+        return True
 
     def _on_looked(self) -> None:
         found = self._found
@@ -236,12 +247,28 @@ class Fetch:
         else:
             self._park()
 
-    def _warm(self, cold: "list[tuple[Worker, FileRange]]") -> None:
+    def _warm(self, cold: list[tuple[str, FileRange]]) -> None:
         """The loop never waits for a disk: its worker reads first, and then we look again."""
         self._is_warm = True
         self._cold_left = len(cold)
-        for worker, chunk in cold:
-            worker.submit(_Warming(self, chunk))
+        for name, chunk in cold:
+            self._fetches.deps.replicas.logs.workers[name].submit(_Warming(self, chunk))
+        self._look_out({name for name, _ in cold})
+
+    def _look_out(self, dirs: set[str]) -> None:
+        """One of the dirs may hang: then the answer goes without what lies there."""
+        deps = self._fetches.deps
+        deadline = Millis(deps.clock.monotonic() + max(self._request.max_wait_ms, WARMING_PATIENCE))
+        deps.timers.at(deadline, partial(self._on_slow_disk, dirs))
+
+    def _on_slow_disk(self, dirs: set[str]) -> None:
+        if self._cold_left <= 0 or self._is_gone():
+            return
+        if dirs & self._fetches.deps.replicas.logs.stuck:
+            self._cold_left = 0
+            self._look()
+        else:
+            self._look_out(dirs)
 
     def warmed(self) -> None:
         """One of the ranges has been read; what is still cold by now is read as it is."""
@@ -383,7 +410,7 @@ class _Everything:
         self.is_urgent = False  # an error, for instance: it is told at once
         self.rows: list[Found] = []  # for the answer
         self.partial: list[Found] = []  # those with records
-        self.cold: list[tuple[Worker, FileRange]] = []  # not in the page cache
+        self.cold: list[tuple[str, FileRange]] = []  # not in the page cache, and in which dir
         self._bytes_min = bytes_min
 
     @property

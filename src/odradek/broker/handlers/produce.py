@@ -17,6 +17,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
+from odradek.broker.partitions.replica import Patience as StuckPatience
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer, Timers
@@ -100,7 +101,7 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
             patience = Patience(services.timers, services.doors.clock, timeout_ms)
             one: _One = _OneReplicated(pending, (name, number), led, patience)
         else:
-            one = _One(pending, (name, number))
+            one = _One(pending, (name, number), timeout_ms)
         appended = led.append(batch, header, one, 0)
         one.where = (appended.base_offset, stamp, led.log.log_start_offset)
         one.end_offset = Offset(appended.last_offset + 1)
@@ -131,25 +132,42 @@ class Patience(NamedTuple):
 class _One:
     """A single batch, answered once it is in the file."""
 
-    __slots__ = ("about", "end_offset", "pending", "where")
+    __slots__ = ("about", "end_offset", "is_answered", "pending", "timeout_ms", "where")
 
     where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
     end_offset: Offset
 
-    def __init__(self, pending: PendingRequest, about: tuple[bytes, int]) -> None:
+    def __init__(self, pending: PendingRequest, about: tuple[bytes, int], timeout_ms: int) -> None:
         self.pending = pending
         self.about = about  # the topic's name and the partition's number
+        self.timeout_ms = timeout_ms
+        self.is_answered = False  # before it was written: the disk hangs
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """It is in the file, or will never be."""
         del place
+        if self.is_answered:
+            return
         if error is not None:
+            self.is_answered = True
             _refuse_one(self.pending, self.about, error.code, str(error))
         else:
             self.answer()
 
+    def on_stuck(self, place: int, patience: StuckPatience) -> None:
+        """The producer's time counts, although nothing is written."""
+        del place
+        patience.after(Millis(max(self.timeout_ms, 0)), self._on_still_stuck)
+
+    def _on_still_stuck(self) -> None:
+        if not self.is_answered:
+            self.is_answered = True
+            code = ErrorCode.REQUEST_TIMED_OUT
+            _refuse_one(self.pending, self.about, code, code.sentence)
+
     def answer(self) -> None:
         """All went well."""
+        self.is_answered = True
         pending = self.pending
         version, number = pending.version, pending.correlation_id
         pending.send([one_batch_answer(version, number, self.about, self.where)])
@@ -167,7 +185,7 @@ class _OneReplicated(_One):
         led: LeadingReplica,
         patience: Patience,
     ) -> None:
-        super().__init__(pending, about)
+        super().__init__(pending, about, patience.timeout_ms)
         self._led = led
         self._patience = patience
         self._give_up: Callable[[], None] | None = None
@@ -175,7 +193,7 @@ class _OneReplicated(_One):
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """The others fetch it now."""
-        if error is not None:
+        if error is not None or self.is_answered:
             super().on_written(place, error)
             return
         self._give_up = self._led.await_commit(self.end_offset, self)
@@ -190,10 +208,16 @@ class _OneReplicated(_One):
         if error is None:
             self.answer()
         else:
+            self.is_answered = True
             _refuse_one(self.pending, self.about, error, error.sentence)
+
+    def _on_still_stuck(self) -> None:
+        if not self.is_answered:
+            self._on_timeout()
 
     def _on_timeout(self) -> None:
         """It may be committed yet, but the producer does not wait for it any longer."""
+        self.is_answered = True
         self._stop_waiting()
         code = ErrorCode.REQUEST_TIMED_OUT
         _refuse_one(self.pending, self.about, code, code.sentence)
@@ -219,8 +243,10 @@ class _Production:
     """One request and what has become of its batches. It is the writer of each of them."""
 
     __slots__ = (
+        "_is_answered",
         "_is_begun",
         "_is_late",
+        "_is_stuck",
         "_left",
         "_parts",
         "_pending",
@@ -244,6 +270,8 @@ class _Production:
         self._left = 1  # of these, without an outcome; and one more until all were looked at
         self._is_begun = False  # all were
         self._is_late = False  # the time was over before
+        self._is_answered = False  # the time was over before all were written
+        self._is_stuck = False  # a disk hangs
         self._timer: Timer | None = None
         self._waiting: list[Callable[[], None]] = []  # how to give up waiting for commits
 
@@ -322,6 +350,13 @@ class _Production:
             return
         self.on_outcome()
 
+    def on_stuck(self, place: int, patience: StuckPatience) -> None:
+        """The producer's time counts, although nothing is written."""
+        del place
+        if not self._is_stuck and self._request.acks != NONE:
+            self._is_stuck = True
+            patience.after(Millis(max(self._request.timeout_ms, 0)), self._on_timeout)
+
     def on_outcome(self, row: PartitionProduceResponse | None = None, code: int = 0) -> None:
         """One batch has come to its end."""
         if row is not None and code:
@@ -344,9 +379,13 @@ class _Production:
         if not self._is_begun:
             self._is_late = True
             return
+        if self._is_answered:
+            return
         self._give_up()
+        is_replicated = self._request.acks == ALL
         for led, end_offset, row in self._parts:
-            if not row.error_code and end_offset > led.leader.high_watermark:
+            reached = led.leader.high_watermark if is_replicated else led.log.log_end_offset
+            if not row.error_code and end_offset > reached:
                 code = ErrorCode.REQUEST_TIMED_OUT
                 _mark(row, code, code.sentence, self._pending.version)
         self._answer()
@@ -359,6 +398,9 @@ class _Production:
             self._timer.cancel()
 
     def _answer(self) -> None:
+        if self._is_answered:
+            return
+        self._is_answered = True
         if self._timer is not None:
             self._timer.cancel()
         if self._pending.version >= LEADER_SINCE:

@@ -6,7 +6,7 @@ carried out by the fetcher of its leader (`fetching`). Here is the log as the fe
 
 from collections.abc import Callable
 
-from odradek.broker.partitions.replica import Replica, Scheduler
+from odradek.broker.partitions.replica import Patience, Replica, Scheduler
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset
@@ -71,3 +71,7 @@ class _Told:
         """Says so."""
         del place
         self._done(error)
+
+    def on_stuck(self, place: int, patience: Patience) -> None:
+        """It waits on: the fetcher asks for nothing more of this partition."""
+        del place, patience

@@ -14,7 +14,7 @@ import asyncio
 from typing import Final, NamedTuple
 
 from odradek.broker.jobs import drained
-from odradek.broker.partitions.replica import Expecting, Replica
+from odradek.broker.partitions.replica import Expecting, Patience, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
@@ -50,6 +50,8 @@ class GroupCommit:
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Replica] = []
         self._gathered: list[_Part] = []  # while a job is under way
+        self._under_way: list[_Part] = []  # in the worker's job
+        self._told_stuck = 0  # so many of both were told that the disk hangs
         self._is_busy = False  # one of our jobs is, or a group lingers
         self._lingering: asyncio.TimerHandle | None = None
         self._inline_paused_until = Millis(0)
@@ -117,7 +119,16 @@ class GroupCommit:
 
     def _write_there(self, parts: list[_Part]) -> None:
         self._is_busy = True
+        self._under_way = parts
         self._worker.submit(_Group(self, parts))
+
+    def on_stuck(self, patience: Patience) -> None:
+        """The disk hangs: those who wait for it do so no longer than they were asked to."""
+        parts = [*self._under_way, *self._gathered]
+        for part in parts[self._told_stuck :]:
+            for writer, place, _ in part.expecting:
+                writer.on_stuck(place, patience)
+        self._told_stuck = len(parts)
 
     def written(self) -> None:
         """Our job, or a linger, has ended; what was gathered meanwhile makes the next one."""
@@ -125,6 +136,7 @@ class GroupCommit:
             self._lingering.cancel()
             self._lingering = None
         self._is_busy = False
+        self._under_way, self._told_stuck = [], 0
         if self._gathered:
             parts, self._gathered = self._gathered, []
             self._write_there(parts)
@@ -162,7 +174,9 @@ class _Group:
 
     def done(self, error: Exception | None) -> None:
         """On the loop: all is published, in its order."""
-        assert error is None, error
+        if error is not None:  # the dir was given up
+            assert isinstance(error, StorageError), error
+            self._errors = [error] * len(self._parts)
         try:
             _finish(self._parts, self._errors)
         finally:

@@ -9,15 +9,20 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
+import structlog
+
 from odradek.broker.jobs import begin
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
+from odradek.storage.errors import StorageError
 
 ANSWER_PATIENCE: Final = Millis(2 * SECOND)
 """How long an answer to the controller waits for a log dir. A dir that hangs is not waited for: if
 it fails, that is reported like any other failure of a dir."""
 
 Work = Callable[[], Awaitable[None]]
+
+log = structlog.get_logger()
 
 
 class Lane:
@@ -52,7 +57,10 @@ class Lane:
             while self._waiting:
                 work, done = self._waiting.popleft()
                 self._begun_at = self._clock.monotonic()
-                await work()
+                try:
+                    await work()
+                except StorageError as error:  # its dir has failed, and every step in it fails
+                    log.warning("lane.step_failed", error=str(error))
                 if not done.done():
                     done.set_result(None)
         finally:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from odradek.broker.partitions.produce_rules import ProduceRules
-from odradek.broker.partitions.replica import Expecting, Replica, Scheduler, Writer
+from odradek.broker.partitions.replica import Expecting, Patience, Replica, Scheduler, Writer
 from odradek.broker.partitions.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import LeaderEpoch, Offset
@@ -174,3 +174,7 @@ class _Own:
         """Says so."""
         del place
         self._done(self.base_offset if error is None else error)
+
+    def on_stuck(self, place: int, patience: Patience) -> None:
+        """It waits on: what follows in a coordinator rests on it."""
+        del place, patience

@@ -21,6 +21,7 @@ from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.storage.dirs.log_dir import InDir, LogDir, NewLog, Opened
@@ -32,6 +33,10 @@ from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 8
 """So many new logs are made before others have their turn with the disk."""
+
+CLOSE_PATIENCE: Final = Millis(3 * SECOND)
+"""How long the end of a broker waits for what a log dir is doing; one that hangs is left as it is:
+the next start repairs it as after a crash."""
 
 REPAIRS_TOLD_MAX: Final = 100
 """So many logs are spoken of one by one after an unclean stop."""
@@ -58,6 +63,7 @@ class LocalLogs:
         }
         self._clock = doors.clock
         self._settings = settings
+        self.stuck: set[str] = set()  # dirs whose disk does not answer at this moment
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
         self._being_made_in: Counter[str] = Counter()  # their count, by dir
@@ -101,8 +107,15 @@ class LocalLogs:
                 tasks.create_task(self._close(log_dir, broker_epoch))
 
     async def _close(self, log_dir: LogDir, broker_epoch: BrokerEpoch) -> None:
-        await self.appends[log_dir.name].settled()
         close = partial(log_dir.close, self._clock.wall(), broker_epoch)
+        try:
+            async with asyncio.timeout(CLOSE_PATIENCE / SECOND):
+                await self.appends[log_dir.name].settled()
+        except (TimeoutError, StorageError):
+            log.error("log_dir.hangs", log_dir=log_dir.name, outcome="it is not marked clean")
+            error = LogDirOffline(f"{log_dir.name} hangs, and the broker stops")
+            self.workers[log_dir.name].abandon(error)  # who waits for it is told
+            return
         try:
             await off_loop(self.workers[log_dir.name], close)
         except StorageError as error:

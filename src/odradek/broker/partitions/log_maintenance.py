@@ -214,10 +214,12 @@ class LogMaintenance:
                     compaction.cancel()
         finally:
             compaction.cancel()
-            await drained(worker)
-            compaction.publish()
-            del self._replicas.logs.compactions[found]
-            running.ended.set()
+            try:
+                await drained(worker)
+            finally:
+                compaction.publish()
+                del self._replicas.logs.compactions[found]
+                running.ended.set()
         if log_dir.logs.get(found.partition) is found:
             await off_loop(worker, partial(log_dir.note_cleaned, found.partition, compaction.end))
         log.info("log.compacted", partition=str(found.partition), upto=compaction.end)

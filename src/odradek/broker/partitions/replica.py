@@ -4,12 +4,14 @@ An append is decided at once and written at the end of the turn of the loop (`gr
 leader and a follower differ in what they append, and in what they do once it is written.
 """
 
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from odradek.broker.partitions.readers import Readers
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import Offset
+from odradek.model.units import Millis
 from odradek.ports import Clock
 from odradek.storage.errors import StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -22,9 +24,24 @@ class Writer(Protocol):
         """`place` is the writer's own number for the append."""
         ...
 
+    def on_stuck(self, place: int, patience: "Patience") -> None:
+        """Its disk hangs: the writer waits no longer than it was asked to.
+
+        It may be told of the end of the write after all.
+        """
+        ...
+
 
 Expecting: TypeAlias = tuple[Writer, int, Offset]
 """A writer, its own number for the append, and up to where the log must reach before it is told."""
+
+
+class Patience(Protocol):
+    """Ends the waiting of those who were there since the last look at a disk that hangs."""
+
+    def after(self, timeout: Millis, call: Callable[[], None]) -> object:
+        """Calls so long after that look."""
+        ...
 
 
 class Scheduler(Protocol):

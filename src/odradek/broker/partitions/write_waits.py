@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica import Patience
 from odradek.model.errors import BrokerError
 from odradek.storage.errors import StorageError
 
@@ -27,6 +28,10 @@ class EpochsBegun:
         self._left -= 1
         self._is_done()
 
+    def on_stuck(self, place: int, patience: Patience) -> None:
+        """An epoch is noted in memory: it waits for no disk."""
+        del place, patience
+
     def _is_done(self) -> None:
         if not self._left and not self.future.done():
             self.future.set_result(None)
@@ -43,3 +48,7 @@ class SegmentRolled:
         del place, error
         if not self.future.done():
             self.future.set_result(None)
+
+    def on_stuck(self, place: int, patience: Patience) -> None:
+        """It waits on: the round that wants a new segment does nothing else in this dir."""
+        del place, patience

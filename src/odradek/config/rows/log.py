@@ -65,6 +65,15 @@ LOG_DIR_FAILURE_TIMEOUT_MS: Final = BrokerSetting(
     doc="A broker that cannot tell the controller of a failed directory for so long stops, if it "
     "led a partition there.",
 )
+LOG_DIR_HANG_TIMEOUT_MS: Final = BrokerSetting(
+    "log.dir.hang.timeout.ms",
+    optional(duration(low=1)),
+    default=None,
+    mode=Mode.CLUSTER_WIDE,
+    ours=True,
+    doc="A log directory in which one operation takes longer counts as failed. Without it a disk "
+    "that hangs is waited for, and holds up its own partitions.",
+)
 LOG_SEGMENT_BYTES: Final = BrokerSetting(
     "log.segment.bytes",
     size(low=14),

@@ -1,0 +1,85 @@
+"""Disks that hang: found by the jobs that do not end.
+
+A disk that fails says so; one that hangs says nothing. So the workers are looked at: while jobs
+wait and none ends, the disk is stuck. Those who wait for a write are then told, so that a producer
+waits no longer than it was asked to. After `log.dir.hang.timeout.ms`, if that is set, the dir
+counts as failed: its worker is given up, with all that waits there, and the broker goes on without
+it.
+
+One job is one operation here, however many calls it makes (the sync of a segment, the deletion of a
+log): the time-out should be well above what the disk needs for the longest of them.
+"""
+
+from collections.abc import Callable
+from errno import ETIMEDOUT
+from typing import Final
+
+import structlog
+
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.settings import SettingsSource
+from odradek.broker.timers import Timer, Timers
+from odradek.config.rows.log import LOG_DIR_HANG_TIMEOUT_MS
+from odradek.model.units import SECOND, Millis
+from odradek.ports import Clock
+
+LOOK: Final = SECOND
+LOOKS_PER_TIMEOUT: Final = 4
+"""A dir that hangs is found at most a quarter of its time-out too late."""
+
+log = structlog.get_logger()
+
+
+class _Since:
+    """The patience of those who wait for a disk: it counts from the last look on."""
+
+    def __init__(self, timers: Timers, looked: Millis) -> None:
+        self._timers = timers
+        self._looked = looked
+
+    def after(self, timeout: Millis, call: Callable[[], None]) -> Timer:
+        """Calls so long after that look."""
+        return self._timers.at(Millis(self._looked + timeout), call)
+
+
+class DiskWatch:
+    """Looks at the workers of all log dirs."""
+
+    def __init__(
+        self, replicas: ReplicaManager, settings: SettingsSource, clock: Clock, timers: Timers
+    ) -> None:
+        self._replicas = replicas
+        self._settings = settings
+        self._clock = clock
+        self._timers = timers
+        self._seen: dict[str, tuple[int, Millis]] = {}  # jobs that had ended, and since when
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        looked = self._clock.monotonic()
+        while True:
+            await self._clock.sleep_until(Millis(looked + self._pause))
+            for log_dir in self._replicas.dirs.online:
+                self._look(log_dir.name, looked)
+            looked = self._clock.monotonic()
+
+    @property
+    def _pause(self) -> Millis:
+        timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
+        return Millis(LOOK if timeout is None else min(LOOK, max(timeout // LOOKS_PER_TIMEOUT, 1)))
+
+    def _look(self, name: str, looked: Millis) -> None:
+        worker, now = self._replicas.logs.workers[name], self._clock.monotonic()
+        ended, since = self._seen.get(name, (-1, now))
+        if worker.idle or worker.ended != ended:
+            self._seen[name] = worker.ended, now
+            self._replicas.logs.stuck.discard(name)
+            return
+        self._replicas.logs.stuck.add(name)
+        self._replicas.logs.appends[name].on_stuck(_Since(self._timers, looked))
+        timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
+        if timeout is not None and now - since >= timeout:
+            log.error("log_dir.hangs", log_dir=name, millis=now - since)
+            error = OSError(ETIMEDOUT, f"no answer within {timeout} ms (log.dir.hang.timeout.ms)")
+            worker.abandon(self._replicas.dirs.failures.report(name, error))
+            self._replicas.look_at_failures()

@@ -1,0 +1,133 @@
+"""Disks that hang: they report no error, and hold up what lies on them and nothing else."""
+
+import pytest
+
+from odradek.client.offsets import EARLIEST
+from odradek.client.reader import Reader, offsets_at
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.units import Millis
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.scenario_clients import Client
+from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.storage.dirs.names import CLEAN_SHUTDOWN
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+
+GIVEN_UP = {"log.dir.hang.timeout.ms": "3000"}
+PARTITIONS = 6
+
+
+def stage(t: ClusterScenario) -> tuple[Client, NumberedBroker, str, list[int]]:
+    """A broker that leads, one of its disks, and the partitions that it leads on the other."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=PARTITIONS)
+    for partition in range(PARTITIONS):
+        shop.produce("orders", "a", partition=partition)
+    broker = t.broker(t.leader("orders"))
+    disk = broker.disk_of("orders")
+    healthy = [number for number in range(PARTITIONS) if broker.disk_of("orders", number) != disk]
+    return shop, broker, disk, healthy
+
+
+def produced_raw(t: ClusterScenario, broker: NumberedBroker, acks: int) -> ErrorCode:
+    """What the broker answers to one batch, with two seconds of patience."""
+    client = t.client(f"patient-{acks}")
+
+    async def ask() -> ErrorCode:
+        await client.cluster.refresh(["orders"])
+        batch = build_batch([Record(0, 0, None, b"x")])
+        rows = [PartitionProduceData(records=memoryview(batch))]
+        data = [TopicProduceData("orders", partition_data=rows)]
+        request = ProduceRequest(acks=acks, timeout_ms=2_000, topic_data=data)
+        answer = await (await client.cluster.broker(BrokerId(broker.number))).ask(request)
+        return ErrorCode(answer.responses[0].partition_responses[0].error_code)
+
+    return ErrorCode(client.does(ask()))
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+def test_a_producer_is_answered_at_its_time_out(t: ClusterScenario, acks: int) -> None:
+    """REQUEST_TIMED_OUT, while nobody knows whether the disk will go on."""
+    _, broker, disk, _ = stage(t)
+    broker.hang_disk(disk)
+    assert produced_raw(t, broker, acks) is ErrorCode.REQUEST_TIMED_OUT
+    broker.release_disk(disk)
+    t.run(seconds=2)
+    assert produced_raw(t, broker, acks) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_dir_that_hangs_for_too_long_counts_as_failed(seed: int) -> None:
+    """Another broker leads; what waited for the disk is answered; the other disk goes on."""
+    with ClusterScenario(seed, settings=GIVEN_UP) as t:
+        shop, broker, disk, healthy = stage(t)
+        before = {number: t.state("orders", number) for number in healthy}
+        broker.hang_disk(disk)
+        shop.produce("orders", "b")
+        assert t.await_new_leader("orders", broker.number)
+        t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
+        for number in healthy:
+            assert t.state("orders", number) == before[number]
+            shop.produce("orders", "b", partition=number)
+        broker.stop()
+        broker.start()
+        t.await_isr("orders", 1, 2, 3)
+        assert shop.read("orders") == ["a", "b"]
+
+
+def test_a_broker_stops_in_time_though_a_disk_hangs(t: ClusterScenario) -> None:
+    """Within ten seconds; the healthy dir is marked clean, the other is not."""
+    shop, broker, disk, _ = stage(t)
+    broker.hang_disk(disk)
+    stopping = t.world.loop.time()
+    broker.stop()
+    assert t.world.loop.time() - stopping < 10
+    marked = {
+        name for name in ("disk-a", "disk-b") if broker.machine.disk(name).exists(CLEAN_SHUTDOWN)
+    }
+    assert marked == {"disk-a", "disk-b"} - {disk}
+    broker.start()
+    shop.produce("orders", "b")
+    t.await_isr("orders", 1, 2, 3)
+
+
+def test_a_disk_hangs_and_the_session_expires(t: ClusterScenario) -> None:
+    """The broker registers again, and leads on its other disk; the controller is not held up."""
+    shop, broker, disk, healthy = stage(t)
+    broker.hang_disk(disk)
+    t.cut(broker.number, ZOOKEEPER)
+    t.cut(ZOOKEEPER, broker.number)
+    t.run(seconds=10)
+    t.heal()
+    t.run(seconds=10)
+    for number in healthy:
+        shop.produce("orders", "b", partition=number)
+        t.await_isr("orders", 1, 2, 3, partition=number)
+    shop.produce("orders", "b")
+    broker.release_disk(disk)
+    t.await_isr("orders", 1, 2, 3)
+
+
+def test_a_fetch_leaves_out_what_only_the_disk_has(t: ClusterScenario) -> None:
+    """The other partitions of the same fetch are answered."""
+    shop, broker, disk, healthy = stage(t)
+    broker.machine.disk(disk).faults.is_cold = True
+    broker.hang_disk(disk)
+    t.run(seconds=3)
+    led = [number for number in healthy if t.leader("orders", number) == broker.number]
+    both = [TopicPartition("orders", number) for number in (0, *led)]
+
+    async def ask() -> set[int]:
+        reader = Reader(shop.cluster, await offsets_at(shop.cluster, both, EARLIEST))
+        found: set[int] = set()
+        while len(found) < len(led):
+            found |= {it.partition for it, _ in await reader.poll(Millis(500))}
+        return found
+
+    assert shop.does(ask()) == {*led}
