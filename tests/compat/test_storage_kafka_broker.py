@@ -16,6 +16,7 @@ from odradek.records.batch import headers, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
+from odradek.runtime.journal import SqliteJournal
 from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import InDir, LogDir, Opened
 from odradek.storage.logs.log import PartitionLog
@@ -151,6 +152,7 @@ def test_kafka_and_we_take_turns(kafka: RealKafka, tmp_path: Path) -> None:
         append(log, payments)
         home.close(NOW, BrokerEpoch(1))
 
+    SqliteJournal(tmp_path / "data").close()  # of an embedded ZooKeeper, where it lies by default
     said_before = len(kafka.log())
     kafka.start()
     assert consume(kafka, ORDERS.topic, len(orders)) == orders

@@ -1,14 +1,10 @@
 """What follows from several settings together: each rule once, for all who need it."""
 
-from typing import Final
-
 from odradek.config.broker import BrokerConfig
 from odradek.config.listeners import Auto, Listener, Listeners, SecurityProtocol
 from odradek.config.rows import broker, groups, log, network, zookeeper
 from odradek.model.ids import NO_BROKER, BrokerId
 from odradek.model.units import Millis
-
-EMBEDDED_DIR: Final = "zookeeper"
 
 
 def broker_id(config: BrokerConfig) -> BrokerId:
@@ -29,9 +25,8 @@ def zookeeper_is_embedded(config: BrokerConfig) -> bool:
 
 
 def zookeeper_data_dir(config: BrokerConfig) -> str:
-    """Where the embedded server keeps its tree."""
-    said = config[zookeeper.ZOOKEEPER_EMBEDDED_DATA_DIR]
-    return said or f"{log_dirs(config)[0].rstrip('/')}/{EMBEDDED_DIR}"
+    """Where the embedded server keeps its tree: in files, for Kafka refuses a folder there."""
+    return config[zookeeper.ZOOKEEPER_EMBEDDED_DATA_DIR] or log_dirs(config)[0]
 
 
 def zookeeper_connection_timeout(config: BrokerConfig) -> Millis:

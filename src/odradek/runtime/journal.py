@@ -64,6 +64,13 @@ _ERRNOS: Final = {
 T = TypeVar("T")
 
 
+def journal_directory(path: Path) -> Path:
+    """Where the journal of `path` is: perhaps in a folder `zookeeper`, as it was made before."""
+    before = path / "zookeeper"
+    is_there = (before / NAME).exists() and not (path / NAME).exists()
+    return before if is_there else path
+
+
 class SqliteJournal:
     """The journal in one directory, held by one process at a time."""
 

@@ -18,7 +18,7 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
-from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.journal import SqliteJournal, journal_directory
 from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import Buffers, SystemNetwork
@@ -41,7 +41,7 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
     journals: list[SqliteJournal] = []
 
     def journal() -> Journal:
-        opened = SqliteJournal(Path(zookeeper_data_dir(config)))
+        opened = SqliteJournal(journal_directory(Path(zookeeper_data_dir(config))))
         journals.append(opened)
         return opened
 

@@ -35,7 +35,7 @@ def test_a_broker_that_names_no_ensemble_brings_its_own() -> None:
 
 def test_the_embedded_tree_lies_beside_the_logs() -> None:
     """Unless it is put elsewhere."""
-    assert derived.zookeeper_data_dir(started()) == "/a/zookeeper"
+    assert derived.zookeeper_data_dir(started()) == "/a"
     elsewhere = started("zookeeper.embedded.data.dir=/c")
     assert derived.zookeeper_data_dir(elsewhere) == "/c"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from odradek.ports import Entry
-from odradek.runtime.journal import MARK, NAME, SqliteJournal
+from odradek.runtime.journal import MARK, NAME, SqliteJournal, journal_directory
 
 
 def kept(directory: Path) -> tuple[list[bytes], list[Entry]]:
@@ -226,3 +226,12 @@ def test_a_full_disk_is_an_error_and_loses_nothing(directory: Path) -> None:
     before = kept(directory)
     asyncio.run(fill())
     assert kept(directory) == before
+
+
+def test_a_journal_in_a_folder_from_before_is_found(tmp_path: Path) -> None:
+    """It was in a folder of the log dir, which kept a Kafka from taking the dir over."""
+    assert journal_directory(tmp_path) == tmp_path
+    asyncio.run(written(tmp_path / "zookeeper"))
+    assert journal_directory(tmp_path) == tmp_path / "zookeeper"
+    asyncio.run(written(tmp_path))
+    assert journal_directory(tmp_path) == tmp_path

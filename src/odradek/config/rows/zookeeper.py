@@ -83,6 +83,6 @@ ZOOKEEPER_EMBEDDED_DATA_DIR: Final = BrokerSetting(
     optional(string(r".+", "a directory")),
     default=None,
     ours=True,
-    doc="Where the embedded server keeps its tree. By default in `zookeeper` below the first log "
-    "directory.",
+    doc="Where the embedded server keeps its tree, in files named `zookeeper.*`. By default in the "
+    "first log directory.",
 )
