@@ -116,3 +116,21 @@ def test_a_request_that_waited_for_settings_is_checked_again() -> None:
         assert cluster.controller_epoch == ControllerEpoch(NOW)
 
     talk_of(talk)
+
+
+@pytest.mark.parametrize("request_of", REQUESTS)
+def test_the_controller_in_this_process_is_answered_with_an_error(
+    request_of: Callable[[], ControlRequest],
+) -> None:
+    """As it would be over the network: a message of its own that comes late ends no broker."""
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        del cluster
+        late = from_the_past(request_of(), controller=BEFORE, broker=NOW)
+        answer = await control.serve_own(late)
+        assert answer.error_code == StaleControllerEpoch.code  # type: ignore[attr-defined]
+        assert replicas.led(ORDERS).leader_epoch == 3
+
+    talk_of(talk)

@@ -6,9 +6,11 @@ from structlog.testing import capture_logs
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import headers
 from odradek.records.record import read_records
+from odradek.sim.worker import SimulatedWorker
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.zookeeper.client.states import Status
 from tests.unit.broker.stage import Stage
 
 
@@ -81,6 +83,27 @@ def test_what_was_acknowledged_survives_a_stop_and_a_kill() -> None:
         client = stage.client()
         assert values(client.fetch("orders", 0, partition=1)) == ["a", "b"]
         assert client.ask(MetadataRequest(topics=None)).cluster_id == cluster_id
+
+
+def test_the_session_ends_after_the_logs_are_closed() -> None:
+    """Other brokers would lead, and count this one as dead, while its disks are still written."""
+    with Stage() as stage:
+        stage.make("orders")
+        stage.client().produce("orders", "a")
+        client = stage.running.services_of_this_life.config_admin._client
+        workers = [it.worker for it in stage.running.doors.dirs]
+        for worker in workers:
+            assert isinstance(worker, SimulatedWorker)
+            worker.hang()
+        stage.running.stop()
+        stage.run(10)
+        assert stage.machine.running
+        assert client.status is Status.CONNECTED
+        for worker in workers:
+            worker.go_on()  # type: ignore[union-attr]
+        stage.run(2)
+        assert not stage.machine.running
+        assert client.status is Status.CLOSED
 
 
 def test_a_start_that_fails_leaves_clean_logs() -> None:

@@ -10,6 +10,7 @@ from odradek.broker.figures.pages import Page
 from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
 from odradek.sim.machine import Machine
+from odradek.sim.worker import SimulatedWorker
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import MetadataRequest
@@ -83,6 +84,23 @@ def test_a_broker_that_accepts_traffic_is_live_and_ready() -> None:
     with Stage() as stage:
         assert get(stage, "/health/live") == ("HTTP/1.1 200 OK", "live\n")
         assert get(stage, "/health/ready") == ("HTTP/1.1 200 OK", "ready\n")
+
+
+def test_a_broker_that_is_not_ready_says_whether_it_starts_or_stops() -> None:
+    """An operator waits for the one, and not for the other."""
+    unavailable = "HTTP/1.1 503 Service Unavailable"
+    with Stage() as stage:
+        for each in stage.running.doors.dirs:
+            assert isinstance(each.worker, SimulatedWorker)
+            each.worker.hang()
+        stage.running.stop()
+        stage.run(1)
+        assert get(stage, "/health/ready") == (unavailable, "stopping\n")
+        stage.kill()
+        with stage.settings(zookeeper_connect="nowhere:2181"):
+            stage.machine.start(stage._live)
+            stage.run(1)
+            assert get(stage, "/health/ready") == (unavailable, "starting\n")
 
 
 def test_a_page_that_cannot_be_made_is_not_the_end_of_the_broker() -> None:
