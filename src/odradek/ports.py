@@ -4,7 +4,7 @@ Everything that is not the same at every run comes through one of them, and is h
 imported. `runtime` opens them on the real world, `sim` on a false one; nothing else differs.
 A fake passes the same contract test as the thing that it replaces.
 
-Errors of the world come as `OSError` with its errno; whoever opened the door decides what they
+Errors of the world come as `OSError` with its errno; the caller decides what they
 mean. Addresses are (host, port). A `Worker` is how the loop goes through the Disk door without
 waiting there.
 """
@@ -54,7 +54,7 @@ class Random(Protocol):
 class File(Protocol):
     """An open file. All positions are absolute; there is no cursor.
 
-    A file that nobody refers to any more closes itself, silently: storage forgets a file while a
+    A file without references closes itself, silently: storage forgets a file while a
     `FileRange` of it may still be on its way out, and only the last holder can know.
     """
 
@@ -312,11 +312,11 @@ class Listener(Protocol):
         ...
 
     def pause(self) -> None:
-        """Takes no more connections for now: whoever comes waits, before anybody sees them."""
+        """Takes no more connections for now: new ones wait in the kernel's backlog."""
         ...
 
     def resume(self) -> None:
-        """Takes those who wait, and whoever comes."""
+        """Takes those that wait, and new ones."""
         ...
 
     def close(self) -> None:

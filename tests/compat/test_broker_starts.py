@@ -134,7 +134,7 @@ def test_a_client_may_be_told_the_address_that_it_found(
 
 
 REFUSED: Final = [
-    ({"listeners": "PLAINTEXT://0.0.0.0:{port}"}, "nobody can connect to 0.0.0.0"),
+    ({"listeners": "PLAINTEXT://0.0.0.0:{port}"}, "no client can connect to 0.0.0.0"),
     ({"listeners": "SSL://127.0.0.1:{port}"}, "listener SSL is to speak SSL; only PLAINTEXT is"),
     ({"listeners": "SASL_PLAINTEXT://127.0.0.1:1"}, "is to speak SASL_PLAINTEXT; only PLAINTEXT"),
     ({"listeners": "PLAINTEXT://no-such-host.invalid:1"}, "listeners=PLAINTEXT://no-such-host"),

@@ -1,6 +1,6 @@
 """The broker on the loop: connections, requests, partitions, groups, and the way to ZooKeeper.
 
-A shell over the cores of the floors below. Whoever reads it will find bytes being moved, effects
+A shell over the cores of the floors below. Here bytes are moved, effects
 being carried out in their order, and waiting; what follows from what is decided in the cores. The
 world comes through doors (`doors.Doors`), so that `runtime` and `sim` can stand behind them.
 

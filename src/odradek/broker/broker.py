@@ -146,7 +146,7 @@ class Broker:
     # Start
 
     async def _show_pages(self, tasks: asyncio.TaskGroup) -> None:
-        """Before everything else: whoever looks learns that we live, and are not ready yet."""
+        """Before everything else: probes learn that this broker lives, and is not ready yet."""
         self.pages.pages = {
             "/health/live": self._liveness,
             "/health/ready": self._readiness,

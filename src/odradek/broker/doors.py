@@ -20,5 +20,5 @@ class Doors(NamedTuple):
     random: Random
     network: Network
     dirs: tuple[Dir, ...]
-    hostname: str  # how others find this machine, where nobody says better
+    hostname: str  # how others find this machine, if no setting says it
     journal: Callable[[], Journal]  # opened only where the embedded ZooKeeper is wanted

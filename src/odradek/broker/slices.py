@@ -1,4 +1,4 @@
-"""Large requests, a slice at a time: nobody else waits longer than one slice takes.
+"""Large requests, a slice at a time: no other client waits longer than one slice takes.
 
 A request with a million rows is decoded, handled and answered by generators that pause after some
 hundred rows. In each turn of the loop one of them goes on, the next one in the next turn, so many
@@ -30,7 +30,7 @@ class Slices:
     def begin(self, steps: Steps[None], is_over: Callable[[], bool]) -> bool:
         """Does the first slice now; whether there are more, which come in later turns.
 
-        Once `is_over` says so nobody waits for it any more, and it is given up.
+        Once `is_over` says that its client is gone, it is given up.
         """
         if not _goes_on(steps):
             return False

@@ -74,7 +74,7 @@ class Timers:
             self._arm(deadline)
 
     def _next(self) -> Millis | None:
-        """The first deadline that was not cancelled; those before it go, and wake nobody."""
+        """The first deadline that was not cancelled; those before it are removed."""
         heap = self._heap
         while heap and heap[0][2].call is None:
             heappop(heap)
@@ -98,4 +98,4 @@ class Timers:
                 assert call is not None, "only those that were not cancelled are next"
                 call()
         finally:
-            self._arm_for_next()  # whoever failed keeps no other from its turn
+            self._arm_for_next()  # one that failed does not hold up the others

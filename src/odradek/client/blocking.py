@@ -125,7 +125,7 @@ class BlockingClient:
         positions: Mapping[TopicPartition, Position],
         topic_ids: Mapping[str, TopicId] | None = None,
     ) -> dict[TopicPartition, DataLost]:
-        """Those of these positions from which nobody can read on, and why.
+        """Those of these positions from which reading cannot go on, and why.
 
         `topic_ids` are the ids that the topics had when the positions were noted.
         """

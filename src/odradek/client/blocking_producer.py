@@ -150,7 +150,7 @@ class BlockingProducer:
         return self._read(answer, batches)
 
     def _failed(self, batches: list[Outgoing], error: BrokerError) -> None:
-        """Nobody knows whether they were stored: they are sent again."""
+        """It is unknown whether they were stored: they are sent again."""
         for batch in batches:
             self._cluster.forget([batch.partition.topic])
             self._sequencing.answered(batch, error.code)

@@ -78,7 +78,7 @@ class Cluster:
             return found
 
     async def any(self) -> Connection:
-        """Whoever answers first, in the order in which they are known."""
+        """The first broker that answers, in the order in which they are known."""
         gone: ConnectionGone | None = None
         known = (it.address for it in self.brokers.values())
         for address in dict.fromkeys((*known, *self._bootstrap)):
@@ -173,7 +173,7 @@ class Cluster:
             await clock.sleep_until(Millis(now + pause))
 
     async def ask_coordinator(self, group: str, request: Request) -> Any:
-        """Asks whoever coordinates a group, wherever it moves."""
+        """Asks the coordinator of a group, wherever it moves."""
 
         async def attempt() -> Any:
             try:

@@ -31,7 +31,7 @@ class BrokerEndpoint(NamedTuple):
 class PartitionMetadata(NamedTuple):
     """One partition: who leads it, and where its replicas are."""
 
-    leader: BrokerId  # NO_BROKER: nobody
+    leader: BrokerId  # NO_BROKER: it has none
     leader_epoch: LeaderEpoch
     replicas: tuple[BrokerId, ...]
     isr: tuple[BrokerId, ...]

@@ -19,7 +19,7 @@ class Refused(BrokerError):
 
 
 class NoLeader(BrokerError):
-    """A partition that nobody leads now, or that is not there."""
+    """A partition that has no leader now, or does not exist."""
 
     code = ErrorCode.LEADER_NOT_AVAILABLE
 

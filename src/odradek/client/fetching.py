@@ -3,7 +3,7 @@
 The core of a blocking fetch. Record bytes stay views of the frame in which they came: no record is
 decoded here, only each batch's header is looked at, for its size and where the next one begins.
 What a batch holds besides wanted records (offsets before `start` or from `end` on, control records,
-records of aborted transactions) is for whoever decodes it; `FetchedBytes` says what is needed.
+records of aborted transactions) is left to the decoder; `FetchedBytes` says what is needed.
 
 Invariants: start <= position; position grows with every answer that holds a batch.
 """

@@ -76,7 +76,7 @@ class Answers(Generic[V]):
 def by_leader(
     metadata: ClusterMetadata, wanted: Mapping[TopicPartition, V]
 ) -> dict[BrokerId, dict[TopicPartition, V]]:
-    """Whom to ask for what; NoLeader if for one nobody can be asked."""
+    """Which broker to ask for what; NoLeader if a partition has none."""
     found: dict[BrokerId, dict[TopicPartition, V]] = {}
     for partition, value in wanted.items():
         found.setdefault(metadata.leader(partition), {})[partition] = value

@@ -2,7 +2,7 @@
 
 Three layers, each over the one before: static (files, environment, command line), dynamic for the
 whole cluster, dynamic for this broker. Immutable: a change makes a new one, together with the list
-of settings that differ, so that whoever owns one of them can act. Values are read by row and typed
+of settings that differ, so that the owner of one of them can act. Values are read by row and typed
 as the row says. Names that no row knows are kept, as Kafka keeps them, and warned about.
 """
 

@@ -150,7 +150,7 @@ def _coordination(config: BrokerConfig) -> str | None:
 
 def _addresses(config: BrokerConfig) -> str | None:
     everyone, some = network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES
-    return "nobody could connect" if config[everyone] == 0 and not config[some] else None
+    return "no client could connect" if config[everyone] == 0 and not config[some] else None
 
 
 def _roll_jitter(config: BrokerConfig) -> str | None:

@@ -99,7 +99,7 @@ def _known(config: BrokerConfig, setting: BrokerSetting[Any]) -> Described:
 
 
 def _stranger(config: BrokerConfig, name: str) -> Described:
-    """A setting without a row of its own: one listener's, or nobody's."""
+    """A setting without a row of its own: one listener's, or an unknown one."""
     owner = on_listener(name)
     known = owner is not None
     kind = owner[1].kind.type if owner else ConfigType.UNKNOWN

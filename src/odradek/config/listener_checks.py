@@ -65,7 +65,7 @@ def _advertised(config: BrokerConfig) -> str | None:
         return f"there is no listener {', '.join(strangers)}; there are {', '.join(sorted(names))}"
     everywhere = any(listener.host == "0.0.0.0" for listener in found)  # noqa: S104 - refused here
     if everywhere and not advertises_automatically(config):
-        return "nobody can connect to 0.0.0.0; name an address, or leave the host empty"
+        return "no client can connect to 0.0.0.0; name an address, or leave the host empty"
     return None
 
 

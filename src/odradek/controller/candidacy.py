@@ -4,7 +4,7 @@ The multi creates /controller, which is ephemeral, and raises /controller_epoch,
 The epoch's version guards everything that the winner writes; the next one to raise it
 ends this controller's right to act, whatever that one still believes.
 
-    read both ──nobody is──▶ bid ──it happened──▶ Won
+    read both ──no controller──▶ bid ──it happened──▶ Won
         │                     ├──somebody was there, or raised the epoch──▶ read both again ──▶ Lost
         └──somebody is──▶ Lost└──no answer──▶ read both again ──both are as we bid──▶ Won
 
@@ -44,7 +44,7 @@ class Bid(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Somebody else is the controller; None: nobody is any more, so one may bid again."""
+    """Another broker is the controller; None: there is none any more, so one may bid again."""
 
     controller: BrokerId | None
 

@@ -106,7 +106,7 @@ class ControllerContext:
         self._look_who_is_live()
 
     def shuts_down(self, broker: BrokerId) -> None:
-        """It shall not lead any more, and follows nobody."""
+        """It shall neither lead nor follow any more."""
         self.shutting_down[broker] = None
         self._look_who_is_live()
 

@@ -4,7 +4,7 @@ Each multi begins with a check of /controller_epoch's version, so a controller t
 writes nothing, whatever it believes. A multi does all or nothing: where one change of it has met
 another version, the others are written again one by one, so that it harms only itself. Where the
 answer was lost, what is in the tree is read back and compared: equal bytes are ours, because they
-hold the controller epoch and the leader epoch, which nobody else writes.
+hold the controller epoch and the leader epoch, which no other controller writes.
 
     send ──all done──▶ Written
       ├──the guard failed──▶ deposed: stop

@@ -5,7 +5,8 @@ new leader epoch. Where there is no candidate nothing is decided, and the partit
 
 Members that leave the ISR while it is smaller than min.insync.replicas stay eligible: the high
 watermark does not rise before the ISR has that size again, so nothing is committed without them
-(KIP-966). They may lead where no member of the ISR can. Once the ISR is large enough nobody is.
+(KIP-966). They may lead where no member of the ISR can. Once the ISR is large enough there are
+none.
 """
 
 from collections.abc import Container, Sequence
@@ -136,7 +137,7 @@ def without(
 def without_unclean(
     state: PartitionState, unclean: Brokers, controller_epoch: ControllerEpoch, *, min_isr: int
 ) -> PartitionState | None:
-    """The state once these members were found to lack records; None where nobody else has them.
+    """The state once these members were found to lack records; None where no other member has them.
 
     Unlike those that are only gone they are not eligible. The others who have everything take
     their place, dead or alive: the partition waits for them.

@@ -74,8 +74,8 @@ class TreeReading:
     def on_answers(self, answers: Sequence[Answer]) -> None:
         """The answers to a round, in its order.
 
-        What nobody may read is a fault, as bad bytes are. Any other error but a missing node is
-        raised: half an image is none.
+        A znode that may not be read is a fault, as bad bytes are. Any other error but a missing
+        node is raised: half an image is none.
         """
         for read, answer in zip(self._round, answers, strict=True):
             if isinstance(answer, NoNode):

@@ -7,10 +7,11 @@ watermark, where no clean election can lose them, `replay` applies them, and onl
 goes out. Nothing but `replay` changes this *hard* state; a coordinator that takes over reads the
 log through the same `replay`, and so failover is no new path.
 
-Hard state is therefore exactly the committed prefix of the log, and whoever reads it reads nothing
-that could still be lost. Records that were decided but are not yet committed are *in flight*: few
-decisions care, and those that do ask which keys are. Their requests are unanswered, so whatever is
-decided meanwhile is concurrent to them; the order in the log is the order of the decisions.
+Hard state is therefore exactly the committed prefix of the log, and reading it means reading
+nothing that could still be lost. Records that were decided but are not yet committed are *in
+flight*: few decisions care, and those that do ask which keys are. Their requests are unanswered, so
+whatever is decided meanwhile is concurrent to them; the order in the log is the order of the
+decisions.
 
 *Soft* state is what goes on between members right now: who waits for whom, which timer runs. It
 dies with the coordinator, and members find out and join again. Whatever a member may rely on

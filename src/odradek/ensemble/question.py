@@ -1,6 +1,6 @@
 """Asks a server of an ensemble one thing, on a connection that is for nothing else.
 
-A four-letter word goes out, a few letters come back, and the server closes. Whoever asks sets the
+A four-letter word goes out, a few letters come back, and the server closes. The caller sets the
 time limit. What it says beyond a few letters, or instead of them, is no answer.
 """
 

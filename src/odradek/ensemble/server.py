@@ -130,7 +130,7 @@ class ZookeeperServer:
             link.stream.abort()
 
     def stumble(self, mistake: Exception) -> None:
-        """Memory may not be what the journal says any more: nobody is told anything."""
+        """Memory may differ from the journal from now on: no client is told anything."""
         self._mistake = self._mistake or mistake
         self._mistaken.set()
         self.close()

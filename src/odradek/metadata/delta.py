@@ -1,6 +1,6 @@
 """What became different from one image to the next.
 
-Whoever acts on a new image asks for the difference, and does not care how many images came between.
+What acts on a new image asks for the difference, however many images came between.
 Topics and chunks of partitions that are the same object are skipped without a look inside, so the
 cost is that of the change, plus one comparison of identities for each topic.
 """

@@ -1,7 +1,7 @@
 """The controller's channel to one life of a broker: sends one request at a time, in order.
 
 A request is sent again until it is answered or the channel is closed; a broker that is slow, cut
-off or stopped holds up nobody but itself. The channel keeps its connection open while there is
+off or stopped holds up only itself. The channel keeps its connection open while there is
 nothing to send: its end is how the death of a process is noticed (`watched_connection`).
 
 To itself a controller has a channel, too: the same queue, the same order, without a socket.

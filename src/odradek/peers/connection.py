@@ -156,7 +156,7 @@ class Connection:
         """Nobody waits for this."""
 
     def closed(self, error: OSError | None) -> None:
-        """Whoever waits for an answer learns that none will come, and why."""
+        """Requests that wait for an answer fail, with the reason."""
         self._stream = None
         reason = self._reason = self._reason or connection_ended(self.address, error)
         self._fail(reason)

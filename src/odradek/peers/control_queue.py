@@ -246,7 +246,7 @@ class _LeaderAndIsrWaiting:
             self._whole, self._rows, self._leaders = message, None, {}
 
     def drop(self, partition: TopicPartition, topic_id: bytes) -> None:
-        """Its replica is to be deleted: nobody needs to begin with it."""
+        """Its replica is to be deleted, so it need not begin."""
         if self:
             self._unfolded().drop(partition, topic_id)
 

@@ -5,7 +5,7 @@ much came, and gets the answers with the ticket that it gave for each. Deadlines
 watched: a shell asks for the earliest one and says what time it is.
 
 A Kafka process answers the requests of one connection in their order. So an answer belongs to the
-oldest request in flight or it belongs to nobody, and then nothing after it can be believed.
+oldest request in flight or to none, and then nothing after it can be believed.
 
 Invariants: correlation ids in flight go up by one and wrap at 2^31; after a `fault` nothing is
 received any more.

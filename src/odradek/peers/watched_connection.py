@@ -1,7 +1,7 @@
 """A connection that is kept open, so that its end tells when a process has died.
 
-When the other side closes it, a fresh one is tried at once. If that is refused, no process is
-there any more: its kernel closed the connection, and nobody listens. If it is accepted, the other
+When the other side closes it, a fresh one is tried at once. If that is refused, no process is there
+any more: its kernel closed the connection, and the port is closed. If it is accepted, the other
 side only closed a connection. A time-out, of a request or of an attempt, proves nothing. Neither
 does a refusal before anything was connected: a broker registers before it listens.
 """

@@ -2,7 +2,7 @@
 
 A reader takes at most the bytes that its width can need, five or ten, and refuses what would not
 fit: a longer one is an attack or a mistake, never a number. Reading beyond the data raises
-IndexError; whoever walks the records turns that into its own refusal, once, outside of its loop.
+IndexError; the reader of the records turns that into its own refusal, once, outside of its loop.
 """
 
 from typing import Final

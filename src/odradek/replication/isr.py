@@ -81,9 +81,9 @@ Isr = Committed | ChangeInFlight | ChangeInDoubt
 NOT_DONE = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
 """Errors that prove both that our version is the current one and that the change was not made.
 
-Nor will it be, if no earlier copy of the request can still arrive: whoever sends a proposal again
-first closes the connection that the copy before went by, and the controller drops what it has not
-begun of a connection that is closed.
+Nor will it be, if no earlier copy of the request can still arrive: a leader that sends a proposal
+again first closes the connection that the copy before went by, and the controller drops what it has
+not begun of a connection that is closed.
 """
 
 OVERTAKEN = frozenset(

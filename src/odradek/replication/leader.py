@@ -1,7 +1,7 @@
 """The leader of one partition: who is in sync, and what is committed. Facts in, effects out.
 
 It knows no log: it is told where the log ends and tells how far it is committed. It knows no clock
-and no network either; producers that wait for an offset wait here, and nobody is scanned.
+and no network either; producers that wait for an offset wait here, in the order of offsets.
 
 Invariants, `min_isr` being at most the number of replicas:
 
@@ -266,7 +266,7 @@ class Leader:
         return LeaderEffects(hand_over=tuple(it for it in self._replicas if it in others))
 
     def on_ineligible(self, broker: BrokerId, now: Millis) -> LeaderEffects:
-        """A follower's broker has died or is shutting down: nobody waits for it to join."""
+        """A follower's broker has died or is shutting down: it is not waited for."""
         follower = self._followers.get(broker)
         if follower is None or not follower.eligible:
             return NOTHING
@@ -322,7 +322,7 @@ class Leader:
     # What is asked before something is served
 
     def check_leader_epoch(self, leader_epoch: LeaderEpoch | None) -> None:
-        """Refuses whoever believes in another leadership; who does not say is believed."""
+        """Refuses a request of another leader epoch; one without an epoch is served."""
         if leader_epoch is not None:
             check_leader_epoch(leader_epoch, self.leader_epoch)
 
@@ -421,7 +421,7 @@ class Leader:
         return effects
 
     def _loss(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
-        """A member fetches what is committed: it has lost it, and nobody may count on it.
+        """A member fetches what is committed: it has lost it, and leaves the ISR.
 
         Its log was cut in recovery, or at a batch that its disk has spoilt.
         """

@@ -1,6 +1,6 @@
 """Who waits for which offset: the next ones to be woken are found without a look at the others.
 
-A heap, ordered by offset and then by arrival. Whoever gives up is only marked, and swept out once
+A heap, ordered by offset and then by arrival. One that gives up is only marked, and swept out once
 such marks are the majority, so that giving up costs next to nothing, too.
 """
 
@@ -17,7 +17,7 @@ Ticket = object
 
 
 class Waiter:
-    """One who waits; whoever has it may give up."""
+    """One that waits, and may be given up."""
 
     __slots__ = ("_arrival", "_home", "end", "over", "ticket")
 

@@ -2,7 +2,7 @@
 
 Decides how a promise of the door becomes system calls: a write is whole or it raises, a lock is
 seen by a JVM broker on the same directory too, a sync reaches the device. Knows nothing of logs.
-Calls block; whoever opens the door decides on which thread they run. A call that a signal
+Calls block; the caller decides on which thread they run. A call that a signal
 interrupts is taken up again by Python itself (PEP 475).
 """
 
@@ -142,7 +142,7 @@ class SystemFile:
             os.close(fd)
 
     def __del__(self) -> None:
-        """The last holder has let go of it; nobody is left who could hear of an error."""
+        """The last reference is gone; there is no caller left to hear of an error."""
         with suppress(OSError):
             self.close()
 

@@ -11,7 +11,7 @@ log = structlog.get_logger()
 
 
 def run_server(main: Coroutine[Any, Any, T]) -> T:
-    """Runs to the end on uvloop, where it is to be had; what nobody catches becomes an event."""
+    """Runs to the end on uvloop, where it is to be had; an uncaught error becomes an event."""
     try:
         import uvloop  # noqa: PLC0415 - it is not on every platform
     except ImportError:

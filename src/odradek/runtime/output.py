@@ -1,6 +1,6 @@
 """Standard output and error of a server: they may be full, closed, or without a reader.
 
-A server must not stop, wait or spin because nobody takes its lines. So a line is written when the
+A server must not stop, wait or spin because its lines are not read. So a line is written when the
 descriptor is ready for it, and waits in a bounded buffer otherwise; what does not fit is dropped
 and counted, and the count is written as soon as lines go out again.
 """
@@ -91,7 +91,7 @@ def open_standard_streams() -> None:
 
 
 def say(line: str, descriptor: int = STDOUT) -> None:
-    """A line for whoever started the server, which serves whether anybody reads it or not."""
+    """A line for the operator; the server goes on whether it is read or not."""
     output = Output(descriptor)
     output.write(line + "\n")
     output.flush()

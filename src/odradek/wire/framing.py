@@ -6,10 +6,10 @@ all connections share: one system call and one short copy each. A frame that is 
 gets a bytearray of its own, and the rest of it is read in place.
 
 Nothing is believed before it was checked: a length beyond the limit makes a `fault`, and a frame
-gets memory as its bytes come, so that nobody can take a hundred megabytes with the four bytes that
-promise them: at most 32 times as much as is there, and above `eager` bytes at most twice as much.
-A client, which knows whom it called, may set `eager` to its limit and save the copies. Frames are
-bytearrays, since a broker writes offsets into the batches in them.
+gets memory as its bytes come, so that no client can take a hundred megabytes with the four bytes
+that promise them: at most 32 times as much as is there, and above `eager` bytes at most twice as
+much. A client, which knows whom it called, may set `eager` to its limit and save the copies. Frames
+are bytearrays, since a broker writes offsets into the batches in them.
 
 Invariants: nothing of a connection is left in the scratch buffer between two calls of `received`;
 `_rest` is shorter than a length, or the beginning of a frame that has no bytearray yet.

@@ -87,7 +87,7 @@ class Struct:
         """Gives every struct a twin without a constructor, which the decoder fills in place.
 
         A constructor in Python costs twice what the rest of decoding a struct does. The twin is a
-        subclass of the same name with the same slots, so nobody but the decoder needs to know.
+        subclass of the same name with the same slots, so only the decoder needs to know.
         """
         if blank:
             return

@@ -31,7 +31,7 @@ REFUSED = [
     (("log.cleaner.dedupe.buffer.size=1048576",), "more than a megabyte"),
     (("log.cleaner.dedupe.buffer.size=0", "log.cleaner.threads=0"), "more than a megabyte"),
     (("zookeeper.embedded=false",), "the one or the other"),
-    (("max.connections.per.ip=0",), "nobody could connect"),
+    (("max.connections.per.ip=0",), "no client could connect"),
     (("listeners=A://:1,a://:2",), "two listeners are named A"),
     (("listeners=PLAINTEXT://:1,SSL://:1",), "share port 1"),
     (("listeners=PLAINTEXT://1.2.3.4:1,SSL://1.2.3.5:1",), "share port 1"),
@@ -39,7 +39,7 @@ REFUSED = [
     (("listeners=PLAINTEXT://:1,EXT://:2",), "does not say how EXT is secured"),
     (("advertised.listeners=SSL://a:1",), "there is no listener SSL"),
     (("advertised.listeners=PLAINTEXT://a:1,PLAINTEXT://b:2",), "two listeners are named"),
-    (("listeners=PLAINTEXT://0.0.0.0:1",), "nobody can connect to 0.0.0.0"),
+    (("listeners=PLAINTEXT://0.0.0.0:1",), "no client can connect to 0.0.0.0"),
     (("listeners=SSL://:1",), "listener SSL is to speak SSL; only PLAINTEXT is spoken as yet"),
     (
         (

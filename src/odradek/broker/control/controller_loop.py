@@ -195,7 +195,7 @@ class ControllerLoop:
     async def _deal(self, item: _Item) -> None:
         event = item.event
         if item.answer is not None and item.answer.done():
-            return  # nobody waits any more, or it was refused when this broker resigned
+            return  # its client is gone, or it was refused when this broker resigned
         try:
             if isinstance(event, ControllerChanged):
                 await self._look_who_is_controller(event.gone)
@@ -230,7 +230,7 @@ class ControllerLoop:
     # The lease
 
     async def _look_who_is_controller(self, gone: BrokerId | None) -> None:
-        """Competes where nobody is; a connection that was only lost changes nothing."""
+        """Competes if there is no controller; a connection that was only lost changes nothing."""
         session = self._client.session_id
         if self._lease is not None:
             if await self._take(still_holds(self._lease, session)):
@@ -246,7 +246,7 @@ class ControllerLoop:
             self._tasks.create_task(self._compete_later())
 
     async def _compete_later(self) -> None:
-        """Nobody could be elected, for a reason that may pass."""
+        """No broker could be elected, for a reason that may pass."""
         await self._doors.clock.sleep_until(
             Millis(self._doors.clock.monotonic() + PAUSE_WITHOUT_ANY)
         )

@@ -319,7 +319,7 @@ class Fetch:
             self._answer()
 
     def _stop(self) -> None:
-        """Nobody needs to be woken any more."""
+        """Nothing is to be woken any more."""
         if self._is_over:
             return
         self._is_over = True
@@ -333,7 +333,7 @@ class Fetch:
             session.close()
 
     def _is_gone(self) -> bool:
-        """Whether nobody waits for the answer."""
+        """Whether the client is gone."""
         if self._is_over:
             return True
         if self._pending.connection.is_over:

@@ -175,7 +175,7 @@ def _partitions(services: Services) -> Iterator[Sample]:
 
 
 def _cluster(services: Services) -> Iterator[Sample]:
-    """As the controller has told it: of all partitions, whoever leads them."""
+    """As the controller has told it: of all partitions, those led elsewhere included."""
     for topic in services.cluster.image.topics.values():
         yield Sample("kafka_topic_partitions", len(topic.partitions), (("topic", topic.name),))
         for number, partition in topic.partitions.items():

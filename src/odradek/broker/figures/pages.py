@@ -2,7 +2,7 @@
 
 As much of HTTP/1.1 as probes and scrapers need: one GET, one answer, and the connection is closed.
 Live means that the process does its work, also while it still reads its logs; ready, that traffic
-is accepted. Whoever sends anything else, or too much of it, is refused or hung up on.
+is accepted. Any other request, or one that is too long, is refused, or its connection is closed.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ class _Visit:
         try:
             made = await page()
         except Exception as error:
-            # Whoever looks at a broker must not be the end of it.
+            # A page that cannot be made must not end the broker.
             log.error("page.failed", exc_info=error)
             made = FAILED
         self._send(made, with_content=with_content)
@@ -136,7 +136,7 @@ class _Visit:
         self._stream.close()
 
     def drained(self) -> None:
-        """Nobody waits for this."""
+        """Nothing waits for this."""
 
     def closed(self, error: OSError | None) -> None:
         """The visitor is gone."""

@@ -38,7 +38,7 @@ class InternalTopic(BrokerError):
 
 
 class KeptByPolicy(BrokerError):
-    """The topic's clean-up policy deletes nothing by age or size, and so nobody does."""
+    """The topic is only compacted: its records are not deleted by offset either."""
 
     code = ErrorCode.POLICY_VIOLATION
 

@@ -49,7 +49,7 @@ ALL_ON_TOPIC: Final = _bits(
 ALL_ON_CLUSTER: Final = _bits(
     CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE
 )
-"""Nobody is kept from anything as long as there are no access control lists."""
+"""Without access control lists every operation is allowed."""
 
 
 class WithoutName(BrokerError):

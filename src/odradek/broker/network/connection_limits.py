@@ -3,7 +3,7 @@
 A listener that has reached a limit is paused, so connections wait in the kernel's backlog and cost
 the broker nothing. There is a maximum and a rate for the whole broker, and for each listener. After
 a quiet time, the connections of one second are accepted at once. A limit of 0 for the whole broker
-counts as 1, or nobody could connect to take it back.
+counts as 1, or no client could connect to take it back.
 """
 
 from collections import Counter

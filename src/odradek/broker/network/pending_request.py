@@ -133,7 +133,7 @@ class PendingRequest:
         try:
             self.send((yield from response_frame_in_slices(response, self.version, number)))
             yield from dropped(response)
-        except Exception as error:  # noqa: BLE001 - nobody above would hear of it
+        except Exception as error:  # noqa: BLE001 - no caller would see it
             self.connection.note_bug(type(response).__name__, error)
             self.connection.hang_up("internal error, logged as request.failed")
 

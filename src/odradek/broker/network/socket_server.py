@@ -52,7 +52,7 @@ class Limits(NamedTuple):
 
 @contextmanager
 def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
-    """Where a port cannot be had, for whoever has to choose another."""
+    """A port that cannot be bound, with the setting that names it."""
     try:
         yield
     except OSError as error:

@@ -6,7 +6,7 @@ change it by two pure decisions, which are fenced by leader epoch and partition 
 that was overtaken by a later one changes nothing (replication facts: KIP-320, KIP-380, KIP-570).
 
 Taking a role and having its epoch on the disk are two moments: an entry is Starting in between,
-serves nobody, and may be replaced by a newer request without waiting for the disk.
+serves no request, and may be replaced by a newer request without waiting for the disk.
 """
 
 from collections.abc import Iterator

@@ -68,7 +68,7 @@ class Lane:
 
 
 def _is_done(_done: "asyncio.Future[None]") -> None:
-    """Nobody waits for it."""
+    """Nothing waits for it."""
 
 
 async def answered(work: Sequence["asyncio.Future[None]"], lanes: Iterable[Lane]) -> bool:

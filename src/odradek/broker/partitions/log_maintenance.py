@@ -39,7 +39,7 @@ from odradek.storage.logs.retention import DeleteJob, deletable_up_to
 FLUSH_ROUND: Final = Millis(SECOND)
 RATE_MAX: Final = 1e15
 REST_ROUNDS: Final = 10
-"""A log that nobody writes to for so many rounds of flushing is put to rest."""
+"""A log that is not written to for so many rounds of flushing is put to rest."""
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""Those who have read all of a replica and wait for more: they are woken, and nobody polls.
+"""Those who have read all of a replica and wait for more: they are woken, and do not poll.
 
 A follower waits for the end of the log, a consumer for the high watermark. A reader is woken once,
 and says again if it still waits. A follower is also told of offsets that move, so that its next

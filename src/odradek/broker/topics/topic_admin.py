@@ -1,7 +1,7 @@
 """Topics made, enlarged and taken away, as clients ask for it.
 
 The controller decides; elsewhere a client learns that it has come to the wrong broker, and asks the
-right one. Topics that nobody made but somebody uses are the exception: any broker asks the
+right one. Topics that are created when they are first used are the exception: any broker asks the
 controller for those. The answer is given once this broker has heard of what was done; a client that
 cannot wait so long is told, and it is done all the same.
 """

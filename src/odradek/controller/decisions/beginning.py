@@ -1,8 +1,8 @@
 """A controller begins: what its predecessor left is found out, finished, and told to everybody.
 
 Every broker gets the whole metadata once. Then partitions get leaders whose own are dead, or came
-back in another life while nobody looked; dead members leave the ISR. Then each broker hears what
-it holds. Reassignments and deletions go on from what stands in the tree.
+back in another life while there was no controller; dead members leave the ISR. Then each broker
+hears what it holds. Reassignments and deletions go on from what stands in the tree.
 
 Whether a broker came back unseen tells ZooKeeper: its registration is younger than the state that
 counts on it. What it knew in that former life is not taken for granted any more.

@@ -87,7 +87,7 @@ def _on_lost(context: ControllerContext, lost: frozenset[BrokerId]) -> Steps[Non
 
 
 def _on_arrived(context: ControllerContext, arrived: frozenset[BrokerId]) -> Steps[None]:
-    """They hear everything, lead what nobody could lead, and go on with what was interrupted."""
+    """They hear everything, lead what had no leader, and go on with what was interrupted."""
     context.is_back(arrived)
     hosted = [it for broker in sorted(arrived) for it in context.hosted.get(broker, ())]
     context.batch.full |= dict.fromkeys(arrived)

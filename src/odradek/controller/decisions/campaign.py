@@ -1,7 +1,7 @@
 """A broker competes for /controller, and gives it up.
 
 Whatever stands in the two znodes and makes no sense is named by its path and left alone: then
-nobody can be elected until somebody mends it, and brokers go on without a controller.
+no broker can be elected until an operator mends it, and brokers go on without a controller.
 """
 
 from typing import Final, NamedTuple
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
 
 
 def campaign(candidate: Candidate) -> Steps[Won | Lost]:
-    """Won, or who is the controller instead; None: nobody that one could tell."""
+    """Won, or who is the controller instead; None if that is unknown."""
     for _ in range(ROUNDS_MAX):
         controller, epoch = yield from read_both()
         if epoch is None:
@@ -92,7 +92,7 @@ def _compete(candidate: Candidate, controller: Data | None, epoch: Data) -> Step
 
 
 def _is_refused(answer: KeeperError) -> bool:
-    """Whether ZooKeeper has a reason of its own, and nobody else was faster."""
+    """Whether ZooKeeper has a reason of its own: no other broker was faster."""
     raced = BadVersion | NodeExists | NoNode
     if isinstance(answer, MultiFailed):
         return not isinstance(answer.cause, raced)

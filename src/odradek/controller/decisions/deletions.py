@@ -1,6 +1,6 @@
 """Topics that are deleted: replica by replica, then the znodes, the mark last.
 
-A topic that is being deleted takes part in nothing else: nobody leads it, it does not grow, its
+A topic that is being deleted takes part in nothing else: it has no leader, it does not grow, its
 partitions are not reassigned. Replicas that can be reached are deleted at once; the others when
 their broker returns, so a deletion may take as long as that. While one of its partitions is being
 reassigned it waits; cancelling the reassignment sets it free.

@@ -115,7 +115,7 @@ def choose(
 ) -> Choice | None:
     """A leader after a failure: whole before unclean, and unclean ones only if none is whole.
 
-    `avoid` names replicas that are taken only where nobody else is left: what they have is what
+    `avoid` names replicas that are taken only where no other is left: what they have is what
     they had in a former life, and they say themselves if that is not all.
     """
     state = image.state
@@ -146,7 +146,7 @@ def unclean_choice(
 def lose(
     context: ControllerContext, gone: frozenset[BrokerId], former: "FormerLives | None" = None
 ) -> Rule:
-    """These are gone: another leader where they led, and nobody counts on them in the ISR."""
+    """These are gone: another leader where they led, and the ISR goes on without them."""
     lives = former or {}
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:

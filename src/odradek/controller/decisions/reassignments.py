@@ -258,7 +258,7 @@ def is_complete(
 ) -> bool:
     """Whether the target could do without the others.
 
-    Where replicas are only removed nobody waits for one of the target that is out of sync.
+    Where replicas are only removed, one of the target that is out of sync is not waited for.
     """
     assert image.state is not None, partition
     target = image.assignment.target

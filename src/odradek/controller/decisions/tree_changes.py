@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def on_tree_changed(context: ControllerContext, paths: frozenset[str]) -> Steps[None]:
-    """Brokers before topics, or a new topic would find nobody to live on."""
+    """Brokers before topics, or a new topic would find no broker to be placed on."""
 
     def changed(*wanted: str) -> bool:
         return ALL_PATHS in paths or not paths.isdisjoint(wanted)

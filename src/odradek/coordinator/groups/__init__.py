@@ -5,7 +5,7 @@ sees that all of them agree. To change the membership everybody joins anew (Join
 are there, or time is up, the generation rises by one, one member is made leader and told who the
 others are, and every member brings its assignment up for collection (SyncGroup). The leader's
 SyncGroup carries the assignments of all: they are written to the log, and once they are committed
-there, handed out. From then on the generation is *stable*: its members, and nobody else, commit
+there, handed out. From then on the generation is *stable*: only its members commit
 offsets under its number. A member that stays silent for its session timeout is removed, and the
 others join again.
 

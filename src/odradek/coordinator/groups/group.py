@@ -181,7 +181,7 @@ class Group:
         )
 
     def elect_joined_leader(self) -> bool:
-        """Makes one who has joined the leader, rather the old one; False if nobody has."""
+        """Makes one who has joined the leader, rather the old one; False if none has."""
         assert self.leader is not None, self.id
         if self.members[self.leader].joining is not None:
             return True

@@ -66,7 +66,7 @@ class Written(NamedTuple):
 class Groups:
     """Everything known of the groups of one partition.
 
-    Whoever has members in the ledger lives: only a group that is empty there may have no `Group`.
+    A group with members in the ledger lives: only a group that is empty there may have no `Group`.
     """
 
     __slots__ = ("in_flight", "ledger", "live", "random", "settings", "timers", "to_sweep")

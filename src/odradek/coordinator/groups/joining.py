@@ -1,8 +1,8 @@
 """JoinGroup: who may come in, under which id, and whether the group must rebalance for it.
 
 A new dynamic member is first given an id and asked to come back with it (v4, KIP-394): otherwise
-every retry of a client that lost the answer would leave a member behind that nobody is. A new
-static member is known by its name, and takes the place of whoever had it.
+every retry of a client that lost the answer would leave a member behind without a client. A new
+static member is known by its name, and takes the place of the one that had it.
 """
 
 from odradek.coordinator.decision import Call, Turn

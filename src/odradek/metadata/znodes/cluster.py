@@ -31,7 +31,7 @@ PERSISTENT_PATHS: Final = (
 
 
 class ControllerZnode:
-    """Ephemeral: which broker is the controller. Whoever creates it, is."""
+    """Ephemeral: which broker is the controller. The one that creates it is."""
 
     PATH: Final = "/controller"
 

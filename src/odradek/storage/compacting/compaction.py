@@ -8,7 +8,7 @@ to `.swap`, from when on it counts; the originals deleted; renamed to its final 
 The active segment is never touched, nor what is not decided and committed, nor what is too young.
 The work comes in small steps, between which the disk's thread does what is more urgent, and the
 shell sleeps as the throttle says. While it is under way the log must be neither truncated, nor
-deleted from, nor closed: whoever wants that cancels it first.
+deleted from, nor closed, before it is cancelled.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,7 @@ in its place by a rename, so a reader after a crash sees the old one or the new 
 
 Segments are opened when they are first touched and forgotten when others were touched more
 recently. Forgetting drops our reference only: a file closes itself when the last range of it has
-been sent. Whoever deletes or renames a file forgets it here first.
+been sent. A file is forgotten here before it is deleted or renamed.
 """
 
 from collections import OrderedDict

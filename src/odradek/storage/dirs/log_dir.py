@@ -337,7 +337,7 @@ class LogDir(DirCheckpoints):
     # Logs that may lack records
 
     def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
-        """They have all records again, or nobody else has them: the broker says so."""
+        """They have all records again, or no other replica has them: the broker says so."""
         kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
         with self.failures.touching(self.name):
             self._write_unclean(UncleanLogs(kept))

@@ -204,7 +204,7 @@ class LogDirs:
             self.discard(log_dir, log)
 
     def forget(self, partition: TopicPartition) -> list[tuple[LogDir, PartitionLog]]:
-        """Its logs, and where they are; nobody finds them from now on. On the loop."""
+        """Its logs, and where they are; they are not found from now on. On the loop."""
         forgotten = []
         for log_dir in self.online:
             for logs in (log_dir.logs, log_dir.futures):

@@ -2,7 +2,7 @@
 
 A *future log* is filled in the target dir while the current one is read and written; when it has
 caught up, appends are held for the moment that the swap takes. A step is one call for the worker of
-one dir, and what stands between two steps happens on the loop: whoever drives the steps sends each
+one dir, and what stands between two steps happens on the loop: `dir_moves` sends each
 to its worker and goes on when it has ended, or throws in what it raised.
 
 What a crash leaves: before the target has its name, the current log is the one. Afterwards both

@@ -2,7 +2,8 @@
 
 A dir that the operator asked for is obeyed while it serves. Otherwise the log goes to the dir with
 the fewest logs, those included that are being made or moved there; equal ones in the order of the
-setting. An offline dir takes no log, and neither does a cordoned one that nobody asked for.
+setting. An offline dir takes no log, and neither does a cordoned one, unless it is asked for by
+name.
 """
 
 from collections.abc import Iterable

@@ -36,7 +36,7 @@ def close(log: PartitionLog, now: Timestamp) -> None:
 
 
 class RestJob:
-    """Puts a log to rest that nobody has touched for a while: a job as any other.
+    """Puts a log to rest that was not used for a while: a job as any other.
 
     Its indexes are written, not synced: after a crash they would be built anew anyway.
     """

@@ -38,7 +38,7 @@ class EpochHistory:
     def assign(self, leader_epoch: LeaderEpoch, start_offset: Offset) -> bool:
         """Notes that this epoch writes from this offset on.
 
-        What contradicts it at the tail was written by nobody, or is about to be overwritten, and
+        What contradicts it at the tail has no records, or is about to be overwritten, and
         goes: Kafka's rule, which keeps the history monotonic whatever a log went through.
         """
         assert leader_epoch >= 0, leader_epoch

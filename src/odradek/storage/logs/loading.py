@@ -99,7 +99,7 @@ class Loaded(NamedTuple):
 
 
 def _no_note() -> None:
-    """Nobody keeps a note of logs that may lack records."""
+    """No note is kept of logs that may lack records."""
 
 
 @dataclass(slots=True)
@@ -272,7 +272,7 @@ class _Loading:
                 return
 
     def _sync_indexes(self, segment: Segment) -> None:
-        """Below the recovery point nobody looks again: what was built anew must be durable."""
+        """Below the recovery point nothing is checked again: what was rebuilt must be durable."""
         for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
             sync_if_there(self.folder.disk, segment.path(suffix))
         self.folder.disk.sync_directory(self.folder.name)

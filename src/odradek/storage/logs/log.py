@@ -143,7 +143,7 @@ class PartitionLog(ReadableLog):
     ) -> Appended:
         """Takes a producer's batch, which was checked, and gives it its place.
 
-        A duplicate gets the offsets that it has. They may not be published yet: whoever answers
+        A duplicate gets the offsets that it has. They may not be published yet: the answer
         waits for the end of the log to pass them, as for any other batch. Where a topic is synced
         before it is acknowledged, the end passes them only when the original is durable.
         """
@@ -295,7 +295,7 @@ class PartitionLog(ReadableLog):
         """What a segment still takes: bytes, offsets, times. A full index takes nothing.
 
         An entry of an index stands for so many bytes at least: before these are written it cannot
-        be full, and nobody needs to look again.
+        be full, and is not looked at again.
         """
         config = self.config
         offset = segment.base_offset + RELATIVE_OFFSET_MAX

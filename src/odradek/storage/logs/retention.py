@@ -1,7 +1,7 @@
 """Dropping a log's oldest segments: they are too old, too many, or below the log's start.
 
 In three steps. What may go is found on the disk's thread, for it reads the time indexes; the start
-of the log moves on the loop, and from then on nobody reads below it; the files go on the disk's
+of the log moves on the loop, and from then on nothing below it is read; the files go on the disk's
 thread. Ranges that were handed out before keep their files open until they have been sent.
 """
 
@@ -43,7 +43,7 @@ class DeleteJob:
     __slots__ = ("epochs", "log", "segments")
 
     def __init__(self, log: PartitionLog, log_start_offset: Offset) -> None:
-        """On the loop: from now on nobody reads below the new start."""
+        """On the loop: from now on nothing below the new start is read."""
         self.log = log
         self.segments: list[Segment] = log.move_start(log_start_offset)
         self.epochs: EpochHistory | None = None

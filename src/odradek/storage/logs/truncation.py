@@ -1,8 +1,8 @@
 """Cutting a log from its end: what a follower wrote, and its leader never committed.
 
 These calls run on the disk's thread and have the log for themselves: nothing is on its way to it,
-and nobody reads it. The later segments go first, so a crash in between leaves a log that was cut
-less far, and never one with a hole. Whoever calls lowers the recovery point in the log dir's
+and nothing reads it. The later segments go first, so a crash in between leaves a log that was cut
+less far, and never one with a hole. The caller lowers the recovery point in the log dir's
 checkpoint before: what is written behind the cut must be checked after a crash.
 """
 

@@ -47,7 +47,7 @@ class Owner(Protocol):
 def save_epochs(log: Owner, entries: tuple[EpochStart, ...]) -> bool:
     """Replaces `leader-epoch-checkpoint` if it says something else; whether it did.
 
-    On the disk's thread, before the recovery point passes a record of these epochs; whoever calls
+    On the disk's thread, before the recovery point passes a record of these epochs; the caller
     syncs the directory. Behind the recovery point the batches themselves tell their epochs, so
     neither an append nor the beginning of a leadership waits for this file.
     """

@@ -1,10 +1,11 @@
 """Building the indexes of one segment anew, when a reader finds that they lie.
 
-A file of an index may rot, or be replaced, while the log is open. Whoever follows an entry looks
-whether the batch there is the one it names; if not, the batches tell what is true. The reader who
-finds the lie waits for a walk over the segment's headers: that is rare, and bounded by a segment.
+A file of an index may rot, or be replaced, while the log is open. A read that follows an entry
+looks whether the batch there is the one it names; if not, the batches tell what is true. The reader
+who finds the lie waits for a walk over the segment's headers: that is rare, and bounded by a
+segment.
 
-Only indexes that nobody will write to any more are built anew: those of segments that are closed
+Only indexes that will not be written to any more are built anew: those of segments that are closed
 and durable. For the others the error stands; a start after a crash checks them.
 """
 

@@ -134,7 +134,7 @@ def malformed(fault: Exception, listing: Listing, end: int, position: int) -> Ma
 
 
 def unencodable(fault: Exception, listing: Listing) -> AssertionError:
-    """A value that its field cannot hold is our own mistake, whoever gave it to us first."""
+    """A value that its field cannot hold is a bug here, wherever it came from."""
     names = ", ".join(part.field for part in listing.at(fault))
     return AssertionError(f"{listing.title}: cannot encode {names}: {fault}")
 

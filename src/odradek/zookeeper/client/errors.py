@@ -1,7 +1,7 @@
 """How an operation can fail, as types: one for each of ZooKeeper's codes, and four of our own.
 
 The sentence for a person is the docstring of the type. What the server refused was not done. What
-has no answer is different: `OutcomeUnknown` was sent and may have been done, and whoever sent it
+has no answer is different: `OutcomeUnknown` was sent and may have been done, and the sender
 must read back and compare; `NeverSent` did not leave this process.
 """
 
@@ -276,7 +276,7 @@ ERRORS: Final[Mapping[int, type[OperationError]]] = {
 
 
 def error_of(number: int, subject: str = "") -> KeeperError:
-    """The error of a code; a code that nobody knows yet becomes a `SystemFault` that names it."""
+    """The error of a code; an unknown code becomes a `SystemFault` that names it."""
     error = ERRORS.get(number)
     if error is None:
         return SystemFault(f"{subject or 'the operation'} (unknown code {number})")

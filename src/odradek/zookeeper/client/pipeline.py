@@ -57,7 +57,7 @@ class Submission:
         self.operations = operations
         self.answers: list[Answer] = [_NO_ANSWER] * len(operations)
         self.waits = waits
-        self.withdrawn = False  # nobody is interested any more: what was not sent need not be
+        self.withdrawn = False  # its caller has given up: what was not sent need not be
         self.sent = 0  # operations that left the queue; unanswered <= len(operations)
         self.unanswered = len(operations)
 
@@ -174,7 +174,7 @@ class Pipeline:
         return self._chroot.up(request, reply)
 
     def lose_window(self) -> None:
-        """The connection is gone: nobody can tell what became of what was sent."""
+        """The connection is gone: it is unknown what became of what was sent."""
         for submission, index, request, _ in self._window:
             self.answer(submission, index, OutcomeUnknown(subject_of(request)))
         self._window.clear()

@@ -275,7 +275,7 @@ def reply_body(op: int, packet: bytes) -> Reply:
     """What the answer to this operation says, from the whole packet."""
     take = _TAKERS.get(op)
     if take is None:
-        raise MalformedPacket(f"an answer to operation {op}, which nobody can have asked for")
+        raise MalformedPacket(f"an answer to operation {op}, which no request can have asked for")
     try:
         return take(packet, 16)[0]
     except UNREADABLE as error:

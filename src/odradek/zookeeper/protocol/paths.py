@@ -12,7 +12,7 @@ _ILLEGAL: Final = re.compile(
 
 
 def path_fault(path: str) -> str | None:
-    """What is wrong with a path, as a sentence for whoever wrote it; None if nothing is."""
+    """What is wrong with a path, as a sentence for its author; None if nothing is."""
     if not path.startswith("/"):
         return "a path begins with '/'"
     if path == "/":

@@ -243,7 +243,7 @@ class Server:
         self._impatience.put(connection, connection.deadline)
 
     def _silence(self, connection: Connection) -> None:
-        """Nobody is there any more to hear of watches, or to speak for the session."""
+        """The connection is gone: no watch is sent by it, and it keeps no session alive."""
         self.watches.forget(connection)
         session, connection.session = connection.session, None
         if session is not None and self._by_session.get(session.id) is connection:

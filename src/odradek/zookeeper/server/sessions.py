@@ -1,10 +1,10 @@
 """Sessions: who is alive, by when they were last heard.
 
 A session outlives its connections and the server's restarts; after a restart every one has its
-whole time-out anew, since nobody could be heard meanwhile. It is told by its password, which is
+whole time-out anew, since no client could be heard meanwhile. It is told by its password, which is
 random and known to its client alone.
 
-A server that was itself stopped for a while (a suspended machine, a long stall) has heard nobody
+A server that was itself stopped for a while (a suspended machine, a long stall) has heard no client
 either: a look that comes late lets every session be heard once more before it is closed.
 """
 

@@ -2,7 +2,7 @@
 
 Only `apply` changes it, live and in replay alike, so a restart is no other path. Live, a
 transaction is applied as soon as it was decided and before it is durable: what is read from here
-may be told to nobody before the journal has it, up to `zxid`.
+may not be told to any client before the journal has it, up to `zxid`.
 """
 
 from collections.abc import Iterable

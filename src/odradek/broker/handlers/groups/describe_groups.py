@@ -19,7 +19,7 @@ from odradek.wire.messages.describe_groups import (
 
 READ, DELETE, DESCRIBE = 3, 6, 8  # operations, as access control lists number them
 MAY_DO_ALL: Final = 1 << READ | 1 << DELETE | 1 << DESCRIBE
-"""Nobody is kept from anything as long as there are no access control lists."""
+"""Without access control lists every operation is allowed."""
 MESSAGE_SINCE: Final = 6
 
 

@@ -38,7 +38,7 @@ class NoTransactions(BrokerError):
 
 
 class NoCoordinator(BrokerError):
-    """Nobody speaks for the key at the moment; the client shall ask again."""
+    """The key has no coordinator at the moment; the client shall ask again."""
 
     code = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -74,7 +74,7 @@ def _find(services: Services, client: Client, group: str) -> Coordinator:
         endpoint = services.socket_server.endpoint(client, broker, is_me=is_me)
         if endpoint is not None:
             return Coordinator(group, broker.id, endpoint.host, endpoint.port, error_message=None)
-    return _refused(group, NoCoordinator.code, f"nobody leads {partition} at the moment")
+    return _refused(group, NoCoordinator.code, f"{partition} has no leader at the moment")
 
 
 def _refused(key: str, code: ErrorCode, message: str) -> Coordinator:
@@ -97,7 +97,7 @@ def _response(found: list[Coordinator], version: int) -> FindCoordinatorResponse
 def refuse(
     request: FindCoordinatorRequest, version: int, code: ErrorCode, message: str
 ) -> FindCoordinatorResponse:
-    """Nobody, for each key."""
+    """No coordinator, for each key."""
     found = [_refused(key, code, message) for key in _keys(request, version)]
     return _response(found, version)
 

@@ -17,7 +17,7 @@ NO_QUOTAS: Final = "client quotas are not enforced by this broker"
 
 
 def handle(services: Services, pending: PendingRequest, request: AlterClientQuotasRequest) -> None:
-    """A quota that nobody enforces must not seem to be set."""
+    """A quota that is not enforced must not seem to be set."""
     del services
     pending.answer(refuse(request, pending.version, ErrorCode.UNSUPPORTED_VERSION, NO_QUOTAS))
 

@@ -18,7 +18,7 @@ NO_SASL: Final = "SASL is not served: a credential would protect nothing"
 def handle(
     services: Services, pending: PendingRequest, request: AlterUserScramCredentialsRequest
 ) -> None:
-    """A password that nobody asks for must not seem to be set."""
+    """A password that is not asked for must not seem to be set."""
     del services
     pending.answer(refuse(request, pending.version, ErrorCode.SECURITY_DISABLED, NO_SASL))
 

@@ -16,7 +16,7 @@ NO_AUTHORIZER: Final = "no authorizer is configured: every client may do everyth
 
 
 def handle(services: Services, pending: PendingRequest, request: CreateAclsRequest) -> None:
-    """A list that nobody looks at must not seem to protect anything."""
+    """A list that is not checked must not seem to protect anything."""
     del services
     pending.answer(refuse(request, pending.version, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER))
 

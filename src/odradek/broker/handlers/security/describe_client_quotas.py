@@ -15,7 +15,7 @@ from odradek.wire.messages.describe_client_quotas import (
 def handle(
     services: Services, pending: PendingRequest, request: DescribeClientQuotasRequest
 ) -> None:
-    """Nobody has a quota."""
+    """No client has a quota."""
     del services, request
     pending.answer(DescribeClientQuotasResponse(entries=[]))
 
