@@ -91,19 +91,17 @@ def test_the_session_ends_after_the_logs_are_closed() -> None:
         stage.make("orders")
         stage.client().produce("orders", "a")
         client = stage.running.services_of_this_life.config_admin._client
-        workers = [it.worker for it in stage.running.doors.dirs]
+        found = (it.worker for it in stage.running.doors.dirs)
+        workers = [it for it in found if isinstance(it, SimulatedWorker)]
         for worker in workers:
-            assert isinstance(worker, SimulatedWorker)
             worker.hang()
         stage.running.stop()
         stage.run(10)
-        assert stage.machine.running
-        assert client.status is Status.CONNECTED
+        assert (stage.machine.running, client.status) == (True, Status.CONNECTED)
         for worker in workers:
-            worker.go_on()  # type: ignore[union-attr]
+            worker.go_on()
         stage.run(2)
-        assert not stage.machine.running
-        assert client.status is Status.CLOSED
+        assert (stage.machine.running, client.status) == (False, Status.CLOSED)
 
 
 def test_a_start_that_fails_leaves_clean_logs() -> None:
