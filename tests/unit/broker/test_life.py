@@ -96,7 +96,7 @@ def test_the_session_ends_after_the_logs_are_closed() -> None:
         for worker in workers:
             worker.hang()
         stage.running.stop()
-        stage.run(10)
+        stage.run(2)
         assert (stage.machine.running, client.status) == (True, Status.CONNECTED)
         for worker in workers:
             worker.go_on()
