@@ -1,6 +1,6 @@
 """What operators ask of a cluster: topics, settings, groups, log dirs, records that are to go."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from odradek.client.cluster import Cluster
@@ -15,6 +15,7 @@ from odradek.wire.messages.alter_replica_log_dirs import (
 )
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
@@ -59,6 +60,7 @@ class NewTopic(NamedTuple):
     partitions: int = -1
     factor: int = -1
     settings: Mapping[str, str] = {}
+    assigned: Sequence[Sequence[int]] = ()  # the replicas of each partition; then no counts
 
 
 # Topics
@@ -67,7 +69,9 @@ class NewTopic(NamedTuple):
 async def create_topic(cluster: Cluster, topic: NewTopic) -> None:
     """Makes it, and waits until it can be used."""
     configs = [CreatableTopicConfig(name, value) for name, value in topic.settings.items()]
-    wanted = CreatableTopic(topic.name, topic.partitions, topic.factor, configs=configs)
+    assigned = [CreatableReplicaAssignment(at, it) for at, it in enumerate(topic.assigned)]
+    counts = (-1, -1) if assigned else (topic.partitions, topic.factor)
+    wanted = CreatableTopic(topic.name, *counts, assigned, configs)
     controller = await cluster.controller()
     answer = await controller.ask(CreateTopicsRequest([wanted], TIMEOUT_MS))
     (made,) = answer.topics

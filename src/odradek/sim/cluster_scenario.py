@@ -25,6 +25,7 @@ from odradek.sim.disk_faults import Fault
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.scenario_clients import PATIENCE_SECONDS, Client, Keeper
+from odradek.sim.scenario_operator import Operator
 from odradek.sim.world import World
 from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 from odradek.storage.logs.log import PartitionLog
@@ -194,6 +195,10 @@ class ClusterScenario:
         """A client that knows the addresses of all brokers."""
         bootstrap = [(name_of(number), PORT) for number in self.brokers]
         return Client(self.world, name, bootstrap)
+
+    def operator(self) -> Operator:
+        """Who runs it."""
+        return Operator(self.world, "operator", [(name_of(it), PORT) for it in self.brokers])
 
     def keeper(self, name: str) -> Keeper:
         """A client of ZooKeeper."""

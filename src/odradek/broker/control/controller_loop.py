@@ -18,6 +18,7 @@ import structlog
 
 from odradek.broker.control.broker_channels import BrokerChannels
 from odradek.broker.control.controller_policy import ControllerPolicy
+from odradek.broker.control.event_times import EventTimes
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
@@ -62,7 +63,7 @@ from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnod
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import SECOND, Micros, Millis
 from odradek.zookeeper.client.errors import (
     AuthFailed,
     MultiFailed,
@@ -101,6 +102,7 @@ class _Item(NamedTuple):
     event: Event
     answer: "asyncio.Future[Any] | None" = None
     wanted: Callable[[], bool] | None = None  # whether somebody still waits, just before it begins
+    posted: Micros = Micros(0)
 
 
 class ControllerLoop:
@@ -111,6 +113,7 @@ class ControllerLoop:
     ) -> None:
         self.controller: Controller | None = None  # while this broker is
         self.policy = ControllerPolicy(settings, doors.random)
+        self.times = EventTimes(doors.clock)
         self.new_channels: Callable[[ControllerLease], BrokerChannels] | None = None
         self._client = client
         self._doors = doors
@@ -160,7 +163,7 @@ class ControllerLoop:
         return await future
 
     def _put(self, item: _Item) -> None:
-        self._queue.append(item)
+        self._queue.append(item._replace(posted=self.times.now))
         self._has_some.set()
 
     @property
@@ -188,7 +191,10 @@ class ControllerLoop:
             self._tasks.create_task(self._keep_balance())
             while True:
                 while self._queue:
-                    await self._deal(self._queue.popleft())
+                    item = self._queue.popleft()
+                    self.times.begin(type(item.event).__name__, item.posted)
+                    await self._deal(item)
+                    self.times.end()
                 self._has_some.clear()
                 await self._has_some.wait()
 
@@ -287,14 +293,18 @@ class ControllerLoop:
 
     async def _take(self, steps: Steps[R]) -> R:
         """Carries them out, one after the other, while the lease holds."""
-        lease, outcome = self._lease, None
+        lease, outcome, times = self._lease, None, self.times
+        times.resume()
         while True:
             try:
                 step = steps.send(outcome)
             except StopIteration as end:
+                times.spent()
                 result: R = end.value
                 return result
+            times.spent()
             outcome = await self._carry_out(step)
+            times.spent(step)
             if lease is not self._lease:
                 raise _LeaseIsOverError("the controller resigned meanwhile")
 

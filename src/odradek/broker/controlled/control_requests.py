@@ -13,6 +13,7 @@ from typing import Any, Final
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import leader_and_isr, stop_replica, update_metadata
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
@@ -57,7 +58,11 @@ class ControlRequests:
                     self._cluster.check(*epochs)
                     answer = leader_and_isr.apply(self.replicas, request)
                 case UpdateMetadataRequest():
-                    return update_metadata.apply(self._cluster, request)
+                    response = update_metadata.apply(self._cluster, request)
+                    if request.type != FULL:
+                        return response
+                    removed = update_metadata.removed_meanwhile(self._cluster, self.replicas)
+                    answer = _after(self.replicas.stop(removed), response)
                 case StopReplicaRequest():
                     answer = stop_replica.apply(self.replicas, request)
         return await answer
@@ -68,3 +73,8 @@ class ControlRequests:
             return await self.serve(request)
         except BrokerError as error:
             return REFUSALS[type(request)](request, 0, error.code, str(error))
+
+
+async def _after(done: Awaitable[object], response: Response) -> Response:
+    await done
+    return response

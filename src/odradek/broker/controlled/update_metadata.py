@@ -1,10 +1,15 @@
 """UpdateMetadata becomes the next image of the cluster.
 
 It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
-being deleted.
+being deleted. A new controller, and each broker that arrives, makes it send the whole image once:
+then a replica whose partition was moved away while this broker could not be told is deleted.
 """
 
+import structlog
+
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions.hosted import StopState
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.listeners import SecurityProtocol
 from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
@@ -19,6 +24,8 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataResponse,
     UpdateMetadataTopicState,
 )
+
+log = structlog.get_logger()
 
 
 def refuse(
@@ -37,6 +44,22 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetad
         _change(changes, cluster.image, topic)
     cluster.update(changes.image())
     return UpdateMetadataResponse()
+
+
+def removed_meanwhile(
+    cluster: MetadataCache, replicas: ReplicaManager
+) -> dict[TopicPartition, StopState]:
+    """Replicas that the assignment does not name any more. Topics it does not know are left."""
+    found = {}
+    for partition, log_topic in replicas.dirs.topic_ids():
+        topic = cluster.image.topics.get(partition.topic)
+        image = cluster.image.partition(partition)
+        if topic is None or image is None or image.state is None or topic.topic_id != log_topic:
+            continue
+        if cluster.me not in image.assignment.replicas:
+            found[partition] = StopState(image.state.leader_epoch, delete=True)
+            log.info("replica.removed_meanwhile", partition=str(partition))
+    return found
 
 
 def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> None:

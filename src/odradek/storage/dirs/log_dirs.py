@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Random
 from odradek.storage.dirs.checkpoints import MetaProperties
@@ -214,6 +214,12 @@ class LogDirs:
                     forgotten.append((log_dir, log))
         self.preferred.pop(partition, None)
         return forgotten
+
+    def topic_ids(self) -> Iterator[tuple[TopicPartition, TopicId]]:
+        """All logs that are found, with the topics that they belong to."""
+        for log_dir in self.online:
+            for partition, log in log_dir.logs.items():
+                yield partition, log.topic_id
 
     def set_stray(self, partition: TopicPartition) -> None:
         """Sets a log aside of which the cluster knows nothing: a person may still want it."""
