@@ -14,11 +14,11 @@ from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import headers
 from odradek.records.record import read_records
-from odradek.replication.errors import NotLeaderOrFollower
+from odradek.replication.errors import NotEnoughReplicas, NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
 from odradek.sim.worker import SimulatedWorker
 from odradek.storage.errors import LogDirOffline, StorageError
-from tests.unit.broker.ground import GONE, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
+from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
 
 
 async def settled(replicas: ReplicaManager) -> None:
@@ -300,6 +300,42 @@ def test_a_missing_log_is_made_anew_only_if_no_offline_dir_can_hold_it() -> None
         assert await replicas.apply_leader_and_isr(asked) == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
         assert replicas.dirs.get(ORDERS) is None
         assert replicas.led(new).log.log_end_offset == 0
+
+    with Ground() as ground:
+        ground.live(talk)
+
+
+def test_a_changed_setting_reaches_logs_and_leaders_of_its_topics_alone() -> None:
+    """How records are kept, what is refused, and how many must have them."""
+    other = TopicPartition("other", 0)
+    changed = {
+        "segment.bytes": "2000",
+        "max.message.bytes": "100",
+        "min.insync.replicas": "2",
+    }
+
+    async def talk(replicas: ReplicaManager) -> None:
+        states = []
+        for partition in (ORDERS, other):
+            state = word(partition)
+            two = state.leadership._replace(replicas=(ME, BrokerId(2)))
+            states.append(state._replace(leadership=two))
+        await replicas.apply_leader_and_isr(states)
+        ground.settings.topics = {"orders": changed, "other": changed}
+        replicas.on_topic_settings({"orders"})
+        orders, untouched = replicas.led(ORDERS), replicas.led(other)
+        assert orders.log.config.segment_bytes == 2_000
+        with pytest.raises(NotEnoughReplicas):
+            orders.leader.check_enough_replicas()
+        assert orders.produce_rules.bytes_max == 100
+        assert untouched.log.config.segment_bytes != 2_000
+        assert untouched.produce_rules.bytes_max != 100
+        untouched.leader.check_enough_replicas()
+        replicas.on_topic_settings(None)
+        assert untouched.log.config == orders.log.config
+        assert untouched.produce_rules.bytes_max == 100
+        with pytest.raises(NotEnoughReplicas):
+            untouched.leader.check_enough_replicas()
 
     with Ground() as ground:
         ground.live(talk)

@@ -152,6 +152,17 @@ def test_a_log_dir_that_failed_takes_its_leaderships_along() -> None:
     assert list(talk.metadata(3)[ORDERS].offline_replicas) == [1]
 
 
+def test_a_broker_that_returns_has_its_disks_again() -> None:
+    """Whether a log dir still fails it says itself; the others would call it offline for ever."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    talk.reports(1, ORDERS, code=ErrorCode.KAFKA_STORAGE_ERROR)
+    talk.bounce(1)
+    assert list(talk.metadata(3)[ORDERS].offline_replicas) == []
+    image = talk.context.image.partition(TopicPartition(*ORDERS))
+    assert image is not None
+    assert not image.offline
+
+
 def test_the_answer_of_an_earlier_life_marks_nothing() -> None:
     """It came late; the disks of the new life may be fine."""
     talk = Conversation().begin().make("orders", (1, 2))

@@ -167,7 +167,9 @@ def test_partitions_added_while_a_deletion_is_pending_are_deleted_too() -> None:
     grown = {number: Assignment((BrokerId(number + 1),)) for number in range(3)}
     talk.tree.put("/brokers/topics/orders", TopicZnode.encode(TopicAssignment(grown, topic_id)))
     talk.topics_changed("orders")
-    for broker in (1, 2, 3):
+    for number, broker in enumerate((1, 2, 3)):
+        assert talk.forgotten == []
+        assert talk.stops(broker)["orders", number].delete_partition
         talk.stopped(broker)
     assert talk.forgotten == ["orders"]
 

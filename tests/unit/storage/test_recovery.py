@@ -14,6 +14,7 @@ from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
+PRODUCER_EPOCH_AT = 51  # in a batch
 VALUES = [f"value-{number}" for number in range(20)]
 
 
@@ -278,3 +279,19 @@ def test_epochs_survive_a_loss_of_power_without_a_sync_of_their_own(flushed: int
     end = t.log.log_end_offset
     assert end >= point
     assert t.log.epochs.entries == tuple(it for it in expected if it.start_offset < end)
+
+
+def test_a_producers_epoch_is_learned_from_batches_with_a_true_checksum_alone() -> None:
+    """A bit that turned in a header would fence off the living producer for ever."""
+    t = Partition()
+    fields = {"producer_id": 7, "producer_epoch": 0}
+    for number, value in enumerate("abc"):
+        t.append(value, **fields, base_sequence=number)
+    t.flush()
+    segment = t.log.active_segment
+    disk_of(t).flip(segment.path(".log"), segment.size // 3 + PRODUCER_EPOCH_AT + 1, 6)
+    t.reopen()
+    entry = t.log.producers.get(7)
+    assert entry is not None
+    assert entry.producer_epoch == 0
+    assert t.append("d", **fields, base_sequence=3).base_offset == 3
