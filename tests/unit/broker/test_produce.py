@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.handlers import produce
+from odradek.broker.handlers import produce, produce_one
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -85,7 +85,7 @@ class Producer:
         )
         frame = bytearray(encoded(request, 9))
         sent = Sent(frame)
-        if not produce.quick(self.services, sent.pending, frame, 0):
+        if not produce_one.quick(self.services, sent.pending, frame, 0):
             assert batches > 1, "one batch takes the short way"
             produce.handle(self.services, sent.pending, decode(ProduceRequest, 9, frame)[0])
         return sent

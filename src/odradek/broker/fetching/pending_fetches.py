@@ -23,6 +23,7 @@ from odradek.broker.fetching.fetch_sessions import (
     Session,
     Slot,
 )
+from odradek.broker.fetching.looked_at import LookedAt, Warming
 from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, PartitionReading
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
@@ -33,7 +34,7 @@ from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
-from odradek.model.units import KIB, SECOND, Bytes, Millis
+from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Clock, FileRange
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
@@ -49,7 +50,6 @@ TOPIC_IDS_SINCE: Final = 13
 REPLICA_STATE_SINCE: Final = 15
 LEADERS_SINCE: Final = 16
 MOVED: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
-WARMED_BYTES: Final = Bytes(256 * KIB)
 WARMING_PATIENCE: Final = Millis(2 * SECOND)
 """So long at least a fetch waits for what is not in the page cache."""
 LOOKS_PER_TURN: Final = 1_000
@@ -144,7 +144,7 @@ class Fetch:
         self._session = session
         self._named = session.update(request, fetches.deps.cluster.image.names)
         self._to_look_at: Iterator[Slot] = iter(())
-        self._found = _Everything(request.min_bytes)
+        self._found = LookedAt(request.min_bytes)
         self._timer: Timer | None = None
         self._is_arrival = True  # until every partition was looked at once
         self._is_parked = False  # waits for more
@@ -179,7 +179,7 @@ class Fetch:
         session = self._session
         for found in self._found.rows:  # what was found before is looked at anew
             session.ready[found.slot] = None
-        self._found = _Everything(self._request.min_bytes)
+        self._found = LookedAt(self._request.min_bytes)
         self._to_look_at = iter(tuple(session if self._is_full else session.ready))
         self._look_on()
 
@@ -252,7 +252,7 @@ class Fetch:
         self._is_warm = True
         self._cold_left = len(cold)
         for name, chunk in cold:
-            self._fetches.deps.replicas.logs.workers[name].submit(_Warming(self, chunk))
+            self._fetches.deps.replicas.logs.workers[name].submit(Warming(self, chunk))
         self._look_out({name for name, _ in cold})
 
     def _look_out(self, dirs: set[str]) -> None:
@@ -315,7 +315,7 @@ class Fetch:
             if not self._is_full:
                 for found in self._found.rows:
                     self._session.ready[found.slot] = None
-                self._found = _Everything(self._request.min_bytes)
+                self._found = LookedAt(self._request.min_bytes)
             self._answer()
 
     def _stop(self) -> None:
@@ -398,44 +398,3 @@ class Fetch:
         traffic = traffics.of(one.slot.name)
         traffic.fetches += 1
         traffic.bytes_out += one.size
-
-
-class _Everything:
-    """What one look at the partitions of a fetch has brought."""
-
-    __slots__ = ("_bytes_min", "cold", "is_urgent", "partial", "rows", "size")
-
-    def __init__(self, bytes_min: int) -> None:
-        self.size = 0
-        self.is_urgent = False  # an error, for instance: it is told at once
-        self.rows: list[Found] = []  # for the answer
-        self.partial: list[Found] = []  # those with records
-        self.cold: list[tuple[str, FileRange]] = []  # not in the page cache, and in which dir
-        self._bytes_min = bytes_min
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether to answer now."""
-        return self.is_urgent or self.size >= self._bytes_min
-
-
-class _Warming:
-    """Reads a range for the sake of the page cache: a job of the dir's worker."""
-
-    __slots__ = ("_chunk", "_fetch")
-
-    def __init__(self, fetch: Fetch, chunk: FileRange) -> None:
-        self._fetch = fetch
-        self._chunk = chunk
-
-    def run(self) -> None:
-        """In pieces, into one buffer."""
-        file, position, length = self._chunk
-        buffer = memoryview(bytearray(min(length, WARMED_BYTES)))
-        for at in range(position, position + length, WARMED_BYTES):
-            file.read_into(buffer[: min(WARMED_BYTES, position + length - at)], at)
-
-    def done(self, error: Exception | None) -> None:
-        """An error is met again, and told, when the range is sent."""
-        del error
-        self._fetch.warmed()

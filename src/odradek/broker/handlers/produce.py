@@ -11,22 +11,22 @@ Skipped: record_errors; a batch is taken or refused as a whole.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.produce_one import ALL, Patience, mark, quick
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
 from odradek.broker.partitions.replica import Patience as StuckPatience
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
-from odradek.broker.timers import Timer, Timers
+from odradek.broker.timers import Timer
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
-from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.records.legacy import convert_up, is_legacy
 from odradek.wire.messages.produce import (
@@ -38,13 +38,9 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from odradek.wire.quick import one_batch_answer, read_one_batch
 
-ALL: Final = -1
 NONE: Final = 0
 ACKS: Final = (ALL, NONE, 1)
-WRITTEN: Final = (ALL, 1)
-MESSAGE_SINCE: Final = 8
 LEADER_SINCE: Final = 10
 BATCHES_SINCE: Final = 3
 
@@ -78,165 +74,6 @@ def handle(
         return steps
     at_once(steps)
     return None
-
-
-def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int) -> bool:
-    """One batch for one partition: the least that can be done."""
-    found = read_one_batch(frame, at, pending.version)
-    if found is None:
-        return False
-    acks, timeout_ms, name, number, records = found
-    led = services.replicas.find_led(name, number)
-    if led is None or acks not in WRITTEN or led.partition.topic in INTERNAL_TOPICS:
-        return False
-    try:
-        now = services.doors.clock.wall()
-        is_replicated = acks == ALL and led.leader.replica_count > 1
-        if is_replicated:
-            led.leader.check_enough_replicas()
-        batch, header, stamp = led.produce_rules.admit(records, pending.version, now)
-        if header.attributes & TRANSACTIONAL_BIT:
-            return False
-        if is_replicated:
-            patience = Patience(services.timers, services.doors.clock, timeout_ms)
-            one: _One = _OneReplicated(pending, (name, number), led, patience)
-        else:
-            one = _One(pending, (name, number), timeout_ms)
-        appended = led.append(batch, header, one, 0)
-        one.where = (appended.base_offset, stamp, led.log.log_start_offset)
-        one.end_offset = Offset(appended.last_offset + 1)
-    except BrokerError as error:
-        services.replicas.traffics.refused.failed_produces += 1
-        _refuse_one(pending, (name, number), error.code, str(error))
-        return True
-    traffic = led.traffic
-    traffic.produces += 1
-    traffic.messages_in += header.record_count
-    traffic.bytes_in += header.size
-    return True
-
-
-class Patience(NamedTuple):
-    """How long a producer waits for the other replicas."""
-
-    timers: Timers
-    clock: Clock
-    timeout_ms: int
-
-    def until(self, call: Callable[[], None]) -> Timer:
-        """Calls when it is at its end."""
-        deadline = self.clock.monotonic() + max(self.timeout_ms, 0)
-        return self.timers.at(Millis(deadline), call)
-
-
-class _One:
-    """A single batch, answered once it is in the file."""
-
-    __slots__ = ("about", "end_offset", "is_answered", "pending", "timeout_ms", "where")
-
-    where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
-    end_offset: Offset
-
-    def __init__(self, pending: PendingRequest, about: tuple[bytes, int], timeout_ms: int) -> None:
-        self.pending = pending
-        self.about = about  # the topic's name and the partition's number
-        self.timeout_ms = timeout_ms
-        self.is_answered = False  # before it was written: the disk hangs
-
-    def on_written(self, place: int, error: BrokerError | None) -> None:
-        """It is in the file, or will never be."""
-        del place
-        if self.is_answered:
-            return
-        if error is not None:
-            self.is_answered = True
-            _refuse_one(self.pending, self.about, error.code, str(error))
-        else:
-            self.answer()
-
-    def on_stuck(self, place: int, patience: StuckPatience) -> None:
-        """The producer's time counts, although nothing is written."""
-        del place
-        patience.after(Millis(max(self.timeout_ms, 0)), self._on_still_stuck)
-
-    def _on_still_stuck(self) -> None:
-        if not self.is_answered:
-            self.is_answered = True
-            code = ErrorCode.REQUEST_TIMED_OUT
-            _refuse_one(self.pending, self.about, code, code.sentence)
-
-    def answer(self) -> None:
-        """All went well."""
-        self.is_answered = True
-        pending = self.pending
-        version, number = pending.version, pending.correlation_id
-        pending.send([one_batch_answer(version, number, self.about, self.where)])
-
-
-class _OneReplicated(_One):
-    """A single batch, answered once every member of the in-sync set has it."""
-
-    __slots__ = ("_give_up", "_led", "_patience", "_timer")
-
-    def __init__(
-        self,
-        pending: PendingRequest,
-        about: tuple[bytes, int],
-        led: LeadingReplica,
-        patience: Patience,
-    ) -> None:
-        super().__init__(pending, about, patience.timeout_ms)
-        self._led = led
-        self._patience = patience
-        self._give_up: Callable[[], None] | None = None
-        self._timer: Timer | None = None
-
-    def on_written(self, place: int, error: BrokerError | None) -> None:
-        """The others fetch it now."""
-        if error is not None or self.is_answered:
-            super().on_written(place, error)
-            return
-        self._give_up = self._led.await_commit(self.end_offset, self)
-        if self._give_up is not None:
-            self._timer = self._patience.until(self._on_timeout)
-            self.pending.wait(self._stop_waiting)
-
-    def on_verdict(self, error: ErrorCode | None) -> None:
-        """They have it, or it is not known whether they ever will."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if error is None:
-            self.answer()
-        else:
-            self.is_answered = True
-            _refuse_one(self.pending, self.about, error, error.sentence)
-
-    def _on_still_stuck(self) -> None:
-        if not self.is_answered:
-            self._on_timeout()
-
-    def _on_timeout(self) -> None:
-        """It may be committed yet, but the producer does not wait for it any longer."""
-        self.is_answered = True
-        self._stop_waiting()
-        code = ErrorCode.REQUEST_TIMED_OUT
-        _refuse_one(self.pending, self.about, code, code.sentence)
-
-    def _stop_waiting(self) -> None:
-        if self._give_up is not None:
-            self._give_up()
-        if self._timer is not None:
-            self._timer.cancel()
-
-
-def _refuse_one(
-    pending: PendingRequest, about: tuple[bytes, int], code: ErrorCode, text: str
-) -> None:
-    name, number = about
-    row = PartitionProduceResponse(number)
-    _mark(row, code, text, pending.version)
-    topic = TopicProduceResponse(name.decode(), partition_responses=[row])
-    pending.answer(ProduceResponse([topic]))
 
 
 class _Production:
@@ -291,7 +128,7 @@ class _Production:
                 except BrokerError as error:
                     failed = True
                     self._services.replicas.traffics.refused.failed_produces += 1
-                    _mark(row, error.code, str(error), self._pending.version)
+                    mark(row, error.code, str(error), self._pending.version)
             responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
         if self._request.acks == NONE:
             self._end_unheard(failed=failed)
@@ -342,7 +179,7 @@ class _Production:
         """One batch is in the file, or will never be."""
         led, end_offset, row = self._parts[place]
         if error is not None:
-            _mark(row, error.code, str(error), self._pending.version)
+            mark(row, error.code, str(error), self._pending.version)
         elif self._request.acks == ALL:
             give_up = led.await_commit(end_offset, _Commit(self, row))
             if give_up is not None:
@@ -360,7 +197,7 @@ class _Production:
     def on_outcome(self, row: PartitionProduceResponse | None = None, code: int = 0) -> None:
         """One batch has come to its end."""
         if row is not None and code:
-            _mark(row, ErrorCode(code), ErrorCode(code).sentence, self._pending.version)
+            mark(row, ErrorCode(code), ErrorCode(code).sentence, self._pending.version)
         self._left -= 1
         if not self._left and self._request.acks != NONE:
             self._answer()
@@ -387,7 +224,7 @@ class _Production:
             reached = led.leader.high_watermark if is_replicated else led.log.log_end_offset
             if not row.error_code and end_offset > reached:
                 code = ErrorCode.REQUEST_TIMED_OUT
-                _mark(row, code, code.sentence, self._pending.version)
+                mark(row, code, code.sentence, self._pending.version)
         self._answer()
 
     def _give_up(self) -> None:
@@ -429,14 +266,6 @@ class _Commit:
         self._production.on_outcome(self._row, error or ErrorCode.NONE)
 
 
-def _mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: int) -> None:
-    """This partition's batch was not taken."""
-    row.error_code = code
-    row.base_offset = row.log_append_time_ms = row.log_start_offset = -1
-    if version >= MESSAGE_SINCE:
-        row.error_message = text
-
-
 def _name_leaders(services: Services, pending: PendingRequest, response: ProduceResponse) -> None:
     """Where this broker does not lead, so that the producer needs not ask (KIP-951)."""
     image, leaders = services.cluster.image, dict[BrokerId, None]()
@@ -473,7 +302,7 @@ def refuse(
     for topic in request.topic_data:
         rows = [PartitionProduceResponse(data.index) for data in topic.partition_data]
         for row in rows:
-            _mark(row, code, message, version)
+            mark(row, code, message, version)
         responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
     return ProduceResponse(responses)
 

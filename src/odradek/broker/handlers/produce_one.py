@@ -1,0 +1,197 @@
+"""Produce of one batch to one partition: the commonest request, served with the least work.
+
+It is decoded by hand (ADR 12), appended in the turn in which it came, and answered by hand once it
+is written, or once the in-sync set has it. Everything else goes the general way (`produce`).
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica import Patience as StuckPatience
+from odradek.broker.services import Services
+from odradek.broker.timers import Timer, Timers
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.names import INTERNAL_TOPICS
+from odradek.model.positions import Offset
+from odradek.model.units import Millis
+from odradek.ports import Clock
+from odradek.records.batch import TRANSACTIONAL_BIT
+from odradek.wire.messages.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from odradek.wire.quick import one_batch_answer, read_one_batch
+
+ALL: Final = -1
+WRITTEN: Final = (ALL, 1)
+MESSAGE_SINCE: Final = 8
+
+
+def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int) -> bool:
+    """One batch for one partition: the least that can be done."""
+    found = read_one_batch(frame, at, pending.version)
+    if found is None:
+        return False
+    acks, timeout_ms, name, number, records = found
+    led = services.replicas.find_led(name, number)
+    if led is None or acks not in WRITTEN or led.partition.topic in INTERNAL_TOPICS:
+        return False
+    try:
+        now = services.doors.clock.wall()
+        is_replicated = acks == ALL and led.leader.replica_count > 1
+        if is_replicated:
+            led.leader.check_enough_replicas()
+        batch, header, stamp = led.produce_rules.admit(records, pending.version, now)
+        if header.attributes & TRANSACTIONAL_BIT:
+            return False
+        if is_replicated:
+            patience = Patience(services.timers, services.doors.clock, timeout_ms)
+            one: _One = _OneReplicated(pending, (name, number), led, patience)
+        else:
+            one = _One(pending, (name, number), timeout_ms)
+        appended = led.append(batch, header, one, 0)
+        one.where = (appended.base_offset, stamp, led.log.log_start_offset)
+        one.end_offset = Offset(appended.last_offset + 1)
+    except BrokerError as error:
+        services.replicas.traffics.refused.failed_produces += 1
+        _refuse_one(pending, (name, number), error.code, str(error))
+        return True
+    traffic = led.traffic
+    traffic.produces += 1
+    traffic.messages_in += header.record_count
+    traffic.bytes_in += header.size
+    return True
+
+
+class Patience(NamedTuple):
+    """How long a producer waits for the other replicas."""
+
+    timers: Timers
+    clock: Clock
+    timeout_ms: int
+
+    def until(self, call: Callable[[], None]) -> Timer:
+        """Calls when it is at its end."""
+        deadline = self.clock.monotonic() + max(self.timeout_ms, 0)
+        return self.timers.at(Millis(deadline), call)
+
+
+class _One:
+    """A single batch, answered once it is in the file."""
+
+    __slots__ = ("about", "end_offset", "is_answered", "pending", "timeout_ms", "where")
+
+    where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
+    end_offset: Offset
+
+    def __init__(self, pending: PendingRequest, about: tuple[bytes, int], timeout_ms: int) -> None:
+        self.pending = pending
+        self.about = about  # the topic's name and the partition's number
+        self.timeout_ms = timeout_ms
+        self.is_answered = False  # before it was written: the disk hangs
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """It is in the file, or will never be."""
+        del place
+        if self.is_answered:
+            return
+        if error is not None:
+            self.is_answered = True
+            _refuse_one(self.pending, self.about, error.code, str(error))
+        else:
+            self.answer()
+
+    def on_stuck(self, place: int, patience: StuckPatience) -> None:
+        """The producer's time counts, although nothing is written."""
+        del place
+        patience.after(Millis(max(self.timeout_ms, 0)), self._on_still_stuck)
+
+    def _on_still_stuck(self) -> None:
+        if not self.is_answered:
+            self.is_answered = True
+            code = ErrorCode.REQUEST_TIMED_OUT
+            _refuse_one(self.pending, self.about, code, code.sentence)
+
+    def answer(self) -> None:
+        """All went well."""
+        self.is_answered = True
+        pending = self.pending
+        version, number = pending.version, pending.correlation_id
+        pending.send([one_batch_answer(version, number, self.about, self.where)])
+
+
+class _OneReplicated(_One):
+    """A single batch, answered once every member of the in-sync set has it."""
+
+    __slots__ = ("_give_up", "_led", "_patience", "_timer")
+
+    def __init__(
+        self,
+        pending: PendingRequest,
+        about: tuple[bytes, int],
+        led: LeadingReplica,
+        patience: Patience,
+    ) -> None:
+        super().__init__(pending, about, patience.timeout_ms)
+        self._led = led
+        self._patience = patience
+        self._give_up: Callable[[], None] | None = None
+        self._timer: Timer | None = None
+
+    def on_written(self, place: int, error: BrokerError | None) -> None:
+        """The others fetch it now."""
+        if error is not None or self.is_answered:
+            super().on_written(place, error)
+            return
+        self._give_up = self._led.await_commit(self.end_offset, self)
+        if self._give_up is not None:
+            self._timer = self._patience.until(self._on_timeout)
+            self.pending.wait(self._stop_waiting)
+
+    def on_verdict(self, error: ErrorCode | None) -> None:
+        """They have it, or it is not known whether they ever will."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if error is None:
+            self.answer()
+        else:
+            self.is_answered = True
+            _refuse_one(self.pending, self.about, error, error.sentence)
+
+    def _on_still_stuck(self) -> None:
+        if not self.is_answered:
+            self._on_timeout()
+
+    def _on_timeout(self) -> None:
+        """It may be committed yet, but the producer does not wait for it any longer."""
+        self.is_answered = True
+        self._stop_waiting()
+        code = ErrorCode.REQUEST_TIMED_OUT
+        _refuse_one(self.pending, self.about, code, code.sentence)
+
+    def _stop_waiting(self) -> None:
+        if self._give_up is not None:
+            self._give_up()
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _refuse_one(
+    pending: PendingRequest, about: tuple[bytes, int], code: ErrorCode, text: str
+) -> None:
+    name, number = about
+    row = PartitionProduceResponse(number)
+    mark(row, code, text, pending.version)
+    topic = TopicProduceResponse(name.decode(), partition_responses=[row])
+    pending.answer(ProduceResponse([topic]))
+
+
+def mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: int) -> None:
+    """This partition's batch was not taken."""
+    row.error_code = code
+    row.base_offset = row.log_append_time_ms = row.log_start_offset = -1
+    if version >= MESSAGE_SINCE:
+        row.error_message = text
