@@ -211,6 +211,10 @@ class Worker(Protocol):
         """The disk hangs, and is given up: every job ends with this error, now and from now on."""
         ...
 
+    def revive(self) -> bool:
+        """Takes jobs again if the disk has let go; whether it has. What was given up is not run."""
+        ...
+
     def close(self) -> None:
         """Takes no more jobs; those that wait are still run and ended."""
         ...

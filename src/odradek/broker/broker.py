@@ -40,6 +40,7 @@ from odradek.broker.figures.request_times import RequestTimes
 from odradek.broker.handlers.controller_service import ControllerService
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.disk_watch import DiskWatch
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
@@ -98,6 +99,7 @@ class Broker:
         self._zookeeper: ZookeeperServer | None = None
         self._dispatch: Dispatch
         self._fetchers: ReplicaFetchers
+        self._dir_admin: DirAdmin
         self._to_controller: ControllerRequests
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
@@ -231,7 +233,10 @@ class Broker:
             isr_changes=isr_changes,
         )
         replicas.on_all_failed = self._on_all_failed
-        replicas.on_dir_failed.append(lambda _name: coordination.report_failed_dir())
+        replicas.on_dir_failed.append(lambda _gone: coordination.report_log_dirs())
+        replicas.on_dir_replaced.append(lambda _dir: coordination.report_log_dirs())
+        identity = (self.cluster.me, self.cluster.cluster_id)
+        self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
         await replicas.open()
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
@@ -329,6 +334,7 @@ class Broker:
             producer_ids=ProducerIds(self.cluster, self._to_controller),
             socket_server=self.socket_server,
             replicas=replicas,
+            dir_admin=self._dir_admin,
             control=control,
             controller=controlling,
             to_controller=self._to_controller,

@@ -16,6 +16,7 @@ from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.pending_fetches import Fetches
 from odradek.broker.network.socket_server import SocketServer
+from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
@@ -56,6 +57,7 @@ class Services:
     producer_ids: ProducerIds
     socket_server: SocketServer
     replicas: ReplicaManager
+    dir_admin: DirAdmin
     control: ControlRequests
     controller: ControllerLoop
     to_controller: ControllerRequests

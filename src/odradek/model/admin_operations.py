@@ -40,3 +40,11 @@ CLUSTER_HEALTH: Final = AdminOperation("cluster.health", ResourceType.CLUSTER, P
 CONTROLLER_DESCRIBE: Final = AdminOperation(
     "controller.describe", ResourceType.CLUSTER, Permission.DESCRIBE
 )
+
+LOG_DIRS_DESCRIBE: Final = AdminOperation(
+    "logdirs.describe", ResourceType.BROKER, Permission.DESCRIBE
+)
+LOG_DIR_OFFLINE: Final = AdminOperation("logdirs.offline", ResourceType.BROKER, Permission.ALTER)
+LOG_DIR_REPLACE: Final = AdminOperation("logdirs.replace", ResourceType.BROKER, Permission.ALTER)
+LOG_DIR_CORDON: Final = AdminOperation("logdirs.cordon", ResourceType.BROKER, Permission.ALTER)
+LOG_DIR_UNCORDON: Final = AdminOperation("logdirs.uncordon", ResourceType.BROKER, Permission.ALTER)

@@ -24,6 +24,7 @@ class ThreadWorker:
         self._told = False  # the loop is going to look
         self._open: deque[Job] = deque()  # in their order; on the loop
         self._abandoned: Exception | None = None
+        self._submitted = self._left_behind = 0  # by the loop, and by the thread
         self.ended = 0
         Thread(target=self._work, name=name, daemon=True).start()
 
@@ -38,6 +39,7 @@ class ThreadWorker:
             self._loop.call_soon(job.done, self._abandoned)
             return
         self._open.append(job)
+        self._submitted += 1
         self._jobs.put(job)
 
     def abandon(self, error: Exception) -> None:
@@ -47,6 +49,13 @@ class ThreadWorker:
         for job in given_up:
             self._loop.call_soon(job.done, error)
 
+    def revive(self) -> bool:
+        """Once the thread has come back from the disk, and has nothing left."""
+        if self._left_behind == self._submitted:
+            self._ended.clear()
+            self._abandoned = None
+        return self._abandoned is None
+
     def close(self) -> None:
         """The thread ends behind the last job."""
         self._jobs.put(None)
@@ -54,12 +63,16 @@ class ThreadWorker:
     def _work(self) -> None:
         """The thread."""
         while (job := self._jobs.get()) is not None:
+            if self._abandoned is not None:
+                self._left_behind += 1
+                continue
             error: Exception | None = None
             try:
                 job.run()
             except Exception as raised:  # noqa: BLE001 - it is handed on whole
                 error = raised
             self._ended.append((job, error))
+            self._left_behind += 1
             del job, error
             if not self._told:
                 self._told = True

@@ -133,6 +133,10 @@ class NumberedBroker:
         """It goes on where it stood."""
         self.process.workers[disk].go_on()
 
+    def exchange_disk(self, disk: str) -> None:
+        """While it runs: another, empty disk in the place of one that failed."""
+        self.machine.disk(disk).exchange()
+
     def wipe_disk(self, disk: str) -> None:
         """While it does not run: another, empty disk in its place."""
         assert disk in DISKS, disk

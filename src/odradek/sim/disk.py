@@ -59,6 +59,14 @@ class SimulatedDisk:
             contents.opens = 0
         return self._reborn(self.medium)
 
+    def exchange(self) -> None:
+        """Somebody has put an empty one in its place, without faults, while the machine runs."""
+        self.medium = Names()
+        self.faults.rows.clear()
+        self.faults.read_only = False
+        self._locked.clear()
+        self.used = 0
+
     def _reborn(self, names: Names) -> "SimulatedDisk":
         old = self.faults
         faults = DiskFaults(old.rows, old.read_only, old.capacity, stall=old.stall, crash=old.crash)

@@ -5,7 +5,7 @@ end is waited for later, with `ends`, while other things happen.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from odradek.client import admin
@@ -13,9 +13,11 @@ from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.errors import Refused, check
 from odradek.client.member import Member, committed, starting_positions
 from odradek.client.offsets import EARLIEST
+from odradek.client.operations import Wanted, operate
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import Reader, offsets_at
 from odradek.ensemble.client import News, ZooKeeperClient
+from odradek.model.admin_operations import AdminOperation
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis
@@ -125,6 +127,14 @@ class Client(Somebody):
         where = TopicPartition(topic, partition)
         moving = admin.move_replicas(self.cluster, BrokerId(broker), target, [where])
         return ErrorCode(self.does(moving)[where])
+
+    def operate(
+        self, operation: AdminOperation, broker: int, **arguments: str
+    ) -> Mapping[str, Any]:
+        """Something that only our brokers do, with one of them; what came of it."""
+        wanted = Wanted(operation, arguments, resource=str(broker), broker=BrokerId(broker))
+        found: Mapping[str, Any] = self.does(operate(self.cluster, wanted))
+        return found
 
     # -- producing and reading -----------------------------------------------------------------
 

@@ -43,6 +43,12 @@ class SimulatedWorker:
     def close(self) -> None:
         """There is no thread to end."""
 
+    def revive(self) -> bool:
+        """Unless it hangs still."""
+        if self._left is None:
+            self._abandoned = None
+        return self._abandoned is None
+
     def hang(self, after: int = 0) -> None:
         """Begins no job any more after so many, as a thread that the disk does not let go."""
         self._left = after

@@ -114,6 +114,12 @@ class LogDirCordoned(BrokerError):
     code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
+class LogDirRefused(BrokerError):
+    """What an operator wants of a directory cannot be done; the text says why."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
 class NameTooLongToMove(BrokerError):
     """A topic whose name leaves no room for what marks a future log."""
 

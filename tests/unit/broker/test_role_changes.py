@@ -157,7 +157,7 @@ def test_a_replica_on_a_failed_dir_is_told_so_to_a_controller_that_repeats_its_e
 
     async def talk(replicas: ReplicaManager) -> None:
         failed: list[str] = []
-        replicas.on_dir_failed.append(failed.append)
+        replicas.on_dir_failed.append(lambda gone: failed.append(gone.log_dir))
         await replicas.apply_leader_and_isr([word(), word(OTHER)])
         name = _dir_of(replicas, ORDERS)
         replicas.dirs.failures.report(name, OSError("gone"))

@@ -189,7 +189,7 @@ def test_a_target_that_takes_no_log_is_refused() -> None:
     h.dirs.get_or_create(part(0), NEW, NOW)
     with pytest.raises(LogDirNotFound, match="nowhere"):
         begun(h, "nowhere")
-    h.dirs.cordoned = frozenset({"disk-1"})
+    h.dirs.dirs[1].set_cordoned(is_cordoned=True)
     with pytest.raises(LogDirCordoned, match="disk-1 is cordoned"):
         begun(h)
     h.dirs.failures.report("disk-2", OSError("gone"))

@@ -35,7 +35,8 @@ def test_the_log_dirs_follow_the_rule() -> None:
     assert h.dirs.choose(part(0)) == "disk-0"
     assert h.dirs.choose(part(0), begun={"disk-0": 2, "disk-1": 1, "gone": 9}) == "disk-2"
     assert h.dirs.choose(part(0), refused=["disk-0"]) == "disk-1"
-    h.dirs.cordoned = frozenset({"disk-0", "disk-1"})
+    for log_dir in h.dirs.dirs[:2]:
+        log_dir.set_cordoned(is_cordoned=True)
     assert h.dirs.choose(part(0)) == "disk-2"
     h.dirs.failures.report("disk-2", OSError("gone"))
     assert h.dirs.choose(part(0)) is None

@@ -103,7 +103,7 @@ class BrokerSession:
         self._has_news = asyncio.Event()
         self._is_over = False  # a session expired, and that was not dealt with yet
         self._is_closing = False  # it registers no more
-        self._failed_dirs = 0  # that the controller was not told of
+        self._changed_dirs = 0  # that the controller was not told of
         self._changes_seen = -1  # the number of the last change of settings that was read
 
     # Start and stop
@@ -203,20 +203,23 @@ class BrokerSession:
             await self._register(broker)
             await self.client.exists(path, watch=True)
 
-    def report_failed_dir(self) -> None:
-        """A log dir has failed: the controller is told, now or once ZooKeeper is back."""
-        self._failed_dirs += 1
+    def report_log_dirs(self) -> None:
+        """A log dir has failed or was replaced: the controller is told, or once ZooKeeper is back.
+
+        It asks for all replicas of this broker, and the answers say which are offline.
+        """
+        self._changed_dirs += 1
         self._has_news.set()
 
     async def _report_failures(self) -> None:
         """One event tells of all dirs: the controller asks for every replica of this broker."""
-        if not self._failed_dirs or self._broker is None:
+        if not self._changed_dirs or self._broker is None:
             return
-        reported = self._failed_dirs
+        reported = self._changed_dirs
         data = LogDirEventZnode.encode(self._broker.id)
         mode = CreateMode.PERSISTENT_SEQUENTIAL
         await self.client.create(LogDirEventZnode.CREATE_PATH, data, mode=mode)
-        self._failed_dirs -= reported
+        self._changed_dirs -= reported
 
     def stop_registering(self) -> None:
         """This broker shuts down: from now on it does not register again."""

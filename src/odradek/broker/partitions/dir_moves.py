@@ -78,6 +78,7 @@ class DirMoves:
         self._throttle = Throttle(None)
         self._is_closing = asyncio.Event()
         self._ended = asyncio.Event()  # some dir is being filled no more
+        self._begun: dict[TopicPartition, tuple[Millis, int]] = {}  # when, and what was there
 
     async def begin(self, partition: TopicPartition, target: str) -> bool:
         """Whether a copy is being filled in this dir now; a BrokerError says why that cannot be.
@@ -103,6 +104,12 @@ class DirMoves:
             log.info("move.begun", partition=str(partition), source=move.home.name, target=target)
             self._enqueue(move)
         return True
+
+    def bytes_per_second(self, move: Move) -> int:
+        """How fast its copy grows, since it was begun; 0: that is not known yet."""
+        at, size = self._begun.get(move.partition, (self._clock.monotonic(), 0))
+        millis = self._clock.monotonic() - at
+        return 0 if not millis else max(move.future.size - size, 0) * SECOND // millis
 
     def resume(self) -> None:
         """Goes on with the copies that were found at the start."""
@@ -143,12 +150,15 @@ class DirMoves:
             self._ended.set()
 
     async def _move(self, move: Move) -> None:
+        self._begun[move.partition] = self._clock.monotonic(), move.future.size
         try:
             if await self._copy(move):
                 await self._swap(move)
         except BrokerError as error:
             log.error("move.failed", partition=str(move.partition), error=str(error))
             await self._give_up(move)
+        finally:
+            self._begun.pop(move.partition, None)
 
     async def _give_up(self, move: Move) -> None:
         if self._logs.dirs.failures.has_failed(move.home.name):

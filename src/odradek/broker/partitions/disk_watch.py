@@ -81,5 +81,6 @@ class DiskWatch:
         if timeout is not None and now - since >= timeout:
             log.error("log_dir.hangs", log_dir=name, millis=now - since)
             error = OSError(ETIMEDOUT, f"no answer within {timeout} ms (log.dir.hang.timeout.ms)")
+            self._replicas.logs.stuck.discard(name)
             worker.abandon(self._replicas.dirs.failures.report(name, error))
             self._replicas.look_at_failures()

@@ -79,6 +79,7 @@ class Offline:
     """The log is in a log dir that has failed, or may be."""
 
     state: LeaderAndIsrState
+    is_lost: bool = False  # the disk was replaced: the next request makes the log anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,10 @@ def decide_role(hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -
     learns in this way which replicas are offline.
     """
     if isinstance(hosted, Offline):
-        return ErrorCode.KAFKA_STORAGE_ERROR
+        if not hosted.is_lost:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if state.leadership.leader_epoch >= hosted.state.leadership.leader_epoch:
+            hosted = None
     if me not in state.leadership.replicas:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     role = Role.LEAD if state.leader == me else Role.FOLLOW
@@ -128,7 +132,7 @@ def decide_stop(hosted: Hosted | None, leader_epoch: LeaderEpoch) -> ErrorCode |
 
     A request that names no epoch, as old controllers send it, is obeyed.
     """
-    if isinstance(hosted, Offline):
+    if isinstance(hosted, Offline) and not hosted.is_lost:
         return ErrorCode.KAFKA_STORAGE_ERROR
     if hosted is None or leader_epoch in {EPOCH_DURING_DELETION, NO_LEADER_EPOCH}:
         return None

@@ -123,11 +123,12 @@ class LocalLogs:
 
     # Logs come and go
 
-    def place(self, wanted: LeaderAndIsrState) -> str | None:
+    def place(self, wanted: LeaderAndIsrState, *, is_lost: bool = False) -> str | None:
         """The dir of a partition's log, which may have to be made there; None: in no dir now.
 
         While a dir is offline a missing log may be in it, so no other is made in its place, unless
-        the partition is new. A log that is being made already stays where it was begun.
+        the partition is new, or its log is known to be lost. A log that is being made already stays
+        where it was begun.
         """
         partition = wanted.partition
         found = self.dirs.home_of(partition)
@@ -136,7 +137,7 @@ class LocalLogs:
         begun = self._being_made.get(partition)
         if begun is not None and not self.dirs.failures.has_failed(begun):
             return begun
-        if self.dirs.all_failed or (self.dirs.some_failed and not wanted.is_new):
+        if self.dirs.all_failed or (self.dirs.some_failed and not (wanted.is_new or is_lost)):
             return None
         name = self.dirs.choose(partition, begun=self._being_made_in)
         if name is not None:

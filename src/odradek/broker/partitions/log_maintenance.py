@@ -64,7 +64,19 @@ class LogMaintenance:
         }
 
     def start(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        """One task for each dir and kind of work, so that a slow disk holds up no other."""
+        """One task for each dir and kind of work, so that a slow disk holds up no other.
+
+        The list grows when a disk is replaced.
+        """
+        started = [
+            task for log_dir in self._replicas.dirs.online for task in self._start(log_dir, tasks)
+        ]
+        self._replicas.on_dir_replaced.append(
+            lambda log_dir: started.extend(self._start(log_dir, tasks))
+        )
+        return started
+
+    def _start(self, log_dir: LogDir, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         rounds = (
             _Round(self._flush, FLUSH_ROUND),
             _Round(self._retain, log_rows.LOG_RETENTION_CHECK_INTERVAL_MS),
@@ -77,11 +89,8 @@ class LogMaintenance:
             _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
             _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
         )
-        return [
-            tasks.create_task(self._go_round(log_dir, each))
-            for log_dir in self._replicas.dirs.online
-            for each in rounds
-        ]
+        self._active[log_dir.name].clear()
+        return [tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
 
     async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
         while not log_dir.is_offline:

@@ -43,7 +43,8 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch
 from odradek.storage.dirs.failures import no_listener
-from odradek.storage.dirs.log_dirs import LogDirs
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.errors import AllDirsFailed, LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog
 
@@ -73,7 +74,8 @@ class ReplicaManager:
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
         self.on_following: list[Callable[[FollowingReplica], None]] = []
         self.on_unfollowed: list[Callable[[FollowingReplica], None]] = []
-        self.on_dir_failed: list[Callable[[str], None]] = []
+        self.on_dir_failed: list[Callable[[WentOffline], None]] = []
+        self.on_dir_replaced: list[Callable[[LogDir], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
         self._me = broker_id
         self._clock = doors.clock
@@ -240,7 +242,9 @@ class ReplicaManager:
     # Beginning a role
 
     def _start(self, starting: Starting, in_dirs: dict[str, list[Starting]]) -> None:
-        where = self.logs.place(starting.state)
+        hosted = self._hosted[starting.state.partition]
+        is_lost = isinstance(hosted, Offline) and hosted.is_lost
+        where = self.logs.place(starting.state, is_lost=is_lost)
         if where is None:
             self._hosted[starting.state.partition] = Offline(starting.state)
             return
@@ -332,6 +336,23 @@ class ReplicaManager:
                     errors[partition] = error.code
             del left[partition]
 
+    def replace_dir(self, fresh: LogDir, were_in: Collection[TopicPartition]) -> int:
+        """Another, empty disk is in the place of one that failed; how many logs were lost.
+
+        Only those that are known to have been there: the next request of the controller makes them
+        anew, as logs that lack records, so none of them leads before a whole one.
+        """
+        self.dirs.replace(fresh)
+        lost = 0
+        for partition in self._hosted:
+            hosted = self._hosted[partition]
+            if isinstance(hosted, Offline) and (partition in were_in or not self.dirs.some_failed):
+                self._hosted[partition] = Offline(hosted.state, is_lost=True)
+                lost += 1
+        for replaced in self.on_dir_replaced:
+            replaced(fresh)
+        return lost
+
     # Moves between log dirs
 
     async def move(self, partition: TopicPartition, target: str) -> bool:
@@ -391,7 +412,7 @@ class ReplicaManager:
                     self._end_role(partition)
                     self._hosted[partition] = Offline(hosted.state)
             for failed in self.on_dir_failed:
-                failed(gone.log_dir)
+                failed(gone)
             if self.dirs.all_failed:
                 self.on_all_failed()
 

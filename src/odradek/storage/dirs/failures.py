@@ -2,7 +2,7 @@
 
 Code that meets an I/O error reports it here. The first report of a directory is kept for the one
 who takes directories offline; all later ones change nothing. A directory that failed stays so
-until the broker starts again.
+until the broker starts again, or its disk is replaced.
 """
 
 import errno
@@ -41,6 +41,14 @@ class Failures:
         """LogDirOffline if this directory has failed before."""
         if log_dir in self._failed:
             raise LogDirOffline(f"{log_dir} is offline since: {self._failed[log_dir]}")
+
+    def forget(self, log_dir: str) -> None:
+        """Another disk is in its place."""
+        self._failed.pop(log_dir, None)
+
+    def reason(self, log_dir: str) -> str:
+        """Why the directory is offline."""
+        return str(self._failed[log_dir])
 
     def has_failed(self, log_dir: str) -> bool:
         """Whether it has."""

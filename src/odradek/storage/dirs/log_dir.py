@@ -39,6 +39,7 @@ from odradek.storage.dirs.files import (
 )
 from odradek.storage.dirs.names import (
     CLEAN_SHUTDOWN,
+    CORDONED,
     KEPT_HERE,
     LOCK,
     META_PROPERTIES,
@@ -108,12 +109,14 @@ class LogDir(DirCheckpoints):
         self.moved_here: set[TopicPartition] = set()  # of which another dir may hold the old one
         self.to_delete: list[str] = []  # directories that were renamed, and are to go
         self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
+        self.is_cordoned = False  # no new log is made here unless somebody asks for it
+        self._is_abandoned = False
         self._lock: Lock | None = None
 
     @property
     def is_offline(self) -> bool:
-        """Whether it has failed."""
-        return self.failures.has_failed(self.name)
+        """Whether it has failed, or another one has taken its place."""
+        return self._is_abandoned or self.failures.has_failed(self.name)
 
     def __len__(self) -> int:
         """How many logs it has: the one with the fewest gets the next."""
@@ -135,6 +138,21 @@ class LogDir(DirCheckpoints):
                     self.meta = MetaProperties.decode(data, f"{self.name}/{META_PROPERTIES}")
                 except CorruptFile as error:
                     raise OSError(str(error)) from error
+            self.is_cordoned = self.disk.exists(CORDONED)
+
+    def set_cordoned(self, *, is_cordoned: bool) -> None:
+        """Durably: it holds for later starts, too."""
+        with self.failures.touching(self.name):
+            if is_cordoned:
+                write_small(self.disk, CORDONED, b"")
+            elif delete_if_there(self.disk, CORDONED):
+                self.disk.sync_directory("")
+        self.is_cordoned = is_cordoned
+
+    def log_names(self) -> list[str]:
+        """The directories in it that are of partitions."""
+        with self.failures.touching(self.name):
+            return [name for name in self.disk.names("") if parse_log_name(name) is not None]
 
     def sign(self, meta: MetaProperties) -> None:
         """Writes whose it is, where that is not said yet."""
@@ -217,6 +235,7 @@ class LogDir(DirCheckpoints):
 
     def abandon(self) -> None:
         """Lets go of it as it is: the disk has failed, or the process ends."""
+        self._is_abandoned = True
         self.files.forget_all()
         self.logs.clear()
         self.futures.clear()

@@ -2,8 +2,9 @@
 
 A partition has one current log on this broker, and at most one future log in another directory,
 which is being filled and then takes its place. A directory that fails takes its logs along and
-nothing else; it stays offline until the broker starts again. While one is offline, a missing log
-may be on it: then no empty one is made in its place, unless the caller knows that it is new.
+nothing else; it stays offline until the broker starts again, or its disk is replaced. While one is
+offline, a missing log may be on it: then no empty one is made in its place, unless the caller knows
+that it is new.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -44,7 +45,6 @@ class LogDirs:
         self.failures = failures
         self._random = random
         self.preferred: dict[TopicPartition, str] = {}  # where a log is to be made, once it is
-        self.cordoned: frozenset[str] = frozenset()  # no new log goes there unasked
 
     # Which there are
 
@@ -62,6 +62,11 @@ class LogDirs:
     def some_failed(self) -> bool:
         """Whether a log that is missing may be on a disk that is offline."""
         return len(self.online) < len(self.dirs)
+
+    @property
+    def cordoned(self) -> frozenset[str]:
+        """Those in which no new log is made unasked."""
+        return frozenset(it.name for it in self.online if it.is_cordoned)
 
     def named(self, name: str) -> LogDir:
         """The directory of this name; LogDirNotFound, or LogDirOffline."""
@@ -147,6 +152,12 @@ class LogDirs:
                 if partition in log_dir.logs and not self.some_failed:
                     log_dir.settle_move(partition)
 
+    def replace(self, fresh: LogDir) -> None:
+        """An empty dir takes the place of the one of its name, which has failed. On the loop."""
+        self.failures.forget(fresh.name)
+        fresh.failures = self.failures
+        self.dirs = tuple(fresh if it.name == fresh.name else it for it in self.dirs)
+
     def _settle_futures(self) -> None:
         """Of a log that is nowhere nothing can be moved, and in its own dir it need not be."""
         if self.some_failed:
@@ -192,7 +203,7 @@ class LogDirs:
         tried.
         """
         candidates = (
-            Candidate(it.name, len(it) + begun.get(it.name, 0), it.name in self.cordoned)
+            Candidate(it.name, len(it) + begun.get(it.name, 0), it.is_cordoned)
             for it in self.online
             if it.name not in refused
         )

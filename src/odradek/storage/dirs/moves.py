@@ -249,6 +249,8 @@ def begin_move(
     """
     target_dir = dirs.named(target)
     home = dirs.home_of(partition)
+    if target_dir is not home and target in dirs.cordoned:
+        raise LogDirCordoned(f"{target} is cordoned: no log may be moved there")
     if home is None:
         dirs.preferred[partition] = target
         return None
@@ -258,8 +260,6 @@ def begin_move(
         yield from Move(dirs, partition).cancel()
     if target_dir is home:
         return None
-    if target in dirs.cordoned:
-        raise LogDirCordoned(f"{target} is cordoned: no log may be moved there")
     if dirs.some_failed:
         raise LogDirOffline(f"a future log of {partition} may be in a log dir that is offline")
     if not fits_future(partition):

@@ -34,6 +34,9 @@ META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
+CORDONED: Final = "cordoned"
+"""Ours: an operator wants no new log in this dir. It stands in the dir, and moves with the disk."""
+
 MOVED_HERE: Final = "moved-here"
 """Ours, within a partition's directory: it has just taken the place of one in another log dir."""
 

@@ -1,0 +1,130 @@
+"""`logdirs.*`: the log dirs of the broker that is asked.
+
+`logdirs.describe` has for each dir its `state` (online, cordoned, hangs, offline), `since` when and
+for what `reason` it is offline, its `partitions`, `leaders` and `bytes`, the `free` bytes of the
+disk (absent where it does not tell), and the `moves` that fill it: partition, bytes, bytes left and
+bytes in a second.
+
+`logdirs.offline`, `.replace`, `.cordon` and `.uncordon` take the `dir`; the first two answer with
+the number of its `replicas`.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.broker.handlers.operations.operation import Call, Decider, Operation
+from odradek.broker.jobs import off_loop
+from odradek.broker.services import Services
+from odradek.metadata.json_body import Json
+from odradek.model.admin_operations import (
+    LOG_DIR_CORDON,
+    LOG_DIR_OFFLINE,
+    LOG_DIR_REPLACE,
+    LOG_DIR_UNCORDON,
+    LOG_DIRS_DESCRIBE,
+)
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.dirs.moves import Move
+from odradek.storage.errors import StorageError
+
+FREE_PATIENCE: Final = 2.0
+"""Seconds that a disk has to say how much room it has."""
+
+
+class AnotherBroker(BrokerError):
+    """The dir belongs to its broker, and another one was asked."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+async def describe(services: Services, call: Call) -> Mapping[str, Json]:
+    """All of them, in the order of the setting."""
+    _check(services, call)
+    dirs = services.replicas.dirs.dirs
+    return {"dirs": [await _described(services, log_dir) for log_dir in dirs]}
+
+
+async def offline(services: Services, call: Call) -> Mapping[str, Json]:
+    """As if it had failed."""
+    _check(services, call)
+    return {"replicas": services.dir_admin.set_offline(call.arguments.text("dir"))}
+
+
+async def replace(services: Services, call: Call) -> Mapping[str, Json]:
+    """An empty disk is there now."""
+    _check(services, call)
+    return {"replicas": await services.dir_admin.replace(call.arguments.text("dir"))}
+
+
+async def cordon(services: Services, call: Call) -> Mapping[str, Json]:
+    """No new log comes there."""
+    _check(services, call)
+    await services.dir_admin.set_cordoned(call.arguments.text("dir"), is_cordoned=True)
+    return {}
+
+
+async def uncordon(services: Services, call: Call) -> Mapping[str, Json]:
+    """New logs come there again."""
+    _check(services, call)
+    await services.dir_admin.set_cordoned(call.arguments.text("dir"), is_cordoned=False)
+    return {}
+
+
+def _check(services: Services, call: Call) -> None:
+    if call.resource != str(services.broker_id):
+        raise AnotherBroker(f"this is broker {services.broker_id}, not {call.resource[:20]}")
+
+
+async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
+    name, dirs = log_dir.name, services.replicas.dirs
+    if log_dir.is_offline:
+        return {
+            "dir": name,
+            "state": "offline",
+            "since": services.dir_admin.offline_since.get(name),
+            "reason": dirs.failures.reason(name),
+        }
+    is_stuck = name in services.replicas.logs.stuck
+    state = "hangs" if is_stuck else "cordoned" if log_dir.is_cordoned else "online"
+    leaders = sum(led.log.folder.disk.name == name for led in services.replicas.all_led())
+    moving = [Move(dirs, it) for it in sorted(log_dir.futures) if dirs.home_of(it) is not None]
+    return {
+        "dir": name,
+        "state": state,
+        "partitions": len(log_dir.logs),
+        "leaders": leaders,
+        "bytes": sum(found.size for found in log_dir.logs.values()),
+        "free": None if is_stuck else await _free(services, log_dir),
+        "moves": [_move(services, move) for move in moving],
+    }
+
+
+def _move(services: Services, move: Move) -> Mapping[str, Json]:
+    return {
+        "topic": move.partition.topic,
+        "partition": move.partition.partition,
+        "source": move.home.name,
+        "bytes": move.current.size,
+        "left": move.bytes_left,
+        "bytes_per_second": services.replicas.moves.bytes_per_second(move),
+    }
+
+
+async def _free(services: Services, log_dir: LogDir) -> int | None:
+    try:
+        async with asyncio.timeout(FREE_PATIENCE):
+            worker = services.replicas.logs.workers[log_dir.name]
+            return await off_loop(worker, log_dir.disk.free_bytes)
+    except (OSError, StorageError, TimeoutError):
+        return None
+
+
+OPERATIONS: Final = (
+    Operation(LOG_DIRS_DESCRIBE, Decider.BROKER, describe),
+    Operation(LOG_DIR_OFFLINE, Decider.BROKER, offline),
+    Operation(LOG_DIR_REPLACE, Decider.BROKER, replace),
+    Operation(LOG_DIR_CORDON, Decider.BROKER, cordon),
+    Operation(LOG_DIR_UNCORDON, Decider.BROKER, uncordon),
+)
