@@ -41,7 +41,21 @@ NOUNS: Final[dict[str, str]] = {
     noun: line for section in SECTIONS.values() for noun, line in section.items()
 }
 
-SCRIPTS: Final[dict[str, str]] = {}
+SCRIPTS: Final = (
+    "kafka-topics",
+    "kafka-console-producer",
+    "kafka-console-consumer",
+    "kafka-consumer-groups",
+    "kafka-configs",
+    "kafka-log-dirs",
+    "kafka-reassign-partitions",
+    "kafka-leader-election",
+    "kafka-get-offsets",
+    "kafka-delete-records",
+    "kafka-dump-log",
+    "kafka-producer-perf-test",
+    "kafka-consumer-perf-test",
+)
 """Kafka's scripts: `odradek kafka-topics` takes what `kafka-topics.sh` takes."""
 
 ALIASES: Final[dict[str, str]] = {

@@ -99,7 +99,7 @@ def command(  # noqa: PLR0913 - each is an option
         nulls,
         as_json,
     )
-    settings = _settings(compression, acks)
+    settings = settings_of_producer(compression, acks)
     sent = talk(lambda cluster: Sender(cluster, source, settings).run(), endless=True)
     sent.report(topic)
     if sent.interrupted:
@@ -113,7 +113,8 @@ def _header(text: str) -> tuple[bytes, bytes]:
     return name.encode(), value.encode()
 
 
-def _settings(compression: str | None, acks: str | None) -> ProducerSettings:
+def settings_of_producer(compression: str | None, acks: str | None) -> ProducerSettings:
+    """What the options say, or the settings of the client."""
     of_client = client_settings()
     codec = compression or of_client.get("compression.type", "none")
     wanted = acks or of_client.get("acks", "all")

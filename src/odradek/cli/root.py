@@ -58,8 +58,8 @@ class Nouns(grammar.Noun):
             cluster = self.get_command(ctx, "cluster")
             assert isinstance(cluster, click.Group)
             return cluster.get_command(ctx, "health")
-        if name in SCRIPTS:
-            module = import_module(f"odradek.cli.kafka.{name[6:].replace('-', '_')}")
+        if (script := name.removesuffix(".sh")) in SCRIPTS:
+            module = import_module(f"odradek.cli.kafka.{script[6:].replace('-', '_')}")
         elif name in NOUNS:
             module = import_module(f"odradek.cli.{name.replace('-', '_')}")
         else:
@@ -77,6 +77,8 @@ class Nouns(grammar.Noun):
             formatter.write_dl([record for record in records if record is not None])
         formatter.write_paragraph()
         formatter.write_text("`odradek NOUN --help` lists the verbs of a noun.")
+        formatter.write_paragraph()
+        formatter.write_text(f"Kafka's scripts by their names and options: {', '.join(SCRIPTS)}.")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

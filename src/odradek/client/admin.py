@@ -123,7 +123,7 @@ async def describe_settings(
     cluster: Cluster, kind: int, name: str
 ) -> list[DescribeConfigsResourceResult]:
     """All that holds for a topic or a broker."""
-    connection = await _who_knows(cluster, kind, name)
+    connection = await who_knows(cluster, kind, name)
     resource = DescribeConfigsResource(kind, name, None)
     answer = await connection.ask(DescribeConfigsRequest([resource]))
     (result,) = answer.results
@@ -142,15 +142,15 @@ async def alter_settings(
     """Sets some, and takes others back."""
     changes = [AlterableConfig(setting, SET, value) for setting, value in to.items()]
     changes += [AlterableConfig(setting, DELETE, None) for setting in delete]
-    connection = await _who_knows(cluster, kind, name)
+    connection = await who_knows(cluster, kind, name)
     resource = AlterConfigsResource(kind, name, changes)
     answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
     (row,) = answer.responses
     check(row.error_code, row.error_message)
 
 
-async def _who_knows(cluster: Cluster, kind: int, name: str) -> Any:
-    """One broker's settings are its own affair."""
+async def who_knows(cluster: Cluster, kind: int, name: str) -> Any:
+    """The broker to ask: one broker knows its own settings only."""
     if kind == BROKER and name.isdecimal():
         return await cluster.broker(BrokerId(int(name)))
     return await cluster.any()

@@ -1,0 +1,117 @@
+"""`kafka-dump-log`: the contents of a log's files, offline."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from odradek.cli.dump_log import is_known, rows
+from odradek.cli.kafka.script import Script
+from odradek.model.errors import CorruptBatch
+from odradek.records.batch import BatchHeader, TimestampType
+from odradek.records.record import Record, read_records
+from odradek.runtime.disk import SystemDisk
+from odradek.storage.dirs import names
+from odradek.storage.errors import CorruptFile
+from odradek.storage.segments.scan import walk_batches
+
+CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@click.command("kafka-dump-log", cls=Script)
+@click.option("--files", required=True, metavar="FILE,...")
+@click.option("--print-data-log", is_flag=True, help="The records with their contents.")
+@click.option("--deep-iteration", is_flag=True, help="The records.")
+@click.option("--verify-index-only", is_flag=True, help="Taken and ignored.")
+@click.option("--index-sanity-check", is_flag=True, help="Taken and ignored.")
+def command(
+    *,
+    files: str,
+    print_data_log: bool,
+    deep_iteration: bool,
+    verify_index_only: bool,
+    index_sanity_check: bool,
+) -> None:
+    """Kafka's script that dumps the files of a log."""
+    del verify_index_only, index_sanity_check
+    for text in files.split(","):
+        path = Path(text)
+        click.echo(f"Dumping {path}")
+        if not path.exists():
+            raise click.UsageError(f"{path}: no such file")
+        if not is_known(path.name):
+            click.echo(f"Ignoring unknown file {path}", err=True)
+            continue
+        try:
+            _dump(path, deep=print_data_log or deep_iteration, data=print_data_log)
+        except CorruptFile as error:
+            click.echo(
+                f"Found {path.stat().st_size - error.position} invalid bytes at the end of "
+                f"{path.name}"
+            )
+            click.echo(f"odradek: {path} at {error.position}: {error.reason}", err=True)
+            raise SystemExit(1) from None
+
+
+def _dump(path: Path, *, deep: bool, data: bool) -> None:
+    segment = names.parse_segment_file(path.name)
+    if segment is None or segment.suffix != names.LOG:
+        found = False
+        for row in rows(path, deep=False):
+            found = True
+            click.echo(" ".join(f"{key}: {value}" for key, value in row.items()))
+        if not found:
+            click.echo(f"{path} is empty.")
+        return
+    click.echo(f"Log starting offset: {segment.base_offset}")
+    file = SystemDisk(str(path.parent)).open(path.name)
+    for position, header, batch in walk_batches(file, str(path), 0, path.stat().st_size):
+        click.echo(_batch(header, position))
+        if deep:
+            try:
+                for number, record in enumerate(read_records(batch, header)):
+                    click.echo(_record(header, record, number, data=data))
+            except CorruptBatch as error:
+                raise CorruptFile(str(path), position, str(error)) from None
+
+
+def _batch(it: BatchHeader, position: int) -> str:
+    time = _time(it)
+    last = it.base_sequence + it.record_count - 1 if it.base_sequence >= 0 else it.base_sequence
+    return (
+        f"baseOffset: {it.base_offset} lastOffset: {it.last_offset} count: {it.record_count} "
+        f"baseSequence: {it.base_sequence} lastSequence: {last} producerId: {it.producer_id} "
+        f"producerEpoch: {it.producer_epoch} partitionLeaderEpoch: {it.leader_epoch} "
+        f"isTransactional: {_word(it.is_transactional)} isControl: {_word(it.is_control)} "
+        f"deleteHorizonMs: OptionalLong.empty position: {position} "
+        f"{time}: {it.max_timestamp} size: {it.size} magic: 2 "
+        f"compresscodec: {CODECS[it.codec]} crc: {it.crc} isvalid: true"
+    )
+
+
+def _record(header: BatchHeader, it: Record, number: int, *, data: bool) -> str:
+    time = _time(header)
+    sequence = header.base_sequence + number if header.base_sequence >= 0 else -1
+    keys = ",".join(name.decode("utf-8", "replace") for name, _ in it.headers)
+    text = (
+        f"| offset: {it.offset} {time}: {it.timestamp} keySize: {_size(it.key)} "
+        f"valueSize: {_size(it.value)} sequence: {sequence} headerKeys: [{keys}]"
+    )
+    if data and not header.is_control:
+        key = "" if it.key is None else f" key: {it.key.decode('utf-8', 'replace')}"
+        value = "" if it.value is None else it.value.decode("utf-8", "replace")
+        text += f"{key} payload: {value}"
+    return text
+
+
+def _time(header: BatchHeader) -> str:
+    is_append = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    return "LogAppendTime" if is_append else "CreateTime"
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
+
+
+def _word(value: bool) -> str:  # noqa: FBT001
+    return "true" if value else "false"

@@ -1,0 +1,285 @@
+"""Kafka's scripts and ours side by side on the same broker: the same lines, which others parse.
+
+What differs on purpose is listed in docs/kafka-scripts.md.
+"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from odradek.cli.nouns import SCRIPTS
+from tests.compat.broker_process import OdradekBroker
+from tests.compat.java_clients import TOOLS, Java
+from tests.compat.odradek_shell import Shell, fresh
+
+MAINS: Final = {
+    "kafka-topics": f"{TOOLS}.TopicCommand",
+    "kafka-console-consumer": f"{TOOLS}.consumer.ConsoleConsumer",
+    "kafka-consumer-groups": f"{TOOLS}.consumer.group.ConsumerGroupCommand",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-log-dirs": f"{TOOLS}.LogDirsCommand",
+    "kafka-reassign-partitions": f"{TOOLS}.reassign.ReassignPartitionsCommand",
+    "kafka-leader-election": f"{TOOLS}.LeaderElectionCommand",
+    "kafka-get-offsets": f"{TOOLS}.GetOffsetShell",
+    "kafka-delete-records": f"{TOOLS}.DeleteRecordsCommand",
+    "kafka-dump-log": "kafka.tools.DumpLogSegments",
+}
+
+
+class Both:
+    """Kafka's script and ours."""
+
+    def __init__(self, java: Java, odradek: Shell) -> None:
+        self.java = java
+        self.odradek = odradek
+
+    def kafka(self, script: str, *arguments: str) -> list[str]:
+        """What Kafka's prints; it must end well."""
+        if script == "kafka-dump-log":
+            answer = self.java.oracle.ask("tool", main=MAINS[script], arguments=list(arguments))
+            return lines(answer["said"])
+        return lines(self.java.tool(MAINS[script], *arguments))
+
+    def ours(self, script: str, *arguments: str) -> list[str]:
+        """What ours prints."""
+        return lines(self.odradek(script, *arguments).out)
+
+    def same(self, script: str, *arguments: str) -> list[str]:
+        """Asks both the same, and returns it."""
+        expected = self.kafka(script, *arguments)
+        assert self.ours(script, *arguments) == expected
+        return expected
+
+
+def lines(text: str) -> list[str]:
+    """Without the blanks at their ends, which nobody sees, and empty lines at the end."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+@pytest.fixture
+def both(java_clients: Java, odradek: Shell) -> Both:
+    """Both, pointed at the same broker."""
+    return Both(java_clients, odradek)
+
+
+@pytest.fixture
+def group(odradek: Shell, letters: str) -> str:
+    """It has read a part of `letters`."""
+    name = fresh("readers")
+    odradek("consume", letters, "-g", name, "-e")
+    odradek("produce", letters, "-p", "1", said=b"more\n")
+    return name
+
+
+def test_topics(both: Both, letters: str) -> None:
+    """Listed and described the same, created and deleted with the same words."""
+    assert letters in both.same("kafka-topics", "--list")
+    both.same("kafka-topics", "--list", "--exclude-internal", "--topic", "orders.*")
+    described = both.same("kafka-topics", "--describe", "--topic", letters)
+    assert len(described) == 3
+    both.same("kafka-topics", "--describe", "--topic", letters, "--under-replicated-partitions")
+    both.same("kafka-topics", "--describe", "--topic", letters, "--at-min-isr-partitions")
+    both.same("kafka-topics", "--describe", "--topics-with-overrides")
+    for say in (both.kafka, both.ours):
+        name = fresh("a.topic_of")
+        settings = ("--config", "retention.ms=1000", "--partitions=2", "--replication-factor", "1")
+        made = say("kafka-topics", "--create", "--topic", name, *settings)
+        assert made[0].startswith("WARNING: Due to limitations in metric names")
+        assert made[1:] == [f"Created topic {name}."]
+        assert say("kafka-topics", "--create", "--if-not-exists", "--topic", name) == made[:1]
+        assert say("kafka-topics", "--alter", "--topic", name, "--partitions", "3") == []
+        (head, *rows) = say("kafka-topics", "--describe", "--topic", name)
+        assert "Configs: retention.ms=1000" in head
+        assert len(rows) == 3
+        assert say("kafka-topics", "--delete", "--topic", name) == []
+
+
+def test_groups(both: Both, letters: str, group: str) -> None:
+    """Listed, described in four ways, planned, moved and deleted."""
+    script = "kafka-consumer-groups"
+    assert group in both.same(script, "--list")
+    both.same(script, "--list", "--state")
+    for more in ([], ["--offsets"]):
+        ours, kafka = (
+            say(script, "--describe", "--group", group, *more) for say in (both.ours, both.kafka)
+        )
+        assert ours[:2] == kafka[:2]
+        assert sorted(ours) == sorted(kafka), "Kafka's has the order of a hash table"
+        assert ours[-1].split()[:6] == [group, letters, "1", "0", "1", "1"]
+    for more in (["--members"], ["--members", "--verbose"], ["--state"]):
+        both.same(script, "--describe", "--group", group, *more)
+    plan = ("--reset-offsets", "--group", group, "--topic", letters, "--dry-run")
+    for where in (["--to-earliest"], ["--to-latest"], ["--shift-by", "-1"], ["--to-offset", "2"]):
+        ours, kafka = (say(script, *plan, *where) for say in (both.ours, both.kafka))
+        assert rows_of(ours) == rows_of(kafka)
+    exported = both.ours(script, *plan, "--to-earliest", "--export")
+    assert exported == [f"{letters},0,0", f"{letters},1,0"]
+    assert sorted(both.kafka(script, *plan, "--to-earliest", "--export")) == exported
+    moved = ("--reset-offsets", "--group", group, "--topic", f"{letters}:1", "--to-offset", "2")
+    ours, kafka = (say(script, *moved, "--execute") for say in (both.ours, both.kafka))
+    assert rows_of(ours) == rows_of(kafka)
+    for say in (both.kafka, both.ours):
+        say(script, *plan[:-1], "--to-latest", "--execute")
+        said = say(script, "--delete-offsets", "--group", group, "--topic", letters)
+        assert said[0] == f"Request succeed for deleting offsets with topic {letters} group {group}"
+        rows = " ".join(said[2:]).split()
+        assert rows == [
+            "TOPIC",
+            "PARTITION",
+            "STATUS",
+            letters,
+            "0",
+            "Successful",
+            letters,
+            "1",
+            rows[5],
+        ]
+
+
+def rows_of(said: list[str]) -> list[list[str]]:
+    """Kafka 3.9 has lost the line ends of this table."""
+    words = " ".join(said).split()
+    return sorted(words[at : at + 4] for at in range(0, len(words), 4))
+
+
+def test_a_group_that_is_deleted(both: Both, letters: str) -> None:
+    """The same words; one that is not there is an error here, and exit code 0 in Kafka's."""
+    for say in (both.kafka, both.ours):
+        name = fresh("readers")
+        both.odradek("consume", letters, "-g", name, "-e")
+        assert say("kafka-consumer-groups", "--delete", "--group", name) == [
+            f"Deletion of requested consumer groups ('{name}') was successful."
+        ]
+    ended = both.odradek.run("kafka-consumer-groups", "--describe", "--group", "no-such")
+    expected = both.kafka("kafka-consumer-groups", "--describe", "--group", "no-such")
+    assert (ended.code, lines(ended.out)) == (1, expected)
+
+
+def test_settings(both: Both, letters: str) -> None:
+    """Altered with the same words, described with the same synonyms."""
+    entity = ("--entity-type", "topics", "--entity-name", letters)
+    change = ("--alter", "--add-config", "retention.ms=5000,cleanup.policy=[compact,delete]")
+    assert both.same("kafka-configs", *entity, *change) == [
+        f"Completed updating config for topic {letters}."
+    ]
+    assert len(both.same("kafka-configs", *entity, "--describe")) == 3
+    both.same("kafka-configs", "--topic", letters, "--describe", "--all")
+    for say in (both.kafka, both.ours):
+        say("kafka-configs", *entity, "--alter", "--add-config", "retention.ms=5000")
+        said = say("kafka-configs", *entity, "--alter", "--delete-config", "retention.ms")
+        assert said == [f"Completed updating config for topic {letters}."]
+    all_brokers = ("--entity-type", "brokers", "--entity-default")
+    both.same("kafka-configs", *all_brokers, "--alter", "--add-config", "log.retention.ms=90000000")
+    both.same("kafka-configs", *all_brokers, "--describe")
+    both.same("kafka-configs", "--broker", "1", "--describe")
+
+
+def test_offsets_and_log_dirs(both: Both, letters: str) -> None:
+    """The offsets as `topic:partition:offset`; the log dirs as JSON."""
+    ends = [f"{letters}:0:8", f"{letters}:1:0"]
+    assert both.same("kafka-get-offsets", "--topic", letters) == ends
+    for time in ("-2", "earliest", "-1", "1"):
+        both.same("kafka-get-offsets", "--topic", letters, "--time", time)
+    both.same("kafka-get-offsets", "--topic-partitions", f"{letters}:1-2")
+    both.same("kafka-get-offsets", "--topic", letters, "--partitions", "0")
+    both.same("kafka-get-offsets", "--exclude-internal-topics")
+    *head, ours = both.ours("kafka-log-dirs", "--describe", "--topic-list", letters)
+    *expected_head, kafka = both.kafka("kafka-log-dirs", "--describe", "--topic-list", letters)
+    assert head == expected_head
+    assert by_dir(ours) == by_dir(kafka)
+
+
+def by_dir(text: str) -> object:
+    """Without the order of dirs and partitions, which Java's sets do not have either."""
+    document = json.loads(text)
+    return document["version"], {
+        (broker["broker"], dir_["logDir"], dir_["error"]): sorted(map(str, dir_["partitions"]))
+        for broker in document["brokers"]
+        for dir_ in broker["logDirs"]
+    }
+
+
+def test_records_are_deleted(both: Both, letters: str, tmp_path: Path) -> None:
+    """Before an offset of each partition, from the same file."""
+    file = tmp_path / "offsets.json"
+    rows = [{"topic": letters, "partition": 0, "offset": 2}]
+    file.write_text(json.dumps({"version": 1, "partitions": rows}))
+    said = both.same("kafka-delete-records", "--offset-json-file", str(file))
+    assert said[-1] == f"partition: {letters}-0\tlow_watermark: 2"
+
+
+def test_elections_and_reassignments(both: Both, letters: str, tmp_path: Path) -> None:
+    """With one broker nothing moves, and both say so alike."""
+    kind = ("--election-type", "preferred")
+    both.same("kafka-leader-election", *kind, "--topic", letters, "--partition", "0")
+    both.same("kafka-leader-election", *kind, "--all-topic-partitions")
+    script = "kafka-reassign-partitions"
+    both.same(script, "--list")
+    file = tmp_path / "move.json"
+    file.write_text(json.dumps({"version": 1, "topics": [{"topic": letters}]}))
+    generate = ("--generate", "--topics-to-move-json-file", str(file), "--broker-list", "1")
+    plan = both.same(script, *generate)[-1]
+    file.write_text(plan)
+    how = ("--reassignment-json-file", str(file))
+    assert sorted(both.ours(script, "--execute", *how)) == sorted(
+        both.kafka(script, "--execute", *how)
+    )
+    ours, kafka = (say(script, "--verify", *how) for say in (both.ours, both.kafka))
+    assert [it for it in kafka if it.startswith(("Status", "Reassignment"))] == ours
+    both.same(script, "--cancel", *how, "--preserve-throttles")
+
+
+def test_records_are_read_and_dumped(both: Both, letters: str, broker: OdradekBroker) -> None:
+    """With all that the formatter can print; batches and records with their fields."""
+    shown = [f"print.{it}=true" for it in ("key", "offset", "partition", "timestamp", "headers")]
+    properties = [word for it in shown for word in ("--property", it)]
+    how = ("--topic", letters, "--from-beginning", "--partition", "0", "--max-messages", "4")
+    assert len(both.same("kafka-console-consumer", *how, *properties)) == 4
+    both.same("kafka-console-consumer", *how)
+    files = sorted(broker.directory.glob(f"disk-*/{letters}-*/*.log"))
+    named = ",".join(map(str, files))
+    dumped = both.same("kafka-dump-log", "--files", named, "--print-data-log")
+    assert sum(line.startswith("| offset") for line in dumped) == 8
+    both.same("kafka-dump-log", "--files", named)
+
+
+def test_records_are_written(both: Both, topic: str) -> None:
+    """Lines with keys; nothing is printed."""
+    properties = ("--property", "parse.key=true", "--property", "key.separator=:")
+    script = "kafka-console-producer"
+    ended = both.odradek(script, "--topic", topic, *properties, said=b"a:1\nb:2\n")
+    assert (ended.out, ended.err) == ("", "")
+    found = both.odradek("consume", topic, "-e", "-f", "%k=%s ").out
+    assert sorted(found.split()) == ["a=1", "b=2"]
+
+
+def test_how_fast_it_is(both: Both, topic: str) -> None:
+    """The lines of the performance tests have the fields that Kafka's have."""
+    size = ("--num-records", "500", "--record-size", "10", "--throughput", "-1")
+    where = ("--topic", topic)
+    settings = ("--producer-props", "acks=all", f"bootstrap.servers={both.odradek.bootstrap}")
+    (said,) = both.ours("kafka-producer-perf-test", *where, *size, *settings)
+    answer = both.java.oracle.ask(
+        "tool",
+        main=f"{TOOLS}.ProducerPerformance",
+        arguments=[*where, *size, *settings],
+    )
+    assert without_numbers(said) == without_numbers(answer["said"].strip())
+    head, row = both.ours("kafka-consumer-perf-test", *where, "--messages", "500")
+    assert row.count(",") == head.count(",")
+    assert row.split(", ")[4] == "1000"
+
+
+def without_numbers(text: str) -> str:
+    """Only the words."""
+    return "".join(letter for letter in text if not letter.isdigit())
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_called_wrongly_ends_with_1(odradek: Shell, script: str) -> None:
+    """With a sentence on stderr; also under the name with `.sh`."""
+    ended = odradek.run(f"{script}.sh", "--no-such-option")
+    assert (ended.code, ended.out) == (1, "")
+    assert "--no-such-option" in ended.err
