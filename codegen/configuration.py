@@ -25,9 +25,13 @@ INTRODUCTION: Final = """\
 
 <!-- Written by `./dev fix` from the table in `src/odradek/config/rows/`. Change that. -->
 
-Settings have the names, types, defaults and bounds of Apache Kafka 3.9: a `server.properties` that
-starts Kafka in ZooKeeper mode starts Odradek, too. `odradek check FILE` says what is wrong or
-doubtful with a file, all of it at once, with the line of each.
+Settings have the names, types, defaults and bounds of Apache Kafka 3.9. A `server.properties` that
+starts Kafka in ZooKeeper mode starts Odradek, too, unless it asks for TLS, SASL or an authorizer:
+those are refused, because nobody should believe to be protected. A file for KRaft mode is refused.
+
+`odradek check FILE` says what is wrong or doubtful with a file and with the host, all at once, with
+the line of each: errors, which keep a broker from starting; warnings, also for each setting of
+Kafka that is not here and matters; notes for those that have no effect and need none.
 
 ## Where settings come from
 
@@ -36,15 +40,17 @@ The last of these that names a setting counts:
 1. the default, below
 2. a properties file in Java's format, of at most {file_max} bytes. UTF-8 is read as such, anything
    else as ISO-8859-1
-3. environment variables, by the rules of Kafka's official image: `KAFKA_`, then the name in
-   capitals, `_` for a dot, `__` for an underscore, `___` for a dash:
+3. environment variables, by the rules of Kafka's official image: `KAFKA_` (or `KAFKA_CFG_`, as in
+   the images of Bitnami), then the name in capitals, `_` for a dot, `__` for an underscore, `___`
+   for a dash:
    {variables}
 4. `--override name=value` on the command line
 5. what was set at run time for all brokers, if the setting changes *cluster-wide*
 6. what was set at run time for this broker, if it changes *cluster-wide* or *per-broker*
 
 A wrong value stops the start, and the message names every wrong setting, what is allowed, and where
-it was set. An unknown name is a warning, and has no effect. At run time a request that
+it was set. An unknown name is a warning with the nearest name that is known, and has no effect. At
+run time a request that
 holds a wrong value is refused as a whole; a wrong value that is stored already is left out, with a
 warning.
 

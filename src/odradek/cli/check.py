@@ -14,16 +14,27 @@ from odradek.config.findings import Finding, Severity
 
 
 @click.command(cls=LocalVerb)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @settings.overrides
-def command(file: Path, overrides: tuple[str, ...]) -> None:
+@click.option("--settings-only", is_flag=True, help="Do not look at this host.")
+def command(file: Path | None, overrides: tuple[str, ...], *, settings_only: bool) -> None:
     """Check a properties file, and the host it is for.
 
-    FILE is read as a broker would read it, with the environment's KAFKA_ variables and the
-    overrides over it. Every error and every warning is printed, with the line. Exit code 1 if there
-    is an error: a broker would not start.
+    FILE is read as a broker would read it, with the environment's KAFKA_ and KAFKA_CFG_ variables
+    and the overrides over it. Every error and every warning is printed, with the line; a note says
+    what has no effect and needs none. Of this host are looked at: ports, log dirs, the limit of
+    open files, whether clients can reach what is advertised, and ZooKeeper. Exit code 1 if there is
+    an error: a broker would not start.
     """
-    _, findings = sources.examine(*settings.gather(file, overrides))
+    given, doubts = settings.gather(file, overrides)
+    if file is None and not given:
+        raise click.UsageError("name a properties file, or set KAFKA_ variables or --override")
+    config, findings = sources.examine(given, doubts)
+    if not settings_only:
+        from odradek.runtime.host_checks import examine_host
+
+        wrong = {it for one in findings if one.severity is Severity.ERROR for it in one.names}
+        findings = (*findings, *examine_host(config, wrong))
     if options().as_json:
         print_json([_fields(finding) for finding in findings])
     else:
@@ -31,13 +42,16 @@ def command(file: Path, overrides: tuple[str, ...]) -> None:
     sys.exit(1 if _count(findings, Severity.ERROR) else 0)
 
 
-def _print(file: Path, findings: tuple[Finding, ...]) -> None:
+def _print(file: Path | None, findings: tuple[Finding, ...]) -> None:
     for severity in Severity:
         for finding in findings:
             if finding.severity is severity:
                 click.echo(f"{severity.value}: {finding}")
-    errors, warnings = (_count(findings, severity) for severity in Severity)
-    click.echo(f"{file}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+    errors = _count(findings, Severity.ERROR)
+    warnings = _count(findings, Severity.WARNING)
+    click.echo(
+        f"{file or 'settings'}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
+    )
 
 
 def _counted(count: int, word: str) -> str:

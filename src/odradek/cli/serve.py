@@ -9,6 +9,7 @@ import click
 from odradek.cli import settings
 from odradek.cli.grammar import SETTINGS
 from odradek.config import sources
+from odradek.config.findings import Severity
 
 if TYPE_CHECKING:
     from odradek.broker.broker import Broker
@@ -73,10 +74,11 @@ def serve(
     given, doubts = settings.gather(file, overrides)
     if file is None and not given:
         raise click.UsageError("name a properties file, or set KAFKA_ variables or --override")
-    config, warnings = sources.load(given, doubts)
+    config, findings = sources.load(given, doubts)
     log_to_stderr(as_json=as_json, level=level)
-    for warning in warnings:
-        say(f"odradek: warning: {warning}", STDERR)
+    for finding in findings:
+        if finding.severity is not Severity.NOTE:
+            say(f"odradek: {finding.severity.value}: {finding}", STDERR)
     with numbered.pid_file(pid_file):
         run_broker(config, announce)
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from odradek.config.findings import Finding, Given, Severity, shown, wrong_value
 from odradek.config.kinds import NotAllowed
+from odradek.config.not_here import absent, is_secret, near
 from odradek.config.setting import BrokerSetting, Mode, TopicSetting
 from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS, on_listener
 from odradek.config.topic import TopicConfig
@@ -19,6 +20,12 @@ from odradek.config.topic import TopicConfig
 T = TypeVar("T")
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+FOR_KRAFT: Final = (
+    "this file is for Kafka's KRaft mode, and brokers are coordinated through ZooKeeper here. "
+    "Take out process.roles, controller.* and the listener of the controller; set broker.id, and "
+    "zookeeper.connect unless ZooKeeper is to run in this process. A KRaft data directory cannot "
+    "be read: move the data with a client such as MirrorMaker 2"
+)
 FOR_ALL: Final = "set at run time for all brokers"
 FOR_THIS: Final = "set at run time for this broker"
 
@@ -113,11 +120,24 @@ def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, Brok
 
 
 def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
+    """Kafka's that are not here, and those that nobody knows; a file for KRaft mode is refused."""
+    is_kraft = "process.roles" in static
     for name, given in static.items():
-        if name not in BROKER_SETTINGS and on_listener(name) is None:
-            named = shown(name, given, sensitive=True)
-            sentence = f"{named}: there is no such setting; it has no effect"
-            yield Finding(Severity.WARNING, (name,), sentence)
+        if name in BROKER_SETTINGS or on_listener(name) is not None:
+            continue
+        named = shown(name, given, sensitive=is_secret(name))
+        group = absent(name)
+        if name == "process.roles":
+            yield Finding(Severity.ERROR, (name,), f"{named}: {FOR_KRAFT}")
+        elif group is None:
+            text = f"{named}: there is no such setting; it has no effect"
+            text += near(name, tuple(BROKER_SETTINGS))
+            yield Finding(Severity.WARNING, (name,), text)
+        elif name == "zookeeper.ssl.client.enable" and given.text.lower() == "true":
+            yield Finding(Severity.ERROR, (name,), f"{named}: {group.why}")
+        elif not (is_kraft and not group.matters):
+            severity = Severity.WARNING if group.matters else Severity.NOTE
+            yield Finding(severity, (name,), f"{named}: it has no effect; {group.why}")
 
 
 def dynamic_layer(

@@ -23,6 +23,8 @@ class Severity(Enum):
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
+    """Worth knowing for somebody who checks a file; a broker that starts does not say it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,13 @@ from odradek.config.properties import parse
 from odradek.model.errors import InvalidSetting
 
 ENVIRONMENT_PREFIX: Final = "KAFKA_"
+OTHER_PREFIX: Final = "KAFKA_CFG_"
+"""Of the images of Bitnami: `KAFKA_CFG_LOG_DIRS` is `log.dirs`, too."""
 NOT_SETTINGS: Final = frozenset(
     "KAFKA_" + name
     for name in (
         "CONF_DIR",
+        "ENABLE_KRAFT",
         "GC_LOG_OPTS",
         "HEAP_OPTS",
         "HOME",
@@ -26,6 +29,7 @@ NOT_SETTINGS: Final = frozenset(
         "JMX_OPTS",
         "JMX_PORT",
         "JVM_PERFORMANCE_OPTS",
+        "KRAFT_CLUSTER_ID",
         "LOG4J_LOGGERS",
         "LOG4J_OPTS",
         "LOG4J_ROOT_LOGLEVEL",
@@ -62,7 +66,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
 
 def setting_of_variable(variable: str) -> str:
     """`KAFKA_LOG_DIRS` is `log.dirs`."""
-    name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+    name = variable.removeprefix(OTHER_PREFIX).removeprefix(ENVIRONMENT_PREFIX).lower()
     return name.replace("_", ".").replace("...", "-").replace("..", "_")
 
 

@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from odradek.cli.check import command
+from odradek.config.not_here import absent
+from odradek.config.table import BROKER_SETTINGS
 from odradek.model.errors import InvalidSetting
 
 
@@ -15,7 +17,7 @@ def check(tmp_path: Path, text: str, *options: str, variable: str | None = None)
     file = tmp_path / "server.properties"
     file.write_text(text)
     runner = CliRunner(env={"KAFKA_NUM_PARTITIONS": variable})
-    return runner.invoke(command, [str(file), *options])
+    return runner.invoke(command, [str(file), "--settings-only", *options])
 
 
 def test_a_right_file_is_right(tmp_path: Path) -> None:
@@ -32,7 +34,7 @@ def test_every_finding_is_told_errors_first(tmp_path: Path) -> None:
     lines = [
         line.partition(" (")[0].partition(str(tmp_path))[0] for line in result.output.splitlines()
     ]
-    assert lines == ["error: ", "error: num.partitions=0", "warning: no.such=[hidden]", ""]
+    assert lines == ["error: ", "error: num.partitions=0", "warning: no.such=1", ""]
     assert result.output.endswith("server.properties: 2 errors, 1 warning\n")
 
 
@@ -80,3 +82,72 @@ def test_a_file_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
     """The command's root makes a sentence of it."""
     result = CliRunner().invoke(command, [str(tmp_path / "missing")])
     assert isinstance(result.exception, FileNotFoundError)
+
+
+KRAFT = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs=/a
+"""
+
+
+def test_a_file_for_kraft_is_refused_with_what_to_change(tmp_path: Path) -> None:
+    """Half of it would be obeyed otherwise, and the controller's port be opened to clients."""
+    result = check(tmp_path, KRAFT)
+    assert result.exit_code == 1
+    assert "process.roles=broker,controller" in result.output
+    assert "Take out process.roles, controller.*" in result.output
+    assert "1 error, 0 warnings" in result.output, "one cause is told once"
+
+
+def test_what_kafka_has_and_we_lack_says_whether_it_matters(tmp_path: Path) -> None:
+    """A warning where somebody gets less than was asked for, a note where nothing is lost."""
+    text = (
+        "log.dirs=/a\nssl.keystore.password=/k\nmetric.reporters=x\nremote.log.reader.threads=2\n"
+    )
+    lines = check(tmp_path, text).output.splitlines()
+    assert lines[0].startswith("warning: ssl.keystore.password=[hidden]")
+    assert "no TLS, no authentication and no access control" in lines[0]
+    assert "there is no tiered storage" in lines[1]
+    assert lines[2].startswith("note: metric.reporters=x")
+    assert "metrics are served by admin.listener" in lines[2]
+    assert (
+        "zookeeper.ssl.client.enable=true"
+        in check(tmp_path, "log.dirs=/a\nzookeeper.ssl.client.enable=true\n").output.partition(
+            "error: "
+        )[2]
+    )
+
+
+def test_a_typing_error_finds_its_setting(tmp_path: Path) -> None:
+    """And so does the name that a topic has for what a broker calls otherwise."""
+    output = check(tmp_path, "log.dirs=/a\nlog.retension.hours=5\nretention.ms=5\n").output
+    assert "log.retension.hours=5" in output
+    assert "did you mean log.retention.hours?" in output
+    assert "did you mean log.retention.ms?" in output
+
+
+def test_every_setting_of_kafka_is_known() -> None:
+    """None of Kafka 3.9's is taken for a typing error."""
+    table = Path(__file__).parents[1] / "config" / "kafka_3_9_settings.tsv"
+    rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+    names = [name for scope, name, *_ in rows if scope == "broker"]
+    unknown = [it for it in names if it not in BROKER_SETTINGS and absent(it) is None]
+    assert len(names) > 300
+    assert not unknown
+
+
+def test_variables_of_other_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`KAFKA_CFG_` is `KAFKA_`; no file is needed where they say everything."""
+    monkeypatch.setenv("KAFKA_CFG_NUM_PARTITIONS", "0")
+    assert "num.partitions=0 (environment variable KAFKA_CFG_NUM_PARTITIONS)" in (
+        check(tmp_path, "log.dirs=/a\n").output
+    )
+    monkeypatch.setenv("KAFKA_CFG_NUM_PARTITIONS", "1")
+    monkeypatch.setenv("KAFKA_CFG_LOG_DIRS", "/a")
+    alone = CliRunner().invoke(command, ["--settings-only"])
+    assert alone.output == "settings: 0 errors, 0 warnings\n"

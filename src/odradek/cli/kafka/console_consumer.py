@@ -1,4 +1,4 @@
-"""`kafka-console-consumer`: records become lines."""
+"""`kafka-console-consumer`: each record of a topic becomes a line of standard output."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""`kafka-console-producer`: lines become records."""
+"""`kafka-console-producer`: each line of standard input becomes a record of a topic."""
 
 import sys
 from typing import Final

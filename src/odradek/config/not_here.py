@@ -1,0 +1,129 @@
+"""Kafka's settings that Odradek does not have: why, and whether a broker without them differs.
+
+Every name of Kafka 3.9 is either a row of the table or falls under one of these. A name that falls
+under none is nobody's: probably a typing error.
+"""
+
+import re
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+
+class Absent(NamedTuple):
+    """Some of Kafka's settings, as patterns of a shell."""
+
+    names: tuple[str, ...]
+    matters: bool
+    """Whether somebody who set it gets something else than wanted."""
+    why: str
+
+
+ABSENT: Final = (
+    Absent(
+        (
+            "process.roles",
+            "controller.listener.names",
+            "controller.quorum.*",
+            "metadata.*",
+            "broker.heartbeat.interval.ms",
+            "broker.session.timeout.ms",
+            "initial.broker.registration.timeout.ms",
+            "early.start.listeners",
+            "eligible.leader.replicas.enable",
+            "server.max.startup.time.ms",
+            "unstable.*",
+            "sasl.mechanism.controller.protocol",
+            "zookeeper.metadata.migration.*",
+        ),
+        matters=False,
+        why="it belongs to KRaft mode; brokers are coordinated through ZooKeeper here",
+    ),
+    Absent(
+        ("zookeeper.ssl.*", "zookeeper.clientCnxnSocket"),
+        matters=True,
+        why="connections to ZooKeeper are not encrypted here",
+    ),
+    Absent(
+        (
+            "ssl.*",
+            "sasl.*",
+            "super.users",
+            "allow.everyone.if.no.acl.found",
+            "principal.builder.class",
+            "security.providers",
+            "password.encoder.*",
+            "delegation.token.*",
+            "connections.max.reauth.ms",
+            "listener.name.*.ssl.*",
+            "listener.name.*.sasl.*",
+            "listener.name.*.*.sasl.*",
+            "listener.name.*.principal.builder.class",
+            "listener.name.*.connections.max.reauth.ms",
+        ),
+        matters=True,
+        why="there is no TLS, no authentication and no access control here; who can reach a "
+        "listener can read and delete everything",
+    ),
+    Absent(
+        ("create.topic.policy.class.name", "alter.config.policy.class.name"),
+        matters=True,
+        why="it names a class of Java; nothing is checked by it",
+    ),
+    Absent(
+        ("remote.*",), matters=True, why="there is no tiered storage; logs stay in the log dirs"
+    ),
+    Absent(
+        (
+            "quota.window.*",
+            "controller.quota.*",
+            "replication.quota.*",
+            "alter.log.dirs.replication.quota.*",
+        ),
+        matters=False,
+        why="rates are measured in another way here, and clients have no quotas",
+    ),
+    Absent(("client.quota.callback.class",), matters=True, why="clients have no quotas here"),
+    Absent(
+        ("group.consumer.*", "group.coordinator.*", "group.share.*"),
+        matters=False,
+        why="groups use the classic protocol; clients that prefer another fall back to it, but "
+        "those that insist (group.protocol=consumer) are refused",
+    ),
+    Absent(
+        ("metric.reporters", "metrics.*", "kafka.metrics.*", "telemetry.max.bytes"),
+        matters=False,
+        why="metrics are served by admin.listener, as Prometheus reads them",
+    ),
+    Absent(
+        ("log.initial.task.delay.ms",), matters=False, why="maintenance begins right after start"
+    ),
+    Absent(
+        ("confluent.*", "cruise.control.*", "strimzi.*"),
+        matters=True,
+        why="it belongs to a product around Kafka",
+    ),
+)
+
+SECRETS: Final = re.compile(r"pass|secret|jaas|token|credential|certificate|\.key$")
+
+
+def absent(name: str) -> Absent | None:
+    """What is known of a setting that is not in the table."""
+    for group in ABSENT:
+        if any(fnmatchcase(name, pattern) for pattern in group.names):
+            return group
+    return None
+
+
+def is_secret(name: str) -> bool:
+    """Whether a value of an unknown setting might be one, going by its name."""
+    return SECRETS.search(name.lower()) is not None
+
+
+def near(name: str, known: tuple[str, ...]) -> str:
+    """`; did you mean ...?` where a known name is near, otherwise nothing."""
+    found = get_close_matches(name.lower(), known, n=1, cutoff=0.8)
+    if not found:
+        found = [it for it in known if it in {f"log.{name}", f"log.{name}.ms"}]
+    return f"; did you mean {found[0]}?" if found else ""
