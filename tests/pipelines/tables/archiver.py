@@ -4,40 +4,23 @@ Each function is the whole life of a process. A process that is to be killed cou
 the code of the tables makes, and kills itself at a given one: no cleaning up, no `finally`.
 """
 
-import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.rewriting import merge_small
 from odradek.pipelines.tables.sweep import sweep
 from odradek.pipelines.tables.table import NoSuchTable, Snapshot, TableExists, TableRefused
+from tests.pipelines.mortal import Mortal
 from tests.pipelines.tables.lake import TOPIC, Lake, new_range
 
 STEP = 10
 WATCHED = ("odradek/pipelines/tables", "pyiceberg/table", "pyiceberg/catalog")
 
 
-class Mortal:
-    """Counts calls, and kills the process at one of them."""
-
-    def __init__(self, kill_at: int | None) -> None:
-        self.calls = 0
-        self._kill_at = kill_at
-
-    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """What the interpreter calls at each call and return."""
-        if event in {"call", "c_call"} and any(it in frame.f_code.co_filename for it in WATCHED):
-            self.calls += 1
-            if self.calls == self._kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-
 def archive(location: str, end: int, kill_at: int | None = None, said: str = "") -> None:
     """Adds batches of ten offsets until the table ends there, whoever adds beside it."""
-    mortal = Mortal(kill_at)
+    mortal = Mortal(kill_at, WATCHED)
     sys.setprofile(mortal)
     lake = Lake(location)
     snapshot = opened(lake)

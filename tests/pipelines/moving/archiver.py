@@ -1,0 +1,73 @@
+"""Processes that archive, and may be killed at any step. Each function is the whole life of one."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
+from odradek.pipelines.source.options import Mode, parse
+from odradek.pipelines.tables.table import TableRefused
+from tests.pipelines.mortal import Mortal
+from tests.pipelines.moving.local_spark import LocalSpark
+
+WATCHED = ("odradek/pipelines/moving", "odradek/pipelines/tables", "pyiceberg/table")
+BATCH = 60
+
+
+@dataclass(frozen=True)
+class SevenIsDead:
+    """A format: values that 7 divides are dead, those that 5 divides are dropped."""
+
+    prefix: str = ""
+    schema: pa.Schema = RECORD_SCHEMA
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """By the number that the value is."""
+        del table
+        numbers = [int(it) for it in batch.column("value").to_pylist()]
+        dead = {at: "7 divides it" for at, it in enumerate(numbers) if it % 7 == 0}
+        dropped = frozenset(at for at, it in enumerate(numbers) if it % 5 == 0 and at not in dead)
+        kept = [at for at in range(len(numbers)) if at not in dead and at not in dropped]
+        return Converted(batch.take(pa.array(kept, pa.int32())), dead, dropped)
+
+
+def job_of(bootstrap: str, topic: str, lake: str) -> Archive:
+    """Small batches, dead letters in a table."""
+    source = parse(
+        {
+            "kafka.bootstrap.servers": bootstrap,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(BATCH),
+        },
+        Mode.STREAM,
+    )
+    letters = DeadLetterTable(f"{lake}-dead")
+    return Archive(source, lake, values=SevenIsDead(), dead_letters=letters)
+
+
+def run(  # noqa: PLR0917 - the arguments of a process
+    bootstrap: str,
+    topic: str,
+    lake: str,
+    kill_at: int | None = None,
+    said: str = "",
+    named: str | None = None,
+) -> None:
+    """Archives what is there; refused by another archiver it begins again."""
+    mortal = Mortal(kill_at, WATCHED, named)
+    sys.setprofile(mortal)
+    while True:
+        try:
+            archive(LocalSpark(), job_of(bootstrap, topic, lake), Once())
+            break
+        except TableRefused:
+            continue
+    sys.setprofile(None)
+    if said:
+        Path(said).write_text(str(mortal.calls), encoding="utf-8")
