@@ -21,6 +21,12 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "produce": "Produce each line of FILE, or of standard input, as a record.",
         "consume": "Print the records of a topic, one a line, until interrupted.",
     },
+    "Pipelines": {
+        "archive": "Archive topics in a table, exactly once.",
+        "replay": "Send the rows of a table into a topic again.",
+        "verify": "Compare a table with the log: gaps, doubles, content.",
+        "compact": "Merge a table's small files, forget old versions, delete orphans.",
+    },
     "Servers": {
         "up": "Start brokers on this machine, to try things with.",
         "serve": "Start a broker with the settings of a properties file.",

@@ -13,6 +13,7 @@ from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
 from odradek.pipelines.source.options import Mode, parse
 from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.mortal import Mortal
+from tests.pipelines.moving.archives import rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 
 WATCHED = ("odradek/pipelines/moving", "odradek/pipelines/tables", "pyiceberg/table")
@@ -71,3 +72,11 @@ def run(  # noqa: PLR0917 - the arguments of a process
     sys.setprofile(None)
     if said:
         Path(said).write_text(str(mortal.calls), encoding="utf-8")
+
+
+def check_numbers(lake: str, count: int) -> None:
+    """Rows and dead letters are exactly what the numbers say."""
+    values = [int(row[3] or b"") for row in rows_in(lake)]
+    assert sorted(values) == [it for it in range(count) if it % 7 and it % 5]
+    dead = [int(row[3] or b"") for row in rows_in(f"{lake}-dead")]
+    assert sorted(dead) == list(range(0, count, 7))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines.moving import archiver
-from tests.pipelines.moving.archives import rows_in
+from tests.pipelines.moving.archiver import check_numbers
 from tests.pipelines.topics import Topics
 
 PARTITIONS = 3
@@ -25,14 +25,6 @@ def fill(topics: Topics, topic: str, count: int, first: int = 0) -> None:
     topics.fill(topic, [{"value": b"%d" % it, "partition": it % PARTITIONS} for it in numbers])
 
 
-def check(lake: str, count: int) -> None:
-    """Rows and dead letters are exactly what the numbers say."""
-    values = [int(row[3] or b"") for row in rows_in(lake)]
-    assert sorted(values) == [it for it in range(count) if it % 7 and it % 5]
-    dead = [int(row[3] or b"") for row in rows_in(f"{lake}-dead")]
-    assert sorted(dead) == list(range(0, count, 7))
-
-
 @pytest.mark.parametrize("name", ["delta", "iceberg", "parquet"])
 @pytest.mark.timeout(600)
 def test_killed_at_any_step_it_goes_on(topics: Topics, tmp_path: Path, name: str) -> None:
@@ -43,7 +35,7 @@ def test_killed_at_any_step_it_goes_on(topics: Topics, tmp_path: Path, name: str
     said = tmp_path / "calls"
     whole = f"{name}:{tmp_path}/whole"
     assert lived(topics.bootstrap, topic, whole, None, str(said)) == 0
-    check(whole, count)
+    check_numbers(whole, count)
     chance = random.Random(name)
     lake, deaths = f"{name}:{tmp_path}/t", 0
     for _ in range(KILLS[name]):
@@ -53,7 +45,7 @@ def test_killed_at_any_step_it_goes_on(topics: Topics, tmp_path: Path, name: str
         count += 30
     assert deaths > KILLS[name] // 2
     assert lived(topics.bootstrap, topic, lake) == 0
-    check(lake, count)
+    check_numbers(lake, count)
 
 
 @pytest.mark.parametrize("name", ["delta", "iceberg", "parquet"])
@@ -68,7 +60,7 @@ def test_killed_between_the_two_tables(topics: Topics, tmp_path: Path, name: str
         killed = lived(topics.bootstrap, topic, lake, AT_ROWS, "", "append")
         assert killed == -signal.SIGKILL
     assert lived(topics.bootstrap, topic, lake) == 0
-    check(lake, count)
+    check_numbers(lake, count)
 
 
 @pytest.mark.parametrize("name", ["delta", "parquet"])
@@ -86,7 +78,7 @@ def test_two_archivers_cannot_double_a_row(topics: Topics, tmp_path: Path, name:
     for process in running:
         process.join()
     assert [process.exitcode for process in running] == [0, 0]
-    check(lake, 1_000)
+    check_numbers(lake, 1_000)
 
 
 def lived(*arguments: object) -> int | None:

@@ -1,5 +1,6 @@
 """The table that a run works on: as it is, or made by the run; refused if it is another kind."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from odradek.pipelines.tables.writing import FILE_BYTES, Layout
 
 KIND: Final = "kind"
 PREFIX: Final = "prefix"
+BEGINS: Final = "begins"
 ROWS: Final = "rows"
 DEAD: Final = "dead letters"
 
@@ -22,9 +24,9 @@ DEAD: Final = "dead letters"
 class OpenTable:
     """One table and the version of it that this run knows."""
 
-    def __init__(self, location: str, options: Mapping[str, str], kind: str = ROWS) -> None:
+    def __init__(self, location: str, options: Mapping[str, str], *kinds: str) -> None:
         self.table: Table = open_table(location, options)
-        self._kind = kind
+        self._kinds = kinds
         self._snapshot: Snapshot | None = None
         try:
             self._snapshot = self.table.load()
@@ -49,6 +51,11 @@ class OpenTable:
         """What the columns that every record has begin with here."""
         return self.snapshot.properties.get(PREFIX, "")
 
+    @property
+    def begins(self) -> Positions:
+        """Where the table began when it was made; topics that came later are not among these."""
+        return Positions.from_json(json.loads(self.snapshot.properties[BEGINS]))
+
     def reload(self) -> Snapshot:
         """The newest version."""
         self._snapshot = self.table.load()
@@ -60,7 +67,8 @@ class OpenTable:
         """Makes the first version, or takes the one of a process that was quicker."""
         parsed = tuple(partitioning.parse(it) for it in fields)
         partitioning.check(parsed, schema)
-        properties = {KIND: self._kind, PREFIX: prefix}
+        begins = json.dumps(positions.to_json())
+        properties = {KIND: self._kinds[0], PREFIX: prefix, BEGINS: begins}
         try:
             self._snapshot = self.table.create(schema, parsed, positions, properties=properties)
         except TableExists:
@@ -99,10 +107,10 @@ class OpenTable:
         The files of a batch that is refused are left to the sweep: after a lost answer of a catalog
         they may be in the table nevertheless.
         """
-        batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), self._together(schemas))
+        batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), self.together(schemas))
         self._snapshot = commits.append(self.table, self.snapshot, batch)
 
-    def _together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
+    def together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
         """One schema for what several tasks added to the table's."""
         whole: pa.Schema | None = None
         for schema in schemas:
@@ -114,8 +122,8 @@ class OpenTable:
 
     def _check_kind(self) -> None:
         found = self.snapshot.properties.get(KIND)
-        if found != self._kind:
+        if found not in self._kinds:
             raise TableRefused(
                 f"{self.table.location} is a table of {found or 'another program'}, "
-                f"not of {self._kind}"
+                f"not of {self._kinds[0]}"
             )

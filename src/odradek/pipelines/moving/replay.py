@@ -19,9 +19,10 @@ from odradek.pipelines.connections import client_of, sentences
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.table_rows import Bounded, Place, by_partition, rows_in_order
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
+from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.ordering import Place, by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 
 COLUMNS: Final = ("key", "value", "partition", "timestamp", "headers")
@@ -106,7 +107,7 @@ class Piece:
     """One partition: the files of its rows, and where the topic's partition ended before."""
 
     number: int
-    files: tuple[Bounded, ...]
+    files: tuple[DataFile, ...]
     start: int
 
 
@@ -126,7 +127,8 @@ class SendPartition:
             end = client_of(self.sink.client).offsets({partition: LATEST})[partition].offset
         held = end - piece.start
         sender, pace = TopicSender(self.sink), Pace(self.rate)
-        for batch in _without(held, rows_in_order(self.rewriting, piece.files)):
+        rows = rows_in_order(self.rewriting.read, piece.files, "offset")
+        for batch in _without(held, rows):
             for part in pace.parts(batch.select(COLUMNS)):
                 sender.send(part)
                 if self.rate is not None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.ordering import rows_in_order
 from odradek.pipelines.tables.partitioning import IDENTITY
 from odradek.pipelines.tables.table import Snapshot, Table
 from odradek.pipelines.tables.writing import Layout, write_rows
@@ -72,7 +73,7 @@ class Rewriting:
         assert first is not None
         end = max(span.end for span in spans if span is not None)
         span = Span(first.topic_id, first.partition, first.start, end)
-        rows = (batch for file in files for batch in self.read(file))
+        rows = rows_in_order(self.read, files, self.layout.column("offset"))
         return tuple(write_rows(self.layout, span, rows))
 
     def _within(self, batch: pa.RecordBatch, spans: Sequence[Span]) -> pa.Array:

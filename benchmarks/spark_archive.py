@@ -1,0 +1,120 @@
+"""Archives beside Spark's own connector and Parquet sink, and replays beside its topic sink.
+
+`./dev test pipelines` makes the environment; then `.venv-spark/bin/python
+benchmarks/spark_archive.py [--rounds 5] [--rows N]`. One session with two slots, the broker on the
+same two cores; starting Spark does not count.
+
+Bars, 100 B and 1 KB: archive at least 2.5 times the tuned connector into Parquet, at least 4 times
+its defaults; replay at least 2 times the connector's sink.
+"""
+
+import argparse
+import shutil
+from collections.abc import Callable
+from itertools import count
+
+from spark_world import TUNED, World, compare, fill, new_topic, reading, world
+
+from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.replay import Replay, replay
+from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.sink.options import parse as sink_options
+from odradek.pipelines.source.options import Mode, parse
+
+
+def archiving(where: World, topic: str, rows: int) -> Callable[[], None]:
+    """Into a new Delta table."""
+    source = parse(
+        {
+            "kafka.bootstrap.servers": where.bootstrap,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+        },
+        Mode.STREAM,
+    )
+
+    def case() -> None:
+        table = where.folder / "delta"
+        shutil.rmtree(table, ignore_errors=True)
+        done = archive(where.spark, Archive(source, f"delta:{table}"), Once())
+        assert done.written == rows, done
+
+    return case
+
+
+def connecting(where: World, topic: str, options: dict[str, str]) -> Callable[[], None]:
+    """Spark's connector into Spark's Parquet sink."""
+
+    def case() -> None:
+        frame = reading(where, "kafka", topic, **options)
+        writer = frame.write.mode("overwrite").option("compression", "zstd")
+        writer.parquet(str(where.folder / "parquet"))
+
+    return case
+
+
+def replaying(where: World, rows: int) -> Callable[[], None]:
+    """The Delta table into a new topic."""
+    numbers = count()
+
+    def case() -> None:
+        topic = new_topic(where, f"replayed-{rows}-{next(numbers)}")
+        sink = sink_options({"kafka.bootstrap.servers": where.bootstrap, "topic": topic})
+        done = replay(where.spark, Replay(f"delta:{where.folder / 'delta'}", sink))
+        assert done.sent == rows, done
+
+    return case
+
+
+def sending(where: World, rows: int, options: dict[str, str]) -> Callable[[], None]:
+    """The files that the connector read, through the connector into a new topic."""
+    numbers = count()
+
+    def case() -> None:
+        topic = new_topic(where, f"sent-{rows}-{len(options)}-{next(numbers)}")
+        frame = where.spark.read.parquet(str(where.folder / "parquet"))
+        chosen = {"kafka.bootstrap.servers": where.bootstrap, "topic": topic, **options}
+        rows_of = frame.select("key", "value", "partition")
+        rows_of.write.format("kafka").options(**chosen).mode("append").save()
+
+    return case
+
+
+def main() -> None:
+    """Both sizes of values."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 B; a sixth of 1 KB")
+    parser.add_argument("--size", type=int, choices=(100, 1_000), help="only these values")
+    chosen = parser.parse_args()
+    with world(2) as where:
+        for size, count_of in ((100, chosen.rows), (1_000, chosen.rows // 6)):
+            if chosen.size not in (None, size):
+                continue
+            rows = count_of - count_of % 8
+            topic = fill(where, f"values-{size}", rows, size)
+            compare(
+                f"{size} B, archive",
+                rows,
+                {
+                    "ours": archiving(where, topic, rows),
+                    "defaults": connecting(where, topic, {}),
+                    "tuned": connecting(where, topic, dict(TUNED)),
+                },
+                chosen.rounds,
+            )
+            batching = {"kafka.linger.ms": "5", "kafka.batch.size": str(128 << 10)}
+            compare(
+                f"{size} B, replay",
+                rows,
+                {
+                    "ours": replaying(where, rows),
+                    "defaults": sending(where, rows, {}),
+                    "tuned": sending(where, rows, batching),
+                },
+                chosen.rounds,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""`odradek archive`: topics into a table, without a pipeline's file."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from odradek.cli.grammar import Verb
+from odradek.cli.options import options
+from odradek.cli.printing import print_json
+from odradek.cli.talking import settings_of
+from odradek.cli.with_spark import (
+    SparkChoice,
+    in_sentences,
+    kafka_options,
+    selection,
+    spark_session,
+    stopped_by_signals,
+    with_spark,
+)
+
+if TYPE_CHECKING:
+    from odradek.pipelines.moving.reports import Account, BatchReport, Listener
+    from odradek.pipelines.moving.triggers import Trigger
+
+UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+
+@click.command(cls=Verb)
+@with_spark
+@click.option("--topics", required=True, metavar="NAME,...", help="Topics, or one with * in it.")
+@click.option("--to", "table", required=True, metavar="TABLE", help="delta:DIR, iceberg:DIR, ...")
+@click.option("--format", "form", type=click.Choice(["raw"]), default="raw", show_default=True)
+@click.option("--start", default="earliest", show_default=True, help="Of a table that is new.")
+@click.option("--partition-by", multiple=True, metavar="COLUMN", help="Or day(COLUMN).")
+@click.option("--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option("--max-offsets-per-trigger", type=click.IntRange(min=1), metavar="N")
+@click.option("--max-bytes-per-trigger", metavar="SIZE", help="Such as 512m.")
+@click.option("--skip-lost", is_flag=True, help="Go on where records are gone or damaged.")
+@click.option(
+    "--option", "table_options", multiple=True, metavar="NAME=VALUE", help="Of the table."
+)
+@click.option("--once", is_flag=True, help="End when what is there now is archived.")
+@click.option("--every", metavar="TIME", help="Begin a batch so often, such as 30s.")
+def command(  # noqa: PLR0913 - each is an option
+    *,
+    spark_choice: SparkChoice,
+    topics: str,
+    table: str,
+    form: str,
+    start: str,
+    partition_by: tuple[str, ...],
+    checkpoint: Path | None,
+    max_offsets_per_trigger: int | None,
+    max_bytes_per_trigger: str | None,
+    skip_lost: bool,
+    table_options: tuple[str, ...],
+    once: bool,
+    every: str | None,
+) -> None:
+    """Archive topics in a table, exactly once.
+
+    The table is delta:DIR, parquet:DIR, iceberg:DIR or iceberg:CATALOG.NAMESPACE.NAME; DIR may be
+    an s3:// URI. It says where the next batch begins, so --checkpoint keeps nothing that is needed.
+    Without --once it goes on until Ctrl-C.
+    """
+    del form
+    given = {
+        **kafka_options(),
+        **selection(topics),
+        "startingOffsets": start,
+        "failOnDataLoss": "false" if skip_lost else "true",
+        "maxOffsetsPerTrigger": max_offsets_per_trigger,
+        "maxBytesPerTrigger": max_bytes_per_trigger,
+    }
+    with in_sentences():
+        from odradek.pipelines.moving.archive import Archive, archive
+        from odradek.pipelines.moving.checkpoint import Checkpoint
+        from odradek.pipelines.source.options import Mode, parse
+
+        source = parse({k: str(v) for k, v in given.items() if v is not None}, Mode.STREAM)
+        job = Archive(source, table, settings_of(table_options), partitioning=partition_by)
+        notes: list[Listener] = []
+        if checkpoint is not None:
+            kept = Checkpoint(checkpoint, table)
+            kept.check(source)
+            notes.append(kept.keep)
+        if not once and not options().as_json:
+            notes.append(_say)
+        trigger = _trigger(every, once=once)
+        with spark_session(spark_choice) as spark, stopped_by_signals() as stopping:
+            total = archive(spark, job, trigger, on_batch=_each(notes), stopping=stopping)
+    _report(total)
+
+
+def _trigger(every: str | None, *, once: bool) -> "Trigger":
+    from odradek.model.units import Millis
+    from odradek.pipelines.moving.triggers import Continuous, Every, Once
+
+    if once and every:
+        raise click.UsageError("--once and --every are two ways; give one")
+    if every is None:
+        return Once() if once else Continuous()
+    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h)", every)
+    if found is None:
+        raise click.BadParameter(f"{every!r} is no duration such as 30s", param_hint="--every")
+    return Every(Millis(int(found[1]) * UNITS[found[2]]))
+
+
+def _each(notes: "Sequence[Listener]") -> "Listener":
+    def told(report: "BatchReport") -> None:
+        for note in notes:
+            note(report)
+
+    return told
+
+
+def _say(report: "BatchReport") -> None:
+    account = report.account
+    click.echo(f"batch {report.number}: {account.written} rows, {report.duration_ms} ms", err=True)
+
+
+def _report(total: "Account") -> None:
+    if options().as_json:
+        print_json(
+            {
+                "read": total.read,
+                "written": total.written,
+                "dropped": total.dropped,
+                "dead": total.dead,
+                "bytes": total.bytes,
+            }
+        )
+        return
+    click.echo(
+        f"{total.read} records read: {total.written} written, {total.dropped} dropped, "
+        f"{total.dead} dead letters"
+    )

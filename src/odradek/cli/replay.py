@@ -1,0 +1,54 @@
+"""`odradek replay`: a table of raw records back into a topic."""
+
+import click
+
+from odradek.cli.grammar import Verb
+from odradek.cli.options import options
+from odradek.cli.printing import print_json
+from odradek.cli.talking import settings_of
+from odradek.cli.with_spark import (
+    SparkChoice,
+    in_sentences,
+    kafka_options,
+    spark_session,
+    with_spark,
+)
+
+
+@click.command(cls=Verb)
+@with_spark
+@click.option("--from", "table", required=True, metavar="TABLE", help="delta:DIR, iceberg:DIR, ...")
+@click.option("--to", "target", required=True, metavar="TOPIC", help="The topic; it must exist.")
+@click.option("--topic", metavar="NAME", help="Which, if the table holds several.")
+@click.option("--rate", type=click.IntRange(min=1), metavar="N", help="Rows a second, at most.")
+@click.option("--resume", is_flag=True, help="Leave out as many rows as the topic holds.")
+@click.option(
+    "--option", "table_options", multiple=True, metavar="NAME=VALUE", help="Of the table."
+)
+def command(  # noqa: PLR0913 - each is an option
+    *,
+    spark_choice: SparkChoice,
+    table: str,
+    target: str,
+    topic: str | None,
+    rate: int | None,
+    resume: bool,
+    table_options: tuple[str, ...],
+) -> None:
+    """Send the rows of a table into a topic again.
+
+    Partitions, order, keys, values, timestamps and headers are kept. The topic must not be written
+    by others meanwhile.
+    """
+    with in_sentences():
+        from odradek.pipelines.moving.replay import Replay, replay
+        from odradek.pipelines.sink.options import parse
+
+        sink = parse({**kafka_options(), "topic": target})
+        job = Replay(table, sink, settings_of(table_options), topic, rate, resume)
+        with spark_session(spark_choice) as spark:
+            done = replay(spark, job)
+    if options().as_json:
+        print_json({"sent": done.sent, "held": done.held})
+    else:
+        click.echo(f"{done.sent} records sent to {target}; it held {done.held} already")

@@ -1,0 +1,157 @@
+"""What the verbs that run on Spark share: their options, the session, and how they fail.
+
+Nothing of Spark or Arrow is imported before such a verb is called. What Spark itself logs is not
+shown: a fault is one sentence, as with every other verb.
+"""
+
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from types import FrameType
+from typing import Any, Final, TypeVar
+
+import click
+
+from odradek.cli.client_settings import client_settings
+from odradek.cli.failing import FAILED, MISUSED, UNREACHABLE, Failed
+from odradek.cli.options import options
+from odradek.cli.talking import settings_of
+
+C = TypeVar("C", bound=click.Command)
+
+JAVA_LINES_MAX: Final = 10
+REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkChoice:
+    """Which Spark, as the command line says it."""
+
+    master: str | None
+    remote: str | None
+    conf: Mapping[str, str]
+
+
+def with_spark(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --master, --remote and --conf; the verb gets them as `spark_choice`."""
+
+    def called(
+        *, master: str | None, remote: str | None, conf: tuple[str, ...], **given: Any
+    ) -> Any:
+        if master and remote:
+            raise click.UsageError("--master and --remote are two ways; give one")
+        return verb(spark_choice=SparkChoice(master, remote, settings_of(conf)), **given)
+
+    called.__doc__ = verb.__doc__
+    called.__name__ = verb.__name__
+    decorated: Any = called
+    for option in (
+        click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's."),
+        click.option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT."),
+        click.option("--master", metavar="URL", help="Spark's master.  [default: local[*]]"),
+    ):
+        decorated = option(decorated)
+    decorated.__click_params__ = [
+        *decorated.__click_params__,
+        *getattr(verb, "__click_params__", []),
+    ]
+    found: Callable[..., Any] = decorated
+    return found
+
+
+@contextmanager
+def in_sentences() -> Iterator[None]:
+    """Errors of pipelines become those of the command."""
+    try:
+        from odradek.pipelines.errors import InvalidOption, PipelineError, Unreachable, sentence_of
+    except ImportError as error:
+        raise Failed(REQUIRED, code=MISUSED) from error
+    try:
+        yield
+    except ImportError as error:
+        raise Failed(f"{REQUIRED} ({error})", code=MISUSED) from error
+    except InvalidOption as error:
+        raise Failed(str(error), code=FAILED) from error
+    except Unreachable as error:
+        raise Failed(str(error), code=UNREACHABLE) from error
+    except PipelineError as error:
+        raise Failed(str(error)) from error
+    except Exception as error:
+        sentence = sentence_of(error)
+        if sentence is None:
+            raise
+        raise Failed(sentence) from error
+
+
+@contextmanager
+def spark_session(choice: SparkChoice) -> Iterator[Any]:
+    """The session for one verb; it ends with the verb."""
+    from odradek.pipelines.session import session
+
+    with _java_kept_quiet():
+        spark = session(choice.master, remote=choice.remote, conf=choice.conf)
+        if choice.remote is None:
+            spark.sparkContext.setLogLevel(choice.conf.get("spark.log.level", "OFF"))
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _java_kept_quiet() -> Iterator[None]:
+    """A Java that is started here writes its standard error to a file, shown if it fails."""
+    from odradek.pipelines.errors import NoJava
+
+    with tempfile.TemporaryFile() as file:
+        sys.stderr.flush()
+        ours = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        except NoJava:
+            file.seek(0)
+            os.write(ours, b"".join(file.readlines()[:JAVA_LINES_MAX]))
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(ours, 2)
+            os.close(ours)
+
+
+def kafka_options() -> dict[str, str]:
+    """Settings of the client as options of the source and of the sink."""
+    found = {f"kafka.{name}": value for name, value in client_settings().items()}
+    if options().timeout is not None:
+        found["kafka.default.api.timeout.ms"] = str(int(options().seconds * 1_000))
+    return found
+
+
+def selection(topics: str) -> dict[str, str]:
+    """Which topics, as an option of the source: names, or patterns with `*`."""
+    if "*" in topics:
+        parts = [re.escape(it).replace(r"\*", ".*") for it in topics.split(",")]
+        return {"subscribePattern": "|".join(parts)}
+    return {"subscribe": topics}
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[Event]:
+    """An event that Ctrl-C and SIGTERM set; the batch that runs is finished first."""
+    stopping = Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
