@@ -12,7 +12,7 @@ from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.settings import LogConfig
-from tests.unit.storage.partition import SMALL, Partition
+from tests.unit.storage.partition import ORDERS, SMALL, Partition
 
 PRODUCER_EPOCH_AT = 51  # in a batch
 VALUES = [f"value-{number}" for number in range(20)]
@@ -284,14 +284,19 @@ def test_epochs_survive_a_loss_of_power_without_a_sync_of_their_own(flushed: int
 def test_a_producers_epoch_is_learned_from_batches_with_a_true_checksum_alone() -> None:
     """A bit that turned in a header would fence off the living producer for ever."""
     t = Partition()
-    fields = {"producer_id": 7, "producer_epoch": 0}
-    for number, value in enumerate("abc"):
-        t.append(value, **fields, base_sequence=number)
+    for number in range(2):
+        t.append("a", producer_id=7, producer_epoch=0, base_sequence=number)
+    first = t.log.active_segment
+    at = first.size // 2 + PRODUCER_EPOCH_AT + 1
+    for value in VALUES:
+        t.append(value)
+    assert len(t.log.segments) > 1
     t.flush()
-    segment = t.log.active_segment
-    disk_of(t).flip(segment.path(".log"), segment.size // 3 + PRODUCER_EPOCH_AT + 1, 6)
+    disk_of(t).flip(first.path(".log"), at, 6)
+    for name in t.disk.names(str(ORDERS)):
+        if name.endswith(".snapshot"):
+            t.disk.unlink(f"{ORDERS}/{name}")
     t.reopen()
     entry = t.log.producers.get(7)
     assert entry is not None
     assert entry.producer_epoch == 0
-    assert t.append("d", **fields, base_sequence=3).base_offset == 3
