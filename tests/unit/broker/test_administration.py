@@ -4,6 +4,7 @@ from odradek.config.describe import Source
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -198,3 +199,15 @@ def test_every_producer_gets_an_id_of_its_own() -> None:
         assert len({*first, later}) == 3
         refused = stage.client().ask(InitProducerIdRequest("shop", 60_000))
         assert refused.error_code != ErrorCode.NONE
+
+
+def test_a_success_has_no_message() -> None:
+    """Kafka sends null; some clients take an empty text for an error."""
+    with Stage() as stage:
+        client = stage.client()
+        (made,) = client.ask(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)])).topics
+        grown = client.ask(CreatePartitionsRequest([CreatePartitionsTopic("orders", 2)], 1_000))
+        deletion = DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=1_000)
+        gone = client.ask(deletion)
+    rows = [made, *grown.results, *gone.responses]
+    assert [(row.error_code, row.error_message) for row in rows] == [(ErrorCode.NONE, None)] * 3
