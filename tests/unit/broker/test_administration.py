@@ -206,7 +206,9 @@ def test_a_success_has_no_message() -> None:
     with Stage() as stage:
         client = stage.client()
         (made,) = client.ask(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)])).topics
-        grown = client.ask(CreatePartitionsRequest([CreatePartitionsTopic("orders", 2)], 1_000))
+        grown = client.ask(
+            CreatePartitionsRequest([CreatePartitionsTopic("orders", 2, None)], 1_000)
+        )
         deletion = DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=1_000)
         gone = client.ask(deletion)
     rows = [made, *grown.results, *gone.responses]
