@@ -1,8 +1,12 @@
 """A broker from its start to its stop, and what is there when it comes back."""
 
+from typing import Any
+
 import pytest
 from structlog.testing import capture_logs
 
+from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.controller.events import CreationAsked
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import headers
 from odradek.records.record import read_records
@@ -23,6 +27,20 @@ def values(row: PartitionData) -> list[str]:
         for position, header in headers(data)
         for record in read_records(data, header, position)
     ]
+
+
+class CountedEvents:
+    """Counts the creations that a controller is asked for."""
+
+    def __init__(self, controller: ControllerLoop) -> None:
+        self.creations = 0
+        put = controller._put
+
+        def counted(item: Any) -> None:
+            self.creations += isinstance(item.event, CreationAsked)
+            put(item)
+
+        controller._put = counted  # type: ignore[method-assign]
 
 
 def test_a_broker_tells_who_is_there() -> None:
@@ -164,6 +182,19 @@ def test_topics_without_names_are_asked_for_when_answers_may_lack_them(version: 
         answered = client.ask(MetadataRequest(topics=asked[1:]), 12).topics
         assert [it.error_code for it in answered] == [ErrorCode.UNKNOWN_TOPIC_ID]
         assert client.ask(MetadataRequest(topics=None)).topics == []
+
+
+def test_many_topics_that_are_asked_for_are_made_together() -> None:
+    """Each has its own outcome, and the controller decides on all of them at once."""
+    with Stage() as stage:
+        names = [f"topic-{number}" for number in range(40)]
+        wanted = [MetadataRequestTopic(name=it) for it in (*names, "bad name")]
+        events = CountedEvents(stage.running.services_of_this_life.controller)
+        answer = stage.client().ask(MetadataRequest(topics=wanted), 9)
+        codes = {it.name: it.error_code for it in answer.topics}
+        assert codes.pop("bad name") == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert codes == dict.fromkeys(names, ErrorCode.NONE)
+        assert events.creations == 1
 
 
 def test_a_topic_that_is_asked_for_while_it_is_deleted_comes_anew() -> None:

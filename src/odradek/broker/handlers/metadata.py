@@ -6,7 +6,6 @@ racks, null for all topics. v2 cluster id. v4 whether to make topics. v5 offline
 epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their ids.
 """
 
-import asyncio
 from collections.abc import Iterable
 from functools import partial
 from typing import Final
@@ -108,12 +107,8 @@ async def _made_and_answered(
     errors: dict[str, ErrorCode] = {}
     for first in range(0, len(missing), MADE_AT_ONCE_MAX):
         some = missing[first : first + MADE_AT_ONCE_MAX]
-        made = await asyncio.gather(*map(services.topic_admin.ensure, some), return_exceptions=True)
-        for name, outcome in zip(some, made, strict=True):
-            if isinstance(outcome, BrokerError):
-                errors[name] = outcome.code
-            elif isinstance(outcome, Exception):
-                errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
+        failed = await services.topic_admin.ensure_all(some)
+        errors |= {name: error.code for name, error in failed.items()}
         if pending.connection.is_over:
             break
     return await in_turns(_answer(services, pending, request, errors))

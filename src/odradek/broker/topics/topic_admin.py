@@ -101,45 +101,65 @@ class TopicAdmin:
     async def ensure(self, name: str) -> TopicImage:
         """The topic; made as the settings say where it is missing. Many may ask at once."""
         while (topic := self._cluster.image.topics.get(name)) is None:
-            making = self._making.get(name)
-            if making is not None:
-                await asyncio.shield(making)
-                continue
-            self._making[name] = future = asyncio.get_running_loop().create_future()
-            try:
-                await self._make(name)
-            finally:
-                del self._making[name]
-                future.set_result(None)
+            error = (await self.ensure_all([name])).get(name)
+            if error is not None:
+                raise error
         return topic
 
-    async def _make(self, name: str) -> None:
+    async def ensure_all(self, names: Sequence[str]) -> dict[str, BrokerError]:
+        """Likewise, by one request for all that are not being made yet; why some were not."""
+        ours = [
+            it for it in names if it not in self._cluster.image.topics and it not in self._making
+        ]
+        others = [self._making[it] for it in names if it in self._making]
+        errors: dict[str, BrokerError] = {}
+        if ours:
+            future = asyncio.get_running_loop().create_future()
+            self._making |= dict.fromkeys(ours, future)
+            try:
+                errors = await self._make(ours)
+            finally:
+                for name in ours:
+                    del self._making[name]
+                future.set_result(None)
+        for other in others:
+            await asyncio.shield(other)
+        return errors
+
+    async def _make(self, names: Sequence[str]) -> dict[str, BrokerError]:
         """One that exists and we do not know is on its way; or it goes, and may come anew."""
         give_up = self._doors.clock.monotonic() + ENSURE_PATIENCE
+        failed: dict[str, BrokerError] = {}
+        left = list(names)
         while True:
-            error = await self._ask_for(name)
-            if error is not None and error.code not in WAITED_FOR:
-                raise error
-            patience = LOOK_AGAIN if error is not None else ENSURE_PATIENCE
-            if await _in_time(self._cluster.has_topics([name]), patience):
-                return
+            errors = await self._ask_for(left)
+            failed |= {name: it for name, it in errors.items() if it.code not in WAITED_FOR}
+            left = [name for name in left if name not in failed]
+            patience = LOOK_AGAIN if errors.keys() & left else ENSURE_PATIENCE
+            if not left or await _in_time(self._cluster.has_topics(left), patience):
+                return failed
+            left = [name for name in left if name not in self._cluster.image.topics]
             if self._doors.clock.monotonic() >= give_up:
-                raise NotThereYet(f"topic {name!r} is being deleted, or on its way")
+                late = NotThereYet("topics are being deleted, or on their way")
+                return failed | dict.fromkeys(left, late)
 
-    async def _ask_for(self, name: str) -> BrokerError | None:
-        topic = (
+    async def _ask_for(self, names: Sequence[str]) -> dict[str, BrokerError]:
+        """The errors of those that were not made."""
+        topics = [
             self._group_topic() if name == GROUP_METADATA_TOPIC else CreatableTopic(name, -1, -1)
-        )
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=ENSURE_PATIENCE)
+            for name in names
+        ]
+        request = CreateTopicsRequest(topics=topics, timeout_ms=ENSURE_PATIENCE)
         try:
             response = await self._to_controller.ask(request)
         except BrokerError as error:
-            return error
+            return dict.fromkeys(names, error)
         assert isinstance(response, CreateTopicsResponse), response
-        (row,) = response.topics
-        if row.error_code == ErrorCode.NONE:
-            return None
-        return NotMade(ErrorCode(row.error_code), row.error_message or "")
+        return {
+            row.name: NotMade(ErrorCode(row.error_code), row.error_message or "")
+            for row in response.topics
+            if row.error_code != ErrorCode.NONE
+        }
 
     def _group_topic(self) -> CreatableTopic:
         """Where groups keep their offsets: as Kafka makes it."""
