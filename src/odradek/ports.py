@@ -174,6 +174,13 @@ class Disk(Protocol):
         """The space that is left."""
         ...
 
+    def boot(self) -> str:
+        """Which run of the operating system this is: its page cache has what was not synced.
+
+        Empty where that is not known.
+        """
+        ...
+
 
 class Job(Protocol):
     """Something that may block: it runs off the loop, and ends on it."""

@@ -17,6 +17,7 @@ import stat
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from odradek.model.units import Bytes, Timestamp
@@ -28,6 +29,7 @@ VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 MODE: Final = 0o644
 NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 FALLOCATE_KEEP_SIZE: Final = 1
+BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 WHOLE_FILE: Final = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -241,6 +243,13 @@ class SystemDisk:
         """What an ordinary user may still take."""
         space = os.statvfs(self._name)
         return Bytes(space.f_bavail * space.f_frsize)
+
+    def boot(self) -> str:
+        """As Linux names it, in containers too."""
+        try:
+            return Path(BOOT_ID).read_text("ascii").strip()
+        except OSError:
+            return ""
 
     def _at(self, path: str) -> str:
         assert ".." not in path.split("/"), path

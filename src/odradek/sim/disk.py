@@ -38,6 +38,7 @@ class SimulatedDisk:
         self.faults = faults or DiskFaults()
         self.medium = names or Names()
         self._now = now
+        self.boots = 0  # how often the machine has lost its power
         self._locked: set[str] = set()
         self.used = sum(contents.space for _, contents in self.medium.files())
 
@@ -50,7 +51,9 @@ class SimulatedDisk:
     def after_crash(self, chance: Random, rules: CrashRules = CRASH_RULES) -> "SimulatedDisk":
         """What is found after the power came back; chance decides about what was not synced."""
         self.stop()
-        return self._reborn(self.medium.survivor(chance, rules))
+        reborn = self._reborn(self.medium.survivor(chance, rules))
+        reborn.boots += 1
+        return reborn
 
     def after_exit(self) -> "SimulatedDisk":
         """What the next process finds when only the process died: all that was written."""
@@ -70,13 +73,20 @@ class SimulatedDisk:
     def _reborn(self, names: Names) -> "SimulatedDisk":
         old = self.faults
         faults = DiskFaults(old.rows, old.read_only, old.capacity, stall=old.stall, crash=old.crash)
-        return SimulatedDisk(self._name, faults=faults, names=names, now=self._now)
+        disk = SimulatedDisk(self._name, faults=faults, names=names, now=self._now)
+        disk.boots = self.boots
+        return disk
 
     def flip(self, path: str, position: int, bit: int) -> None:
         """Rot: turns one bit of a file, unseen."""
         self._file(path).flip(position, bit)
 
     # -- the door ------------------------------------------------------------------------------
+
+    def peek(self, path: str) -> bytes | bytearray | None:
+        """A file as programs would read it now, past all faults; None: there is none."""
+        node = self._find(path)
+        return node.current if isinstance(node, Contents) else None
 
     @property
     def name(self) -> str:
@@ -192,6 +202,10 @@ class SimulatedDisk:
         """What is left of the capacity."""
         self.faults.enter("free", "")
         return Bytes(max(0, self._free()))
+
+    def boot(self) -> str:
+        """Another after each crash."""
+        return f"boot {self.boots}"
 
     # -- for its files -------------------------------------------------------------------------
 

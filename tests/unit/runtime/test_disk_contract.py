@@ -208,6 +208,11 @@ def test_there_is_room(disk: Disk) -> None:
     assert disk.name
 
 
+def test_the_run_of_the_system_has_one_name(disk: Disk) -> None:
+    """Two calls of one run say the same."""
+    assert disk.boot() == disk.boot()
+
+
 def test_a_path_stays_inside(disk: Disk) -> None:
     """A path that would leave the log dir is our own mistake."""
     with pytest.raises(AssertionError):

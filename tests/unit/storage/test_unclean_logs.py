@@ -44,6 +44,28 @@ def test_a_log_is_whole_through_stops_of_every_kind() -> None:
     assert not h.disks[0].exists(UNCLEAN_LOGS)
 
 
+def test_no_unflushed_log_is_whole_after_its_machine_went_down() -> None:
+    """A batch may be gone without a trace; and the start after that knows it as well."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.come_back("crash")
+    assert reason(h) is Reason.MACHINE_WENT_DOWN
+    h.come_back("exit")
+    assert reason(h) is Reason.MACHINE_WENT_DOWN
+    h.dirs.dirs[0].clear_unclean([part(0)])
+    h.come_back("exit")
+    assert reason(h) is None
+
+
+def test_a_machine_may_go_down_once_its_dirs_are_closed() -> None:
+    """Then nothing was in the page cache alone."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.dirs.dirs[0].close(NOW, BrokerEpoch(1))
+    h.come_back("crash")
+    assert reason(h) is None
+
+
 def test_a_log_made_anew_is_unclean_until_the_broker_clears_it() -> None:
     """A disk was replaced: what the log held is elsewhere, if anywhere."""
     h = Host(2)
@@ -101,7 +123,7 @@ def test_a_recovery_that_is_interrupted_forgets_no_cut(change: int) -> None:
         h.start()
     except PowerLost:
         h.come_back("crash")
-    assert reason(h) in {Reason.CUT, Reason.UNKNOWN}
+    assert reason(h) in {Reason.CUT, Reason.UNKNOWN, Reason.MACHINE_WENT_DOWN}
     found = h.dirs.get(part(0))
     assert found is not None
     assert found.log_end_offset == 1
@@ -161,7 +183,7 @@ def test_a_cut_below_the_recovery_point_lowers_it_first() -> None:
         cuts = {part(number): Offset(1)}
         h.dirs.dirs[0].truncation(cuts, NOW, fully=fully).run()
     h.come_back("crash")
-    assert [reason(h, number) for number in range(2)] == [None, None]
+    assert [reason(h, number) for number in range(2)] == [Reason.MACHINE_WENT_DOWN] * 2
 
 
 def test_a_checkpoint_planned_beside_a_cut_says_no_more_than_is_left() -> None:

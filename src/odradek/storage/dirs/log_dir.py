@@ -50,6 +50,7 @@ from odradek.storage.dirs.names import (
     renamed,
 )
 from odradek.storage.dirs.unclean_logs import (
+    BOOT,
     UNCLEAN_LOGS,
     Reason,
     Unclean,
@@ -178,6 +179,8 @@ class LogDir(DirCheckpoints):
             opened.clean, opened.broker_epoch = self._take_marker()
             opened.notes += self.read_checkpoints()
             found_unclean = self._read_unclean(opened)
+            boot = self.disk.boot()
+            cache_is_lost = not opened.clean and self._last_boot() != boot
             opener = LogOpener(self.failures, opened.clean, now, self._note_recovering)
             for name in self.disk.names(""):
                 found = parse_log_name(name)
@@ -190,7 +193,9 @@ class LogDir(DirCheckpoints):
                     opened.strays.append(name)
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
-            self._settle_unclean(found_unclean)
+            self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {})
+            if self._last_boot() != boot:
+                write_small(self.disk, BOOT, boot.encode())
         return opened
 
     def _open(  # noqa: PLR0917 - what one log needs
@@ -380,14 +385,28 @@ class LogDir(DirCheckpoints):
             return None
         return None if self._unclean.recovering else self._unclean
 
+    def _last_boot(self) -> str:
+        """Which run of the operating system had the logs open last; empty if that is not known."""
+        try:
+            return read_small(self.disk, BOOT).decode("ascii", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def _unflushed(self) -> dict[TopicPartition, Unclean]:
+        """Logs whose end may have been in a page cache that is gone."""
+        logs = (partition for partition, it in self.logs.items() if not it.config.flush_before_ack)
+        return dict.fromkeys(logs, Unclean(Reason.MACHINE_WENT_DOWN))
+
     def _note_recovering(self) -> None:
         """Records are about to be cut off: a start that ends here leaves no log known as whole."""
         if not self._unclean.recovering:
             self._write_unclean(UncleanLogs(self._unclean.logs, recovering=True))
 
-    def _settle_unclean(self, before: UncleanLogs | None) -> None:
-        """What was known before this start, and what recovery has found."""
-        known = (
+    def _settle_unclean(
+        self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean]
+    ) -> None:
+        """What may be so, what was known before this start, and what recovery has found."""
+        known |= (
             all_unknown(self.logs)
             if before is None
             else {p: it for p, it in before.logs.items() if p in self.logs}

@@ -1,7 +1,8 @@
 """Which logs of a dir may lack records that they held: durable, until the broker clears them.
 
-A log is *whole* unless it was made anew in the place of one that is gone, was cut in recovery, or
-ends below what was durable. An unclean one is not elected over a whole one, and as a leader it
+A log is *whole* unless it was made anew in the place of one that is gone, was cut in recovery, ends
+below what was durable, or was written when its machine went down: then what was not flushed may be
+gone without a trace. An unclean one is not elected over a whole one, and as a leader it
 gives no offset again that it may have given before. All of a dir's are in one small file, which
 Kafka ignores, so that ten thousand cost one write.
 
@@ -19,6 +20,8 @@ from odradek.storage.dirs.checkpoints import checkpoint_entries, checkpoint_numb
 from odradek.storage.errors import CorruptFile
 
 UNCLEAN_LOGS: Final = "unclean-logs"
+BOOT: Final = "boot"
+"""Which run of the operating system opened the logs last."""
 RECOVERING: Final = b"recovering"
 
 
@@ -28,6 +31,7 @@ class Reason(StrEnum):
     MADE_ANEW = "made-anew"
     CUT = "cut"
     SHORT = "short"
+    MACHINE_WENT_DOWN = "machine-went-down"
     UNKNOWN = "unknown"
 
     @property
@@ -40,6 +44,7 @@ _SENTENCES: Final[Mapping[Reason, str]] = {
     Reason.MADE_ANEW: "the log was missing and was made anew",
     Reason.CUT: "recovery after an unclean stop cut records off",
     Reason.SHORT: "the log ends below its recovery point",
+    Reason.MACHINE_WENT_DOWN: "the machine went down: what was not flushed may be gone",
     Reason.UNKNOWN: "a recovery was interrupted, or its note cannot be read",
 }
 
