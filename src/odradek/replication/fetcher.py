@@ -98,7 +98,7 @@ class ReplicaFetcher:
     """All that one broker fetches from another."""
 
     def __init__(self, me: BrokerId, broker_epoch: BrokerEpoch, settings: FetcherSettings) -> None:
-        self.broker_epoch = broker_epoch  # to be set anew when the broker has registered again
+        self._broker_epoch = broker_epoch
         self._me = me
         self._settings = settings
         self._session = FollowerSession()
@@ -124,6 +124,18 @@ class ReplicaFetcher:
     def followers(self) -> Iterable[Follower]:
         """All of them."""
         return (slot.follower for slot in self._slots.values())
+
+    @property
+    def broker_epoch(self) -> BrokerEpoch:
+        """Of this broker's registration, which every fetch names."""
+        return self._broker_epoch
+
+    @broker_epoch.setter
+    def broker_epoch(self, broker_epoch: BrokerEpoch) -> None:
+        """It has registered again: the leader must hear of every partition in its new life."""
+        if broker_epoch != self._broker_epoch:
+            self._broker_epoch = broker_epoch
+            self._close_session()
 
     @property
     def fetch_version(self) -> int:

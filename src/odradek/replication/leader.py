@@ -275,6 +275,23 @@ class Leader:
         woken = self._deleted()
         return replace(effects, wake=effects.wake + woken) if woken else effects
 
+    def on_registered(
+        self, broker: BrokerId, broker_epoch: BrokerEpoch, now: Millis
+    ) -> LeaderEffects:
+        """A follower's broker is alive; in which life, where the metadata says that.
+
+        The follower may have fetched before this was known here, and not repeat its position. What
+        it fetched in another life counts for nothing.
+        """
+        follower = self._followers.get(broker)
+        if follower is None or follower.eligible or follower.end_offset is None:
+            return NOTHING
+        life = follower.broker_epoch
+        if life == NO_BROKER_EPOCH or broker_epoch not in {NO_BROKER_EPOCH, life}:
+            return NOTHING
+        follower.eligible = True
+        return self._joined(self._advanced(now))
+
     def on_time(self, now: Millis) -> LeaderEffects:
         """Proposes to go on without the members that have fallen behind for too long.
 

@@ -111,6 +111,18 @@ def forgotten(request: FetchRequest) -> list[int]:
     return [number for topic in request.forgotten_topics_data for number in topic.partitions]
 
 
+def test_another_registration_is_told_of_every_partition() -> None:
+    """The session does not repeat a position, and the leader counts it for one life only."""
+    t = Scene()
+    t.open_session()
+    t.fetcher.broker_epoch = BrokerEpoch(6)
+    t.fetcher.broker_epoch = BrokerEpoch(6)
+    request = t.fetch()
+    assert request.replica_state is not None
+    assert (request.session_epoch, request.replica_state.replica_epoch) == (0, 6)
+    assert named(request) == [(0, 1), (1, 1)]
+
+
 def test_a_session_names_only_what_has_changed() -> None:
     """KIP-227: everything once, then an empty fetch, then the one that got a record."""
     t = Scene()

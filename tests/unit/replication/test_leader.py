@@ -277,6 +277,27 @@ def test_the_leader_waits_for_a_follower_about_to_join_but_not_for_a_dead_one() 
     assert t.leader.on_ineligible(BrokerId(9), t.now) == NOTHING
 
 
+def test_a_follower_may_join_once_its_registration_is_known() -> None:
+    """It fetched before the leader had heard that it is back, and does not repeat its position."""
+    t = Scene(isr=(0, 1))
+    t.fetch(1, 10)
+    assert t.fetch(2, 10, eligible=False).propose is None
+    effects = t.leader.on_registered(B2, BrokerEpoch(52), t.now)
+    assert effects.propose is not None
+    assert [it.broker for it in effects.propose.isr] == [ME, B1, B2]
+
+
+def test_what_was_fetched_in_another_life_lets_nobody_join() -> None:
+    """The new life's log may be shorter (KIP-903)."""
+    t = Scene(isr=(0, 1))
+    assert t.leader.on_registered(B2, BrokerEpoch(52), t.now) == NOTHING  # nothing was fetched
+    t.fetch(1, 10)
+    t.fetch(2, 10, eligible=False)
+    assert t.leader.on_registered(B2, BrokerEpoch(99), t.now) == NOTHING
+    assert t.leader.on_registered(B1, BrokerEpoch(51), t.now) == NOTHING  # is a member
+    assert t.leader.on_registered(BrokerId(9), BrokerEpoch(9), t.now) == NOTHING
+
+
 def test_a_joining_follower_that_stops_is_not_awaited_for_ever() -> None:
     """Time alone moves the high watermark on."""
     t = Scene(isr=(0,), replicas=(0, 1))

@@ -47,8 +47,14 @@ class IsrWatch:
                     await asyncio.sleep(0)
 
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        if old.brokers is new.brokers:
+            return
         gone = sorted(old.brokers.keys() - new.brokers.keys())
+        came = [it for number, it in new.brokers.items() if it != old.brokers.get(number)]
         now = self._clock.monotonic()
-        for leading in self._replicas.all_led() if gone else ():
+        for leading in self._replicas.all_led() if gone or came else ():
             for broker in gone:
                 leading.carry_out(leading.leader.on_ineligible(broker, now))
+            for registered in came:
+                effects = leading.leader.on_registered(registered.id, registered.epoch, now)
+                leading.carry_out(effects)
