@@ -15,6 +15,7 @@ from odradek.controller.decisions.administration import on_creation, on_deletion
 from odradek.controller.decisions.balance import on_election, on_rebalance, on_settings
 from odradek.controller.decisions.beginning import begin
 from odradek.controller.decisions.broker_changes import on_controlled_shutdown
+from odradek.controller.decisions.deletions import resume_deletions
 from odradek.controller.decisions.in_sync import on_alter_partition
 from odradek.controller.decisions.liveness import on_process_gone
 from odradek.controller.decisions.reassignments import on_reassignment, trim_znode
@@ -36,6 +37,7 @@ from odradek.controller.events import (
     ReassignmentAsked,
     ReassignmentsListed,
     RebalanceIsDue,
+    RetryIsDue,
     SettingsChanged,
     TreeChanged,
 )
@@ -94,6 +96,8 @@ class Controller:
                 return on_settings(context, topic)
             case RebalanceIsDue():
                 return on_rebalance(context)
+            case RetryIsDue():
+                return resume_deletions(context, context.live)
 
     def _reassign(self, targets: Any) -> Steps[Any]:
         """What is asked for now replaces what the znode asks for."""

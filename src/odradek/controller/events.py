@@ -127,6 +127,10 @@ class RebalanceIsDue(NamedTuple):
     """It is time to look how many preferred leaderships are elsewhere."""
 
 
+class RetryIsDue(NamedTuple):
+    """It is time to ask brokers again for what they could not do, though they are alive."""
+
+
 Event = (
     ControllerChanged
     | TreeChanged
@@ -145,4 +149,5 @@ Event = (
     | ProducerIdsAsked
     | SettingsChanged
     | RebalanceIsDue
+    | RetryIsDue
 )

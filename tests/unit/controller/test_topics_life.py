@@ -7,6 +7,7 @@ from odradek.controller.events import (
     DeletionAsked,
     GrowthAsked,
     ReassignmentAsked,
+    RetryIsDue,
     TreeChanged,
 )
 from odradek.controller.topics import Growth, NewTopic
@@ -155,6 +156,20 @@ def test_a_deletion_that_failed_is_tried_again_with_the_next_life() -> None:
     talk.stopped(1, ErrorCode.KAFKA_STORAGE_ERROR)
     assert talk.forgotten == []
     talk.bounce(1)
+    talk.stopped(1)
+    assert talk.forgotten == ["orders"]
+
+
+def test_a_deletion_that_failed_is_tried_again_after_a_while() -> None:
+    """The broker lives on: a dir that hung answers again, and its broker never restarts."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    talk.on(DeletionAsked(["orders"]))
+    talk.stopped(1, ErrorCode.KAFKA_STORAGE_ERROR)
+    talk.stopped(2)
+    talk.sent.clear()
+    talk.on(RetryIsDue())
+    assert ORDERS in talk.stops(1)
+    assert talk.kinds(2) == []
     talk.stopped(1)
     assert talk.forgotten == ["orders"]
 

@@ -40,6 +40,7 @@ from odradek.controller.events import (
     ControllerChanged,
     Event,
     RebalanceIsDue,
+    RetryIsDue,
     SettingsChanged,
     TreeChanged,
 )
@@ -79,6 +80,7 @@ from odradek.zookeeper.protocol.jute_requests import Check, Multi, Request
 FIRST_REBALANCE: Final = Millis(5 * SECOND)
 PAUSE_AFTER_FAILURE: Final = Millis(1 * SECOND)
 """Before this broker competes again when it could not write: another shall have the first try."""
+RETRY_PAUSE: Final = Millis(10 * SECOND)
 PAUSE_WITHOUT_ANY: Final = Millis(5 * SECOND)
 """Before it tries again where no broker can be elected."""
 
@@ -189,6 +191,7 @@ class ControllerLoop:
         """Deals with events, until it is cancelled."""
         async with asyncio.TaskGroup() as self._tasks:
             self._tasks.create_task(self._keep_balance())
+            self._tasks.create_task(self._keep_trying())
             while True:
                 while self._queue:
                     item = self._queue.popleft()
@@ -232,6 +235,14 @@ class ControllerLoop:
             if self._settings.broker[replication.AUTO_LEADER_REBALANCE_ENABLE]:
                 self.post(RebalanceIsDue())
             pause = self._settings.broker[replication.LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS]
+
+    async def _keep_trying(self) -> None:
+        """A dir that hung when its broker was asked to delete may have been there all the time."""
+        clock = self._doors.clock
+        while True:
+            await clock.sleep_until(Millis(clock.monotonic() + RETRY_PAUSE))
+            if self.controller is not None and self.controller.context.deletions:
+                self.post(RetryIsDue())
 
     # The lease
 
