@@ -15,7 +15,7 @@ from odradek.sim import report
 from odradek.sim.batch import Run, run_all
 from odradek.sim.plan import Plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run
-from odradek.sim.worlds import NAMES, kind
+from odradek.sim.worlds import ALL, NAMES, kind
 
 PASSED: Final = 0
 WRONG: Final = 2
@@ -27,7 +27,7 @@ SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _parser().parse_args(arguments)
-    if options.scenario not in {None, *NAMES}:
+    if options.scenario not in {None, *ALL}:
         return _converse(options)
     kinds = [kind(name) for name in ([options.scenario] if options.scenario else NAMES)]
     if options.control and any(options.control not in each.controls for each in kinds):
@@ -48,7 +48,7 @@ def _converse(options: argparse.Namespace) -> int:
 
     name, known = options.scenario, conversations()
     if name not in known or options.control or options.shrink:
-        print(f"no such scenario: {name}; there are:", *NAMES, *known, sep="\n  ", file=sys.stderr)
+        print(f"no such scenario: {name}; there are:", *ALL, *known, sep="\n  ", file=sys.stderr)
         return WRONG
     if options.seed is None:
         return _many({name: partial(converse, name)}, options)
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scenario",
         metavar="NAME",
-        help=f"one kind of world ({', '.join(NAMES)}), or one conversation; else all worlds",
+        help=f"one kind of world ({', '.join(ALL)}), or one conversation; else all worlds",
     )
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
     parser.add_argument("--shrink", action="store_true", help="leave out faults while it fails")

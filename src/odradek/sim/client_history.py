@@ -12,8 +12,8 @@ and read, in the order in which clients noticed. These are the anomalies:
     nonmonotonic  a poll that goes back behind what the same reader has read
     skipped       a poll that passes over what is known to be there
 
-Records of topics that are not durable are believed until the power fails: then all that is known
-of them is forgotten, and so is what is told later by somebody who began before.
+Records of a topic are believed until they may be lost (of some, when the power fails): then all
+that is known of them is forgotten, and so is what is told later by somebody who began before.
 """
 
 from bisect import bisect, insort
@@ -47,11 +47,11 @@ class Sent(NamedTuple):
 class ClientHistory:
     """Grows fact by fact; whatever does not fit is in `anomalies`."""
 
-    def __init__(self, *, once: Collection[str], durable: Collection[str]) -> None:
+    def __init__(self, *, once: Collection[str]) -> None:
         self.anomalies: list[Anomaly] = []
-        self._once, self._durable = frozenset(once), frozenset(durable)
+        self._once = frozenset(once)
         self._sent: dict[str, Sent] = {}  # by the record, each of which is unique
-        self._under_way: set[str] = set()  # topics: somebody sends since power was there
+        self._under_way: set[str] = set()  # records that were sent since nothing was lost
         self._known: dict[Place, dict[int, str]] = defaultdict(dict)  # told by whomever
         self._offsets: dict[Place, dict[str, int]] = defaultdict(dict)  # of records stored once
         self._written: dict[tuple[Place, str], list[tuple[int, int]]] = defaultdict(list)
@@ -62,15 +62,15 @@ class ClientHistory:
 
     def sends(self, producer: str, place: Place, values: Sequence[str]) -> None:
         """A producer begins to send, one record after the other."""
-        self._under_way.add(place[0])
         for value in values:
+            self._under_way.add(value)
             self._sent[value] = Sent(place, producer, len(self._sent))
 
     def acknowledged(self, place: Place, base: int, values: Sequence[str]) -> None:
         """They are there, says the answer."""
-        if not self._is_durable(place) and place[0] not in self._under_way:
-            return
         for offset, value in enumerate(values, base):
+            if value not in self._under_way and value in self._sent:
+                continue  # it was sent before something was lost
             self._learn(place, offset, value)
             if offset not in self._read[place]:
                 self._unread[place][offset] = value
@@ -91,18 +91,15 @@ class ClientHistory:
             self._read[place].add(offset)
             self._unread[place].pop(offset, None)
 
-    def lost_power(self) -> None:
-        """What is not durable may be gone."""
-        self._under_way.clear()
-        self._positions = {
-            (reader, place): position
-            for (reader, place), position in self._positions.items()
-            if self._is_durable(place)
-        }
+    def lost(self, topics: Collection[str]) -> None:
+        """What these have may be gone."""
+        self._under_way = {it for it in self._under_way if self._sent[it].place[0] not in topics}
+        for reader, place in [key for key in self._positions if key[1][0] in topics]:
+            del self._positions[reader, place]
         for table in (self._known, self._unread, self._read, self._offsets):
-            for place in [place for place in table if not self._is_durable(place)]:
+            for place in [place for place in table if place[0] in topics]:
                 del table[place]
-        for key in [key for key in self._written if not self._is_durable(key[0])]:
+        for key in [key for key in self._written if key[0][0] in topics]:
             del self._written[key]
 
     def audit(self, topic: str) -> None:
@@ -118,9 +115,6 @@ class ClientHistory:
             for offset in sorted(due.intersection(unread)):
                 value, kind = unread[offset], "lost" if offset < highest else "unseen"
                 self._blame(kind, place, f"was told to have {value} at {offset}")
-
-    def _is_durable(self, place: Place) -> bool:
-        return place[0] in self._durable
 
     def _blame(self, kind: str, place: Place, what: str) -> None:
         self.anomalies.append(Anomaly(kind, place, what))

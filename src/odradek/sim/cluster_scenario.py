@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from odradek.metadata.nouns import PartitionState
 from odradek.metadata.znodes.cluster import ControllerZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import DISKS, PORT, BrokerMachine, name_of
 from odradek.sim.disk_faults import Fault
@@ -215,6 +215,11 @@ class ClusterScenario:
         where = TopicPartition(topic, partition)
         found = self._observer.does(self._observer.zookeeper.get(PartitionStateZnode.path(where)))
         return PartitionStateZnode.decode(where, found.data, found.stat.version)
+
+    def has_topic(self, topic: str) -> bool:
+        """Whether the tree has it."""
+        path = TopicZnode.path(topic)
+        return self._observer.does(self._observer.zookeeper.exists(path)) is not None
 
     def leader(self, topic: str, partition: int = 0) -> int:
         """Its number; there must be one."""

@@ -34,7 +34,7 @@ class History:
     """Takes notes as the world goes on."""
 
     def __init__(self, now: Callable[[], int]) -> None:
-        self._now = now
+        self.now = now
         self._over = False
         self._hash = blake2b(digest_size=16)
         self._unhashed: list[tuple[int, str, str, tuple[Any, ...]]] = []
@@ -70,7 +70,7 @@ class History:
             self._write(who, TRAFFIC, details)
 
     def _write(self, who: str, what: str, details: tuple[Any, ...]) -> Event:
-        event = Event(self._now(), who, what, details)
+        event = Event(self.now(), who, what, details)
         self._unhashed.append((event[0], who, what, details))
         if len(self._unhashed) == HASHED_AT_ONCE:
             self._hash_rest()

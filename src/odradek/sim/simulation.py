@@ -1,6 +1,6 @@
 """One kind of run: a world that is built, harmed, healed and judged.
 
-    begin       machines and workload start
+    begin       machines and workload start, and are given time to get going
     faults      strike as the plan has it, while the workload goes on
     heal        everything works again, everybody is up; who was kept from work does it now
     recover     the workload must get somewhere: liveness
@@ -10,7 +10,7 @@ A run that did not do enough work proves nothing, and fails as vacuous.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,9 @@ from odradek.sim.world import World
 DRIFT_MAX: Final = 2_000  # microseconds in each second: what a bad quartz does tenfold
 SKEW_MICROS_MAX: Final = 600 * SECOND
 LATE_SECONDS_MAX: Final = 60
-"""So much more peace for a workload that the faults kept from nearly everything."""
+"""So much more time for a workload that the faults kept from nearly everything: first without new
+faults, then in peace."""
+WARM_SECONDS_MAX: Final = 30
 
 
 class Knob(NamedTuple):
@@ -46,6 +48,8 @@ class Simulation:
     healing_seconds: ClassVar[int] = 20
     floors: ClassVar[Mapping[str, int]] = {}
     """How much work, by the kind of event, a run must have done."""
+    floors_under_faults: ClassVar[Mapping[str, int]] = {}
+    """How much of it before everything heals."""
     controls: ClassVar[tuple[str, ...]] = ()
     """Known mistakes that can be switched on; each must be found."""
 
@@ -57,6 +61,10 @@ class Simulation:
     def begin(self) -> None:
         """Starts the machines and their workload."""
         raise NotImplementedError
+
+    def is_warm(self) -> bool:
+        """Whether faults may begin: what they strike should be at work."""
+        return True
 
     def faults(self) -> Sequence[Fault]:
         """What may go wrong."""
@@ -90,6 +98,7 @@ class Outcome:
     digest: str = ""
     events: int = 0
     work: Counter[str] = field(default_factory=Counter)
+    under_faults: Counter[str] = field(default_factory=Counter)  # of the work
     strikes: Counter[tuple[str, str]] = field(default_factory=Counter)  # fault, state
     violation: Violation | None = None
     missing: dict[str, int] = field(default_factory=dict)  # work that was not done
@@ -134,9 +143,8 @@ def run(
         invariants = simulation.invariants()
         for invariant in invariants:
             world.history.watch(invariant.guarded(world.loop.fail), invariant.watches)
-        _schedule(world, simulation, faults, outcome)
         try:
-            _play(world, simulation, list(faults.values()))
+            _play(world, simulation, faults, outcome)
             ends = (invariant.guard_end() for invariant in invariants)
             outcome.violation = next(filter(None, ends), None)
         except Violation as violation:
@@ -146,22 +154,35 @@ def run(
         outcome.digest, outcome.work = world.history.digest(), world.history.counts
         outcome.events = world.loop.events
         outcome.last = {who: list(map(str, last)) for who, last in world.history.last.items()}
-    outcome.missing = _missing(simulation, outcome.work)
+    outcome.missing = _below(kind.floors, outcome.work)
+    if outcome.violation is None:
+        late = _below(kind.floors_under_faults, outcome.under_faults)
+        outcome.missing |= {f"{what} under faults": floor for what, floor in late.items()}
     return outcome
 
 
-def _play(world: World, simulation: Simulation, faults: Sequence[Fault]) -> None:
+def _play(
+    world: World, simulation: Simulation, faults: Mapping[str, Fault], outcome: Outcome
+) -> None:
     try:
         simulation.begin()
+        _run_until(world, simulation.is_warm, WARM_SECONDS_MAX)
+        cold = Counter(world.history.counts)
+        _schedule(world, simulation, faults, outcome)
         world.run(seconds=simulation.fault_seconds)
+
+        def under_faults() -> Counter[str]:
+            return world.history.counts - cold
+
+        floors = simulation.floors_under_faults
+        _run_until(world, lambda: not _below(floors, under_faults()), LATE_SECONDS_MAX)
+        outcome.under_faults = under_faults()
         world.history.note("world", "heals")
-        for fault in faults:
+        for fault in faults.values():
             fault.heal()
         world.run(seconds=simulation.healing_seconds)
-        for _ in range(LATE_SECONDS_MAX):
-            if not _missing(simulation, world.history.counts):
-                break
-            world.run(seconds=1)
+        floors = simulation.floors
+        _run_until(world, lambda: not _below(floors, world.history.counts), LATE_SECONDS_MAX)
         complaint = simulation.recover()
     except (Violation, Deadlock, Livelock):
         raise
@@ -171,9 +192,17 @@ def _play(world: World, simulation: Simulation, faults: Sequence[Fault]) -> None
         raise Liveness().violated(complaint)
 
 
-def _missing(simulation: Simulation, work: Mapping[str, int]) -> dict[str, int]:
+def _run_until(world: World, is_so: Callable[[], bool], seconds_max: int) -> None:
+    """Looks once a second."""
+    for _ in range(seconds_max):
+        if is_so():
+            break
+        world.run(seconds=1)
+
+
+def _below(floors: Mapping[str, int], work: Mapping[str, int]) -> dict[str, int]:
     """The floors that were not reached."""
-    return {what: floor for what, floor in simulation.floors.items() if work[what] < floor}
+    return {what: floor for what, floor in floors.items() if work.get(what, 0) < floor}
 
 
 @contextmanager

@@ -113,3 +113,41 @@ def test_a_disk_that_hangs_holds_up_its_own_partitions_alone(t: ClusterScenario)
     other.start()
     for number in range(6):
         t.await_isr("orders", 1, 2, 3, partition=number)
+
+
+def test_a_topic_goes_although_a_disk_hung_when_it_was_deleted(t: ClusterScenario) -> None:
+    """The broker answers that it could not delete; it lives on, and is asked again."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    sick = t.broker(t.followers("orders")[0])
+    worker = sick.process.workers[sick.disk_of("orders")]
+    worker.hang()
+    deleting = shop.begins(shop.deleting("orders"))
+    t.run(seconds=8)
+    worker.go_on()
+    t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
+    shop.ends(deleting)
+    shop.make("orders")
+
+
+def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario) -> None:
+    """What was not flushed may be gone without a trace: its batches end where a batch may end.
+
+    All are down; only one has lost its power, and it is the first to return.
+    """
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    first = t.broker(t.leader("orders"))
+    whole = t.others(first.number)
+    for broker in whole:
+        broker.kill()
+    first.cut_power()
+    first.start()
+    t.run(seconds=20)
+    assert t.state("orders").leader is None
+    for broker in whole:
+        broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a"]

@@ -12,7 +12,7 @@ FLEETING = ("events", 0)
 
 def history() -> ClientHistory:
     """A durable topic whose records are stored once, and one that is neither; three each."""
-    told = ClientHistory(once={"orders"}, durable={"orders"})
+    told = ClientHistory(once={"orders"})
     told.sends("p", PLACE, ["a", "b", "c"])
     told.sends("q", FLEETING, ["x", "y", "z"])
     return told
@@ -133,7 +133,7 @@ def test_what_is_not_durable_is_forgotten_when_power_fails() -> None:
     told = history()
     told.acknowledged(FLEETING, 0, ["x"])
     told.seeks("r", FLEETING, 0)
-    told.lost_power()
+    told.lost({"events"})
     told.polled("r", FLEETING, [(0, "x")])
     told.acknowledged(FLEETING, 1, ["y"])
     told.sends("q", FLEETING, ["new"])
@@ -148,7 +148,7 @@ def test_what_is_durable_is_not_forgotten() -> None:
     """An answer from before the power failed promises all that it promised."""
     told = history()
     told.acknowledged(PLACE, 0, ["a"])
-    told.lost_power()
+    told.lost({"events"})
     told.acknowledged(PLACE, 1, ["b"])
     told.audit("orders")
     told.end()

@@ -6,10 +6,12 @@ from typing import Final
 from odradek.sim.simulation import Simulation
 
 NAMES: Final = ("zookeeper", "log", "broker")
+ALL: Final = (*NAMES, "cluster")
+"""With the one that is not yet run each day."""
 
 
 def kind(name: str) -> type[Simulation]:
     """The kind of this name; only then is what it simulates imported."""
-    assert name in NAMES, name
+    assert name in ALL, name
     found: type[Simulation] = import_module(f"{__name__}.{name}").KIND
     return found

@@ -3,8 +3,8 @@
 Noted once the cluster has said yes: `topic.made` and `topic.grown` topic and count of partitions,
 `topic.deleted` topic, `setting.set` topic and value. `topic.tries` or `setting.tries` stands before
 each of them: until it was answered nobody knows. What is found is `topic.seen` topic and count of
-partitions, 0 for none; `setting.seen` topic and value; and `topic.first` partition and the offset
-of the first record in one that is new.
+partitions, 0 for none; `setting.seen` topic with setting, and value; and `topic.first` partition
+and the offset of the first record in one that is new.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,9 +30,13 @@ Rest = Callable[[], Awaitable[None]]
 class Administrator:
     """One, with one topic that nobody else touches."""
 
-    def __init__(self, note: Note, chance: SeededRandom, rest: Rest) -> None:
-        self._note, self._chance, self._rest = note, chance, rest
-        self._topic = TEMPORARY
+    def __init__(
+        self, note: Note, chance: SeededRandom, rest: Rest, topic: str = TEMPORARY
+    ) -> None:
+        self._note, self._chance, self._rest, self._topic = note, chance, rest, topic
+        self._name = "admin"
+        self._changed, self._setting = CHANGED, SETTING
+        self._wanted = topic
         self._blocked = 0  # names that stay taken until a disk is back
 
     async def administer(self, cluster: Cluster) -> None:
@@ -58,14 +62,18 @@ class Administrator:
         count = 1 + self._chance.below(PARTITIONS_MAX)
         self._tell("topic.tries", self._topic)
         try:
-            await admin.create_topic(cluster, admin.NewTopic(self._topic, count))
+            await admin.create_topic(cluster, admin.NewTopic(self._topic, count, self._replicas()))
         except Refused as error:
             if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:  # its deletion waits for a disk
                 self._blocked += 1
-                self._topic = f"{TEMPORARY}-{self._blocked}"
+                self._topic = f"{self._wanted}-{self._blocked}"
             raise
         self._tell("topic.made", self._topic, count)
         await self._produce_first(cluster, self._chance.below(count))
+
+    def _replicas(self) -> int:
+        """Of each partition; -1: as the broker's settings say."""
+        return -1
 
     async def _grow(self, cluster: Cluster) -> None:
         count = 1 + len(await admin.partitions_of(cluster, self._topic))
@@ -96,15 +104,19 @@ class Administrator:
 
     async def _change_settings(self, cluster: Cluster) -> None:
         value = str(4_096 + self._chance.below(4_096))
-        self._tell("setting.tries", CHANGED)
-        await admin.alter_settings(cluster, admin.TOPIC, CHANGED, to={SETTING: value})
-        self._tell("setting.set", CHANGED, value)
+        self._tell("setting.tries", self._what_is_set)
+        await admin.alter_settings(cluster, admin.TOPIC, self._changed, to={self._setting: value})
+        self._tell("setting.set", self._what_is_set, value)
         await self._look_at_settings(cluster)
 
     async def _look_at_settings(self, cluster: Cluster) -> None:
-        rows = await admin.describe_settings(cluster, admin.TOPIC, CHANGED)
-        (value,) = (row.value for row in rows if row.name == SETTING)
-        self._tell("setting.seen", CHANGED, value)
+        rows = await admin.describe_settings(cluster, admin.TOPIC, self._changed)
+        (value,) = (row.value for row in rows if row.name == self._setting)
+        self._tell("setting.seen", self._what_is_set, value)
+
+    @property
+    def _what_is_set(self) -> str:
+        return f"{self._changed} {self._setting}"
 
     def _tell(self, what: str, *details: object) -> None:
-        self._note("admin", what, *details)
+        self._note(self._name, what, *details)

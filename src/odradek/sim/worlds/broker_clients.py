@@ -1,4 +1,4 @@
-"""Who uses the broker: producers, a reader, a group of two, an administrator; all on one machine.
+"""Who uses brokers: producers, readers, a group of two, an administrator; all on one machine.
 
 Noted, beside what the names say: `client.sends` topic, partition, values; `client.acked` topic,
 partition, offset, values; `client.looks` topic and the offset of each partition, before a reader
@@ -9,9 +9,10 @@ else: whether that batch is there, nobody knows. When all is over an auditor rea
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from itertools import count, groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
@@ -21,8 +22,10 @@ from odradek.client.reader import Reader, offsets_at
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Bytes, Millis
+from odradek.ports import Address
 from odradek.records.compression import Codec
 from odradek.sim.broker_machine import BROKER, PORT
+from odradek.sim.chance import SeededRandom
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
 from odradek.sim.worlds.broker_administrator import Administrator
@@ -43,34 +46,102 @@ FROM_BEGINNING_ONE_IN: Final = 3
 Life = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
+class Topic(NamedTuple):
+    """One that is produced to and read, and how."""
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str]
+    producing: Callable[[SeededRandom], ProducerSettings]
+    """Of one life of one of its producers."""
+    producers: int = 1
+    replicas: int = -1
+
+
+def _codec(chance: SeededRandom) -> Codec:
+    return CODECS[chance.below(len(CODECS))]
+
+
+def durably(chance: SeededRandom) -> ProducerSettings:
+    """Each record once, and acknowledged when all have it."""
+    return ProducerSettings(codec=_codec(chance))
+
+
+def plainly(chance: SeededRandom, acks: Sequence[int]) -> ProducerSettings:
+    """A record in a batch, and whatever the acknowledgement may mean."""
+    return ProducerSettings(
+        acks=acks[chance.below(len(acks))],
+        codec=_codec(chance),
+        idempotent=False,
+        batch_bytes=Bytes(64),
+    )
+
+
+SEGMENT: Final = {"segment.bytes": "4096"}
+TOPICS: Final = (
+    Topic(DURABLE, PARTITIONS, {"flush.before.ack": "true", **SEGMENT}, durably),
+    Topic(
+        FAST,
+        PARTITIONS,
+        {"flush.before.ack": "false", **SEGMENT},
+        partial(plainly, acks=FAST_ACKS),
+    ),
+)
+
+
+class Users(NamedTuple):
+    """Whom they use, and what for."""
+
+    bootstrap: Sequence[Address] = ((BROKER, PORT),)
+    topics: Sequence[Topic] = TOPICS
+
+
+ONE_BROKER: Final = Users()
+
+
 class Clients:
     """All of them."""
 
-    def __init__(self, world: World, machine: Machine) -> None:
+    def __init__(self, world: World, machine: Machine, users: Users = ONE_BROKER) -> None:
         self._note = world.history.note
         self._machine = machine
+        self._users = users
         self._chance = machine.random.stream("clients")
         self._values = count(1)
+        self._administering: list[asyncio.Task[None]] = []
         self._seen: dict[TopicPartition, int] = {}  # the highest end of each
 
     async def run(self) -> None:
         """For ever."""
         note, chance = self._note, self._chance
-        administrator = Administrator(note, chance.stream("admin"), self._rest)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._live("producer-1", self._produce_durably))
-            tasks.create_task(self._live("producer-2", self._produce_fast))
+            for topic in self._users.topics:
+                for number in range(1, topic.producers + 1):
+                    produce = partial(self._produce, topic)
+                    tasks.create_task(self._live(f"{topic.name}-{number}", produce))
             tasks.create_task(self._live("reader", self._read))
             for name in MEMBERS:
                 member = GroupLife(name, note, chance.stream(name), self._rest)
                 tasks.create_task(self._live(name, member.consume))
-            tasks.create_task(self._live("admin", administrator.administer))
+            for name, administer in self.administrators():
+                self._administering.append(tasks.create_task(self._live(name, administer)))
+
+    def end_administration(self) -> None:
+        """Whoever administers stops where he is."""
+        for task in self._administering:
+            task.cancel()
+
+    def administrators(self) -> Sequence[tuple[str, Life]]:
+        """Who changes the cluster, each by a name."""
+        chance = self._chance.stream("admin")
+        administrator = Administrator(self._note, chance, self._rest)
+        return (("admin", administrator.administer),)
 
     async def _live(self, name: str, life: Life) -> None:
         """One life after the other: an error ends one, and the next begins a little later."""
         while True:
             world = ClientDeps(self._machine.network, self._machine.clock)
-            cluster = Cluster(world, [(BROKER, PORT)], name)
+            cluster = Cluster(world, list(self._users.bootstrap), name)
             try:
                 async with asyncio.timeout(LIFE_SECONDS):
                     await self._prepare(cluster)
@@ -90,37 +161,22 @@ class Clients:
         """Whoever comes first makes the topics."""
         answer = await cluster.refresh(None)
         there = {topic.name for topic in answer.topics}
-        for name, flush in ((DURABLE, "true"), (FAST, "false")):
-            if name not in there:
-                settings = {"flush.before.ack": flush, "segment.bytes": "4096"}
+        for topic in self._users.topics:
+            if topic.name not in there:
+                new = admin.NewTopic(
+                    topic.name, topic.partitions, topic.replicas, settings=topic.settings
+                )
                 try:
-                    await admin.create_topic(
-                        cluster, admin.NewTopic(name, PARTITIONS, settings=settings)
-                    )
+                    await admin.create_topic(cluster, new)
                 except BrokerError as error:
-                    self._note("clients", "client.not_made", name, error.code.name)
+                    self._note("clients", "client.not_made", topic.name, error.code.name)
 
     # Producing
 
-    def _codec(self) -> Codec:
-        return CODECS[self._chance.below(len(CODECS))]
-
-    async def _produce_durably(self, cluster: Cluster) -> None:
-        await self._produce(cluster, DURABLE, ProducerSettings(codec=self._codec()))
-
-    async def _produce_fast(self, cluster: Cluster) -> None:
-        settings = ProducerSettings(
-            acks=FAST_ACKS[self._chance.below(len(FAST_ACKS))],
-            codec=self._codec(),
-            idempotent=False,
-            batch_bytes=Bytes(64),
-        )
-        await self._produce(cluster, FAST, settings)
-
-    async def _produce(self, cluster: Cluster, topic: str, settings: ProducerSettings) -> None:
-        producer, name = Producer(cluster, settings), next(self._values)
+    async def _produce(self, topic: Topic, cluster: Cluster) -> None:
+        producer, name = Producer(cluster, topic.producing(self._chance)), next(self._values)
         while True:
-            partition = TopicPartition(topic, self._chance.below(PARTITIONS))
+            partition = TopicPartition(topic.name, self._chance.below(topic.partitions))
             amount = 1 + self._chance.below(RECORDS_MAX)
             values = [f"{name}/{next(self._values)}" for _ in range(amount)]
             for value in values:
@@ -144,7 +200,7 @@ class Clients:
 
     async def _read(self, cluster: Cluster) -> None:
         """One topic and then the other, each time from somewhere, and often from the beginning."""
-        for topic in (DURABLE, FAST):
+        for topic in self._names:
             partitions = await admin.partitions_of(cluster, topic)
             positions = await offsets_at(cluster, partitions, EARLIEST)
             for partition in partitions if self._chance.below(FROM_BEGINNING_ONE_IN) else ():
@@ -154,14 +210,19 @@ class Clients:
 
     async def audit(self) -> None:
         """Reads everything once, from the beginning."""
-        cluster = Cluster(ClientDeps(self._machine.network, self._machine.clock), [(BROKER, PORT)])
+        around = ClientDeps(self._machine.network, self._machine.clock)
+        cluster = Cluster(around, list(self._users.bootstrap))
         try:
-            for topic in (DURABLE, FAST):
+            for topic in self._names:
                 partitions = await admin.partitions_of(cluster, topic)
                 positions = await offsets_at(cluster, partitions, EARLIEST)
                 await self._read_on(AUDITOR, topic, Reader(cluster, positions))
         finally:
             cluster.close()
+
+    @property
+    def _names(self) -> list[str]:
+        return [topic.name for topic in self._users.topics]
 
     async def _read_on(self, who: str, topic: str, reader: Reader) -> None:
         starts = tuple(reader.positions[partition] for partition in sorted(reader.positions))

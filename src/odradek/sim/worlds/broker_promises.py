@@ -6,7 +6,7 @@ from typing import ClassVar
 from odradek.sim.client_history import ClientHistory, Place
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.broker_clients import AUDITOR, DURABLE
+from odradek.sim.worlds.broker_clients import AUDITOR, DURABLE, FAST
 
 
 class AcknowledgedRecordsSurvive(Invariant):
@@ -75,13 +75,13 @@ class ClientsAreToldOneStory(Invariant):
     )
 
     def __init__(self) -> None:
-        self._history = ClientHistory(once={DURABLE}, durable={DURABLE})
+        self._history = ClientHistory(once={DURABLE})
 
     def on(self, event: Event) -> None:
         """Tells the checker, which compares."""
         match event.what, event.details:
             case "broker.lost_power", _:
-                self._history.lost_power()
+                self._history.lost({FAST})
             case "client.sends", (topic, number, values):
                 self._history.sends(values[0].partition("/")[0], (topic, number), values)
             case "client.acked", (topic, number, base, values):

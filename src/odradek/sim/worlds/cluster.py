@@ -1,0 +1,259 @@
+"""Three to five brokers, a ZooKeeper of its own, a dozen partitions, and clients who use them.
+
+Brokers are killed, lose power, stand still and are cut off from each other, from ZooKeeper, from
+clients; their disks fail, fill up, hang and are replaced; ZooKeeper restarts, and ends sessions. An
+operator starts again what has stopped, or has gone on for a while with a disk that failed.
+
+What is committed must stay while a replica is left that has it and may be elected; how that is
+known stands in `cluster_insides`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from odradek.ensemble.server import JournalFailed
+from odradek.sim.broker_machine import PORT, BrokerMachine, name_of
+from odradek.sim.disk_misfortunes import (
+    DiskErrors,
+    FullDisk,
+    JournalErrors,
+    PowerCutInCall,
+    ReadOnlyDisk,
+    SlowDisk,
+)
+from odradek.sim.faults import (
+    BrokenConnections,
+    ClockJump,
+    Cut,
+    Fault,
+    Kill,
+    LostReplies,
+    Pause,
+    PowerCut,
+    SlowLinks,
+    SlowReceivers,
+)
+from odradek.sim.history import Event
+from odradek.sim.invariants import Invariant
+from odradek.sim.loop import SECOND
+from odradek.sim.machine import Machine
+from odradek.sim.medium import CrashRules
+from odradek.sim.simulation import Knob, Simulation
+from odradek.sim.world import World
+from odradek.sim.worlds.administrator_promises import SettingsStay, TopicsAreWhatTheyWereMade
+from odradek.sim.worlds.broker_clients import Users
+from odradek.sim.worlds.broker_insides import OneHomeEach, RequestsAreUnderstood
+from odradek.sim.worlds.broker_promises import (
+    CommitsSurvive,
+    GenerationsRise,
+    MembersShareNothing,
+    OldGenerationsCommitNothing,
+)
+from odradek.sim.worlds.cluster_clients import PLAIN, SYNCED, TOPICS, ClusterClients
+from odradek.sim.worlds.cluster_faults import ExpiredSessions, HangingWorkers, WipedDisk
+from odradek.sim.worlds.cluster_insides import (
+    MIN_ISR,
+    BoundsHoldEverywhere,
+    Copies,
+    EpochsOnlyRise,
+    InSyncReplicasHaveAll,
+    LeadersKnowTheIsr,
+    LogsAreOneHistory,
+    OneLeaderInEachEpoch,
+)
+from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
+from odradek.sim.worlds.cluster_settled import unsettled
+from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
+
+CLIENTS: Final = "clients"
+BROKERS: Final = (3, 3, 3, 4, 5)  # one of these
+RESTART_MICROS: Final = SECOND
+SICK_MICROS: Final = 8 * SECOND
+"""How long a broker goes on with a disk that has failed."""
+RECOVERY_SECONDS: Final = 60
+RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
+FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
+OFFSETS: Final = "__consumer_offsets"
+SETTINGS: Final[Mapping[str, str]] = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": str(MIN_ISR),
+    "offsets.topic.replication.factor": "3",
+    "replica.lag.time.max.ms": "4000",
+    "controlled.shutdown.retry.backoff.ms": "200",
+    "leader.imbalance.check.interval.seconds": "10",
+}
+MISTAKES: Final[Mapping[str, Knob]] = {}
+
+
+class ClusterSimulation(Simulation):
+    """The kind."""
+
+    name: ClassVar = "cluster"
+    fault_seconds: ClassVar = 40
+    healing_seconds: ClassVar = 10
+    floors: ClassVar = {"client.acked": 20, "client.end": 20, "topic.made": 1}
+    floors_under_faults: ClassVar = {"client.acked": 8, "client.end": 2}
+    controls: ClassVar = tuple(MISTAKES)
+
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
+        chance = world.chance.stream("shape")
+        numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
+        self.zookeeper = ZooKeeperMachine(world)
+        self.zookeeper.machine.on_exit = self._zookeeper_exited
+        self.brokers = {number: self._broker(number) for number in numbers}
+        self.clients = world.machine(CLIENTS)
+        view = ClusterView(self.zookeeper, self.brokers)
+        self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr={PLAIN: 1})
+        bootstrap = [(name_of(number), PORT) for number in numbers]
+        self._users = ClusterClients(world, self.clients, Users(bootstrap, TOPICS), view)
+        world.history.watch(self._operate, {"log"})
+        world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
+
+    def _broker(self, number: int) -> BrokerMachine:
+        world = self.world
+        broker = BrokerMachine(
+            world,
+            {**SETTINGS, "broker.rack": f"rack-{number % 2}"},
+            number=number,
+            on_ready=partial(world.history.note, name_of(number), "broker.started"),
+            on_exit=lambda: world.after(RESTART_MICROS, broker.machine.start_if_down),
+        )
+        broker.machine.reboots_after_failed_sync = True
+        broker.machine.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
+        return broker
+
+    def begin(self) -> None:
+        """ZooKeeper first; brokers would wait for it anyway."""
+        self.zookeeper.start()
+        for broker in self.brokers.values():
+            broker.start()
+        self.clients.start(self._use)
+
+    def is_warm(self) -> bool:
+        """Everything is made, and used."""
+        counts = self.world.history.counts
+        return bool(counts["client.acked"] and counts["client.committed"])
+
+    def faults(self) -> Sequence[Fault]:
+        """All that brokers, ZooKeeper and clients can meet."""
+        names = [broker.machine.name for broker in self.brokers.values()]
+        brokers = (self.world, names)
+        servers = (self.world, [ZOOKEEPER, *names])
+        everybody = (self.world, [ZOOKEEPER, *names, CLIENTS])
+        machines = list(self.brokers.values())
+        return (
+            PowerCut(*servers),
+            Kill(*servers),
+            Pause(*servers),
+            ClockJump(*everybody),
+            Cut(*everybody),
+            BrokenConnections(*everybody),
+            LostReplies(*everybody),
+            SlowLinks(*everybody),
+            SlowReceivers(*everybody),
+            PowerCutInCall(*brokers),
+            DiskErrors(*brokers),
+            SlowDisk(*brokers),
+            ReadOnlyDisk(*brokers),
+            FullDisk(*brokers),
+            HangingWorkers(self.world, machines),
+            WipedDisk(self.world, machines, self.copies),
+            ExpiredSessions(self.world, self.zookeeper),
+            JournalErrors(self.world, self.zookeeper.ledger),
+        )
+
+    def invariants(self) -> Sequence[Invariant]:
+        """See `cluster_insides` and `cluster_promises`; some are those of a single broker."""
+        return (
+            ClusterTellsOneStory(self.copies),
+            CommitsSurvive(),
+            OldGenerationsCommitNothing(),
+            GenerationsRise(),
+            MembersShareNothing(),
+            TopicsAreWhatTheyWereMade(),
+            GrowthStays(self.copies.view),
+            SettingsStay(),
+            LogsAreOneHistory(),
+            InSyncReplicasHaveAll(self.copies),
+            OneLeaderInEachEpoch(self.copies),
+            LeadersKnowTheIsr(self.copies),
+            EpochsOnlyRise(self.copies),
+            BoundsHoldEverywhere(self.copies),
+            *(OneHomeEach(broker) for broker in self.brokers.values()),
+            RequestsAreUnderstood(),
+        )
+
+    def knobs(self) -> Sequence[Knob]:
+        """Only mistakes."""
+        return (MISTAKES[self.control],) if self.control else ()
+
+    # The operator
+
+    def _zookeeper_exited(self, error: BaseException | None) -> None:
+        if isinstance(error, JournalFailed):
+            self.world.after(RESTART_MICROS, self.zookeeper.machine.start_if_down)
+        else:
+            self.world.loop.fail(error or RuntimeError("ZooKeeper stopped by itself"))
+
+    def _tell_of_loss(self, event: Event) -> None:
+        """What a group has committed is a record like others."""
+        if event.details[0] == OFFSETS:
+            self.world.history.note("world", "broker.lost_power")
+
+    def _operate(self, event: Event) -> None:
+        """A disk has failed: somebody has a look at it, and starts the broker again."""
+        if event.details[1] not in FAILURES:
+            return
+        machine = self.world.machine(event.who)
+        life = machine.lives
+
+        def restart() -> None:
+            if machine.lives == life:
+                machine.kill()
+                machine.start_if_down()
+
+        self.world.after(SICK_MICROS, restart)
+
+    # The end
+
+    def recover(self) -> str:
+        """Everything is as it should be, everybody is served, and everything can be read."""
+        served: set[str] = set()
+        self.world.history.watch(lambda event: served.add(event.what), RECOVERED)
+        if not self._becomes(lambda: served == RECOVERED):
+            return f"nobody noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
+        self._users.end_administration()
+        if not self._becomes(lambda: not unsettled(self.copies.view)):
+            return f"{RECOVERY_SECONDS} seconds later {unsettled(self.copies.view)}"
+        self.world.ask(CLIENTS, self._users.audit())
+        return ""
+
+    def _becomes(self, is_so: Callable[[], bool]) -> bool:
+        for _ in range(RECOVERY_SECONDS):
+            if is_so():
+                return True
+            self.world.run(seconds=1)
+        return is_so()
+
+    def state(self) -> str:
+        """What the cluster is like as a whole."""
+        if not self.zookeeper.machine.running:
+            return "no ZooKeeper"
+        if not all(broker.machine.running for broker in self.brokers.values()):
+            return "a broker down"
+        if any(broker.machine.paused for broker in self.brokers.values()):
+            return "a broker paused"
+        if not all(broker.serves for broker in self.brokers.values()):
+            return "a broker starting"
+        whole = all(broker.is_whole for broker in self.brokers.values())
+        return "all up" if whole else "a disk offline"
+
+    async def _use(self, machine: Machine) -> None:
+        del machine
+        await self._users.run()
+
+
+KIND: Final = ClusterSimulation

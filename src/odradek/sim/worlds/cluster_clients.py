@@ -1,0 +1,119 @@
+"""Who uses a cluster: producers of every kind, readers, a group, and two administrators.
+
+The administrators do not know of each other: each has a topic of its own, and both grow one topic,
+and change its settings, each another. What came of it they look up in ZooKeeper's tree: a broker
+may not have heard of it yet. Noted, beside what `broker_clients` notes: `topic.outgrew` topic and
+count, once the cluster has said that it has so many partitions, perhaps more.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from odradek.client import admin
+from odradek.client.cluster import Cluster
+from odradek.metadata.znodes.admin import DeleteTopicZnode
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.model.errors import BrokerError
+from odradek.sim.chance import SeededRandom
+from odradek.sim.machine import Machine
+from odradek.sim.world import World
+from odradek.sim.worlds.broker_administrator import PARTITIONS_MAX, Administrator, Note, Rest
+from odradek.sim.worlds.broker_clients import (
+    SEGMENT,
+    Clients,
+    Life,
+    Topic,
+    Users,
+    durably,
+    plainly,
+)
+from odradek.sim.worlds.cluster_view import ClusterView
+
+SYNCED: Final = "orders"
+COPIED: Final = "payments"  # acknowledged by all, synced by nobody
+PLAIN: Final = "events"
+SHARED: Final = "shared"
+SHARED_MAX: Final = 6  # partitions
+OWN_SETTINGS: Final = ("segment.bytes", "flush.messages")  # one of each administrator
+REPLICAS_MAX: Final = 3
+TOPICS: Final = (
+    Topic(SYNCED, 3, {"flush.before.ack": "true", **SEGMENT}, durably, 2, 3),
+    Topic(COPIED, 2, {"flush.before.ack": "false", **SEGMENT}, durably, 1, 3),
+    Topic(
+        PLAIN,
+        2,
+        {"min.insync.replicas": "1", **SEGMENT},
+        partial(plainly, acks=(0, 1, -1)),
+        2,
+        2,
+    ),
+)
+
+
+class ClusterClients(Clients):
+    """All of them."""
+
+    def __init__(self, world: World, machine: Machine, users: Users, view: ClusterView) -> None:
+        super().__init__(world, machine, users)
+        self._view = view
+
+    def administrators(self) -> Sequence[tuple[str, Life]]:
+        """Two."""
+        return tuple(
+            (name, self._administrator(name).administer) for name in ("admin-1", "admin-2")
+        )
+
+    def _administrator(self, name: str) -> "ClusterAdministrator":
+        chance = self._chance.stream(name)
+        return ClusterAdministrator(self._note, chance, self._rest, name=name, view=self._view)
+
+
+class ClusterAdministrator(Administrator):
+    """One of them."""
+
+    def __init__(
+        self, note: Note, chance: SeededRandom, rest: Rest, *, name: str, view: ClusterView
+    ) -> None:
+        number = int(name[-1])
+        super().__init__(note, chance, rest, f"temporary-{number}")
+        self._name = name
+        self._changed, self._setting = SHARED, OWN_SETTINGS[number - 1]
+        self._view = view
+
+    async def administer(self, cluster: Cluster) -> None:
+        """Sees to it that there is what both work at."""
+        try:
+            await admin.create_topic(cluster, admin.NewTopic(SHARED, 1, REPLICAS_MAX))
+        except BrokerError as error:
+            self._tell("client.not_made", SHARED, error.code.name)
+        await super().administer(cluster)
+
+    def _replicas(self) -> int:
+        return 1 + self._chance.below(REPLICAS_MAX)
+
+    async def _grow(self, cluster: Cluster) -> None:
+        """Its own topic, or the one that both grow."""
+        if self._chance.below(2):
+            await super()._grow(cluster)
+            return
+        count = 1 + len(await admin.partitions_of(cluster, SHARED))
+        if count <= SHARED_MAX:
+            await admin.grow_topic(cluster, SHARED, count)
+            self._tell("topic.outgrew", SHARED, count)
+
+    async def _look(self, cluster: Cluster) -> None:
+        del cluster
+        topic = self._view.topics().get(self._topic)
+        is_going = self._topic in self._view.children(DeleteTopicZnode.PARENT)
+        count = 0 if topic is None or is_going else len(topic.partitions)
+        assert count <= 2 * PARTITIONS_MAX, (self._topic, count)
+        self._tell("topic.seen", self._topic, count)
+
+    async def _look_at_settings(self, cluster: Cluster) -> None:
+        del cluster
+        entity = Entity(EntityType.TOPICS, SHARED)
+        node = self._view.tree.nodes.get(SettingsZnode.path(entity))
+        if node is not None:
+            found = SettingsZnode.decode(entity, node.data).get(self._setting)
+            self._tell("setting.seen", self._what_is_set, found)

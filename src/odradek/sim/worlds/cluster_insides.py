@@ -1,0 +1,325 @@
+"""What holds between the brokers of a cluster, whatever their clients see.
+
+`Copies` follows, for each partition, what was committed and which replicas must have it. Looked at
+whenever a client is told something, but not more often than twenty times in a simulated second.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from odradek.broker.broker import Broker
+from odradek.model.ids import BrokerId, TopicId
+from odradek.sim.broker_machine import name_of
+from odradek.sim.history import Event, History
+from odradek.sim.invariants import Invariant
+from odradek.sim.loop import SECOND
+from odradek.sim.worlds.cluster_view import ClusterView, Cursor, Place, Row
+from odradek.storage.logs.log import PartitionLog
+
+MIN_ISR: Final = 2
+EVERY_MICROS: Final = SECOND // 20
+TOLD: Final = frozenset(
+    {"client.acked", "client.end", "client.committed", "client.joined", "topic.made", "heals"}
+)
+
+
+@dataclass(slots=True)
+class Copied:
+    """What is known of one partition."""
+
+    since: int = 0  # the moment from which on nothing was lost
+    since_epoch: int = -1  # likewise: leaderships up to this one are of what was before
+    committed: int = 0  # the highest high watermark that a leader had
+    rows: dict[int, Row] = field(default_factory=dict)  # below it, by base offset
+    lacking: set[BrokerId] = field(default_factory=set)  # their disk lost something since
+    cursors: dict[BrokerId, Cursor] = field(default_factory=dict)
+    ends: dict[BrokerId, int] = field(default_factory=dict)  # of logs, when they were last seen
+
+    @property
+    def holders(self) -> set[BrokerId]:
+        """Who has all that is committed, perhaps on a disk that nobody reads now."""
+        ends = self.ends.items()
+        return {it for it, end in ends if end >= self.committed and it not in self.lacking}
+
+
+class Copies:
+    """Of every partition.
+
+    Where no copy is left that may be elected, because so many machines have lost power, what was
+    there is forgotten: `records.may_be_lost` says of which topic.
+    """
+
+    def __init__(
+        self,
+        view: ClusterView,
+        history: History,
+        *,
+        synced: frozenset[str],
+        min_isr: Mapping[str, int],
+    ) -> None:
+        self.view = view
+        self.of: dict[Place, Copied] = {}
+        self._history = history
+        self._synced = synced  # topics that are synced before they are acknowledged
+        self._min_isr = min_isr  # of topics that have another
+        self._now = history.now
+        self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
+        self._looked = -EVERY_MICROS
+        history.watch(self._on_told, TOLD)
+        history.watch(self._on_power_lost, {"loses power"})
+
+    def _on_told(self, event: Event) -> None:
+        if event.moment - self._looked >= EVERY_MICROS:
+            self._looked = event.moment
+            self.look()
+            self._history.note("world", "looks")
+
+    def _on_power_lost(self, event: Event) -> None:
+        if event.who in self._numbers:
+            self.lose(self._numbers[event.who], wiped=False)
+
+    def look(self) -> None:
+        """Notes what is committed, and who has it: what leaders say comes first."""
+        places = [place for place, _ in self.view.places()]
+        self.of = {place: self.of.get(place) or Copied() for place in places}
+        opened = list(self.view.opened())
+        for number, broker in opened:
+            for replica in broker.services_of_this_life.replicas.all_led():
+                place = Place(replica.topic_id, replica.partition)
+                copied = self.of.get(place)
+                if copied is not None and replica.leader_epoch > copied.since_epoch:
+                    copied.committed = max(copied.committed, replica.log.high_watermark)
+                    self._compare(BrokerId(number), place, replica.log)
+        for number, place, found in self.logs():
+            copied, state = self.of[place], self.view.state(place.partition)
+            copied.ends[number] = found.log_end_offset
+            if found.log_end_offset >= copied.committed:
+                copied.lacking.discard(number)
+            if state is not None and number in state.isr and number not in copied.lacking:
+                self._compare(number, place, found)
+        self._forget()
+
+    def _compare(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
+        """What of a log is committed, with what is known to be."""
+        copied = self.of[place]
+        end = min(found.high_watermark, copied.committed)
+        cursor, rows = self.view.read_on(number, found, copied.cursors.get(number), end)
+        copied.cursors[number] = cursor
+        if found.config.compact:
+            return
+        for offset, row in rows:
+            known = copied.rows.setdefault(offset, row)
+            if known != row:
+                self._history.note("world", "logs.differ", str(place), number, offset, known, row)
+
+    def logs(self) -> Iterator[tuple[BrokerId, Place, PartitionLog]]:
+        """Every replica that serves."""
+        for number, broker in self.view.opened():
+            for place in self.of:
+                found = self.view.log(broker, place)
+                if found is not None:
+                    yield BrokerId(number), place, found
+
+    def all_are_whole(self) -> bool:
+        """Whether every replica has all that is committed, and may be elected."""
+        self.look()
+        for place, replicas in self.view.places():
+            state, copied = self.view.state(place.partition), self.of[place]
+            if state is None or {*replicas} - copied.holders or {*replicas} - {*state.isr}:
+                return False
+        return True
+
+    def wipe(self, machine: str) -> None:
+        """One of its disks is empty from now on."""
+        self.lose(self._numbers[machine], wiped=True)
+
+    def acknowledged(self, topic: str, number: int, end: int, sent: int) -> None:
+        """A client was told so of what it sent at that moment."""
+        for place, copied in self.of.items():
+            if place.partition == (topic, number) and sent >= copied.since:
+                copied.committed = max(copied.committed, end)
+
+    def lose(self, number: BrokerId, *, wiped: bool) -> None:
+        """A broker's disks have lost what was not synced, or everything."""
+        self.look()
+        for place, copied in self.of.items():
+            if wiped or place.partition.topic not in self._synced:
+                copied.lacking.add(number)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Where as many disks as the ISR must have members have lost something, all may be lost."""
+        lost: set[str] = set()
+        for place, replicas in self.view.places():
+            copied, state = self.of[place], self.view.state(place.partition)
+            if state is None or not copied.committed:
+                continue
+            topic = place.partition.topic
+            min_isr = min(self._min_isr.get(topic, MIN_ISR), len(replicas))
+            electable = copied.holders & {*state.isr, *state.eligible}
+            if not electable and len(copied.lacking & {*replicas}) >= min_isr:
+                lacking = {*copied.lacking}
+                self.of[place] = Copied(self._now(), state.leader_epoch, lacking=lacking)
+                lost.add(topic)
+        for topic in sorted(lost):
+            self._history.note("world", "records.may_be_lost", topic)
+
+
+class LogsAreOneHistory(Invariant):
+    """Below the high watermark all logs of a partition have the same batches."""
+
+    watches: ClassVar = frozenset({"logs.differ"})
+
+    def on(self, event: Event) -> None:
+        """`Copies` compares; two that differ are too many."""
+        raise AssertionError(" ".join(map(str, event.details)))
+
+
+class Looks(Invariant):
+    """One that looks at all brokers."""
+
+    watches: ClassVar = frozenset({"looks"})
+
+    def __init__(self, copies: Copies) -> None:
+        self._copies = copies
+        self._view = copies.view
+
+    def on(self, event: Event) -> None:
+        """Whenever `Copies` has."""
+        del event
+        self.look()
+
+    def look(self) -> None:
+        """Asserts."""
+
+
+class InSyncReplicasHaveAll(Looks):
+    """What is committed is in the log of every member of the ISR, and of all that may be elected.
+
+    But of those whose disk has lost something: they find out themselves.
+    """
+
+    def look(self) -> None:
+        """Of every replica that serves."""
+        for number, place, found in self._copies.logs():
+            copied, state = self._copies.of[place], self._view.state(place.partition)
+            if state is None or number in copied.lacking:
+                continue
+            if number in state.isr or number in state.eligible:
+                end = found.log_end_offset
+                assert end >= copied.committed, (
+                    f"{place}: {copied.committed} was committed, and broker {number} of "
+                    f"{state.isr} ends at {end}"
+                )
+
+
+class OneLeaderInEachEpoch(Looks):
+    """In one leader epoch of a partition one broker leads, and it is the one that was elected."""
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._leaders: dict[tuple[TopicId, int, int], int] = {}
+
+    def look(self) -> None:
+        """Whoever believes to lead."""
+        for number, broker in self._view.opened():
+            for replica in broker.services_of_this_life.replicas.all_led():
+                where = replica.partition
+                epoch = (replica.topic_id, where.partition, replica.leader_epoch)
+                other = self._leaders.setdefault(epoch, number)
+                assert other == number, (
+                    f"{where} is led by {other} and by {number} in epoch {replica.leader_epoch}"
+                )
+                state = self._view.state(where)
+                if state is not None and state.leader_epoch == replica.leader_epoch:
+                    assert state.leader in {number, None}, f"{where}: {number} leads, not {state}"
+
+
+class LeadersKnowTheIsr(Looks):
+    """A leader's ISR is what the controller wrote, as of the version that it names."""
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._written: dict[tuple[Place, int], frozenset[BrokerId]] = {}
+
+    def look(self) -> None:
+        """Of every leader that is as far as the tree."""
+        for place in self._copies.of:
+            state = self._view.state(place.partition)
+            if state is not None:
+                version = (place, int(state.partition_epoch))
+                self._written[version] = frozenset(state.isr)
+        for number, broker in self._view.opened():
+            for replica in broker.services_of_this_life.replicas.all_led():
+                leader = replica.leader
+                version = (Place(replica.topic_id, replica.partition), int(leader.partition_epoch))
+                written = self._written.get(version, leader.isr.committed)
+                assert leader.isr.committed == written, (
+                    f"{replica.partition}: {number} believes in {sorted(leader.isr.committed)} at "
+                    f"{leader.partition_epoch}, and {sorted(written)} was written"
+                )
+
+
+class EpochsOnlyRise(Looks):
+    """No epoch falls: of a controller, of a broker's registration, of a leadership or its state."""
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._highest: dict[tuple[object, ...], int] = {}
+
+    def look(self) -> None:
+        """As each life of each broker knows it."""
+        for number, broker in self._view.opened():
+            life, cluster = self._view.brokers[number].machine.lives, broker.cluster
+            self._rises((number, life, "controller"), cluster.controller_epoch)
+            self._rises((number, "broker"), max(cluster.broker_epoch, 0))
+            for topic in cluster.image.topics.values():
+                for partition, image in topic.partitions.items():
+                    state = image.state
+                    if state is None:
+                        continue
+                    name = (number, life, topic.topic_id, partition)
+                    self._rises((*name, "leader"), state.leader_epoch)
+                    self._rises((*name, "version"), state.partition_epoch)
+                    assert state.leader in {None, *state.isr}, f"{topic.name}-{partition}: {state}"
+
+    def _rises(self, what: tuple[object, ...], epoch: int) -> None:
+        before = self._highest.get(what, epoch)
+        if what[1] == "broker" and epoch == 0:
+            return  # not registered now
+        assert epoch >= before, f"{what}: {epoch}, it was {before}"
+        self._highest[what] = epoch
+
+
+class BoundsHoldEverywhere(Looks):
+    """A log starts at or below its high watermark, which never falls, and is not above its end."""
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._before: dict[tuple[BrokerId, Place, int], tuple[PartitionLog, int, int]] = {}
+
+    def look(self) -> None:
+        """Of every log, and what it was when it was last looked at."""
+        before, self._before = self._before, {}
+        for number, place, log in self._copies.logs():
+            start, high_watermark = log.log_start_offset, log.high_watermark
+            bounds = [start, log.last_stable_offset, high_watermark, log.log_end_offset]
+            assert bounds == sorted(bounds), f"{place} of {number}: {bounds}"
+            since = self._copies.of[place].since
+            same, old_start, old = before.get((number, place, since), (log, 0, 0))
+            if same is log:
+                assert high_watermark >= old, f"{place} of {number}: {high_watermark} after {old}"
+                assert start >= old_start, f"{place} of {number}: starts at {start}, {old_start}"
+            last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
+            state = self._view.state(place.partition)
+            assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
+            sure = min(high_watermark, self._copies.of[place].committed)
+            self._before[number, place, since] = log, start, sure
+
+
+def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:
+    """Those that serve."""
+    for number, broker in view.opened():
+        if view.brokers[number].serves:
+            yield number, broker

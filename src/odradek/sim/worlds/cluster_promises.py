@@ -1,0 +1,85 @@
+"""What a cluster promises its clients and administrators, whatever happens to its parts."""
+
+from typing import Any, ClassVar
+
+from odradek.sim.client_history import ClientHistory
+from odradek.sim.history import Event
+from odradek.sim.invariants import Invariant
+from odradek.sim.worlds.broker_clients import AUDITOR
+from odradek.sim.worlds.cluster_clients import COPIED, PLAIN, SYNCED
+from odradek.sim.worlds.cluster_insides import Copies
+from odradek.sim.worlds.cluster_view import ClusterView
+
+
+class ClusterTellsOneStory(Invariant):
+    """All that clients are told of logs can be true: nothing is lost, doubled, moved, invented.
+
+    An acknowledgement by all is believed until the records may be lost; that of a leader alone
+    says nothing. It also means that the record is committed, which `Copies` is told.
+    """
+
+    watches: ClassVar = frozenset(
+        {
+            *("client.sends", "client.acked", "client.looks", "client.found"),
+            *("client.read", "client.polled", "records.may_be_lost"),
+        }
+    )
+
+    def __init__(self, copies: Copies) -> None:
+        self._history = ClientHistory(once={SYNCED, COPIED})
+        self._copies = copies
+        self._sent: dict[Any, int] = {}  # when, by the first record of what is sent at once
+
+    def on(self, event: Event) -> None:
+        """Tells the checker, which compares."""
+        match event.what, event.details:
+            case "records.may_be_lost", (topic,):
+                self._history.lost({topic})
+            case "client.sends", (topic, number, values):
+                self._history.sends(values[0].partition("/")[0], (topic, number), values)
+                self._sent[values[0]] = event.moment
+            case "client.acked", (topic, number, base, values):
+                if topic != PLAIN:
+                    self._history.acknowledged((topic, number), base, values)
+                    sent = self._sent.get(values[0])
+                    if sent is not None:
+                        self._copies.acknowledged(topic, number, base + len(values), sent)
+            case "client.looks", (topic, starts):
+                if event.who == AUDITOR:
+                    self._history.audit(topic)
+                for number, start in enumerate(starts):
+                    self._history.seeks(event.who, (topic, number), start)
+            case "client.found", (topic, number, position):
+                self._history.seeks(event.who, (topic, number), position)
+            case _, (topic, number, records):
+                self._history.polled(event.who, (topic, number), records)
+        self._assert_true()
+
+    def at_end(self) -> None:
+        """The auditor has read everything."""
+        self._history.end()
+        self._assert_true()
+
+    def _assert_true(self) -> None:
+        assert not self._history.anomalies, "; ".join(map(str, self._history.anomalies[:3]))
+
+
+class GrowthStays(Invariant):
+    """A topic that two let grow has as many partitions as either was told, or more."""
+
+    watches: ClassVar = frozenset({"topic.outgrew", "looks"})
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._told: dict[str, int] = {}
+
+    def on(self, event: Event) -> None:
+        """Compares with the tree."""
+        if event.what == "topic.outgrew":
+            topic, count = event.details
+            self._told[topic] = max(count, self._told.get(topic, 0))
+            return
+        topics = self._view.topics()
+        for topic, count in self._told.items():
+            found = len(topics[topic].partitions)
+            assert found >= count, f"{topic} has {found} partitions, and was told to have {count}"

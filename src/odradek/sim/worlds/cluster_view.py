@@ -1,0 +1,138 @@
+"""What stands in ZooKeeper's tree and in the brokers' memory, as somebody with a debugger sees it.
+
+Nothing that is read here goes through a door: no fault strikes it, and nothing is delayed by it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from odradek.broker.broker import Broker
+from odradek.metadata.nouns import PartitionState, TopicAssignment
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
+from odradek.records.batch import HEADER
+from odradek.sim.broker_machine import BrokerMachine
+from odradek.sim.zookeeper_machine import ZooKeeperMachine
+from odradek.storage.dirs.names import LOG, segment_stem
+from odradek.storage.logs.log import PartitionLog
+from odradek.zookeeper.tree.tree import Tree
+
+BEFORE_LENGTH: Final = 12  # bytes that a batch's length does not count
+
+
+class Place(NamedTuple):
+    """A partition of one topic: a later topic of the same name has another id."""
+
+    topic_id: TopicId
+    partition: TopicPartition
+
+    def __str__(self) -> str:
+        return str(self.partition)
+
+
+class Row(NamedTuple):
+    """What makes a batch this batch and no other."""
+
+    leader_epoch: int
+    crc: int
+    next_offset: int
+
+
+class ClusterView:
+    """Of all machines at once."""
+
+    def __init__(self, zookeeper: ZooKeeperMachine, brokers: Mapping[int, BrokerMachine]) -> None:
+        self.brokers = brokers
+        self._zookeeper = zookeeper
+        self._tree = Tree()  # as it was last
+        self._topics: dict[str, tuple[int, TopicAssignment]] = {}  # as of a zxid
+        self._states: dict[TopicPartition, tuple[int, PartitionState]] = {}
+
+    # The tree
+
+    @property
+    def tree(self) -> Tree:
+        """Of the server that runs, or ran last."""
+        server = self._zookeeper.server
+        if server is not None:
+            self._tree = server.core.database.tree
+        return self._tree
+
+    def children(self, path: str) -> list[str]:
+        """Of a znode, which need not be there."""
+        node = self.tree.nodes.get(path)
+        return sorted(node.children) if node is not None else []
+
+    def topics(self) -> dict[str, TopicAssignment]:
+        """Every topic that the tree has, whole ones only."""
+        found: dict[str, TopicAssignment] = {}
+        for name in self.children(TopicsZnode.PATH):
+            node = self.tree.nodes[TopicZnode.path(name)]
+            before = self._topics.get(name)
+            if before is None or before[0] != node.mzxid:
+                before = self._topics[name] = (node.mzxid, TopicZnode.decode(name, node.data))
+            found[name] = before[1]
+        return found
+
+    def places(self) -> Iterator[tuple[Place, tuple[BrokerId, ...]]]:
+        """Every partition that the tree has, and its replicas."""
+        for name, topic in self.topics().items():
+            for number, assignment in topic.partitions.items():
+                where = TopicPartition(name, number)
+                yield Place(topic.topic_id or NO_TOPIC_ID, where), assignment.replicas
+
+    def state(self, partition: TopicPartition) -> PartitionState | None:
+        """Who leads it and who is in sync, once that has been decided."""
+        node = self.tree.nodes.get(PartitionStateZnode.path(partition))
+        if node is None:
+            return None
+        before = self._states.get(partition)
+        if before is None or before[0] != node.mzxid:
+            state = PartitionStateZnode.decode(partition, node.data, node.version)
+            before = self._states[partition] = (node.mzxid, state)
+        return before[1]
+
+    # The brokers
+
+    def opened(self) -> Iterator[tuple[int, Broker]]:
+        """Every broker that runs and has opened its logs."""
+        for number, machine in self.brokers.items():
+            broker = machine.broker
+            if machine.machine.running and broker is not None and broker.services is not None:
+                yield number, broker
+
+    def log(self, broker: Broker, place: Place) -> PartitionLog | None:
+        """Its replica, if it is of this very topic and on a disk that serves."""
+        found = broker.services_of_this_life.replicas.dirs.get(place.partition)
+        return found if found is not None and found.topic_id == place.topic_id else None
+
+    def read_on(
+        self, number: int, found: PartitionLog, cursor: "Cursor | None", end: int
+    ) -> tuple["Cursor", list[tuple[int, Row]]]:
+        """The batches below `end` that were not read before, as they lie in the files."""
+        disk = self.brokers[number].machine.disks[found.folder.disk.name.rpartition("/")[2]]
+        if cursor is None or cursor.log is not found:
+            cursor = Cursor(found, -1, 0)
+        rows: list[tuple[int, Row]] = []
+        for segment in list(found.segments):
+            if segment.base_offset < cursor.segment:
+                continue
+            position = cursor.position if segment.base_offset == cursor.segment else 0
+            data = disk.peek(found.folder.path(f"{segment_stem(segment.base_offset)}{LOG}")) or b""
+            size = min(segment.size, len(data))
+            while position + HEADER.size <= size:
+                base, length, epoch, _, crc, _, last = HEADER.unpack_from(data, position)[:7]
+                if base + last >= end:
+                    return Cursor(found, segment.base_offset, position), rows
+                rows.append((base, Row(epoch, crc, base + last + 1)))
+                position += BEFORE_LENGTH + length
+            cursor = Cursor(found, segment.base_offset, position)
+        return cursor, rows
+
+
+class Cursor(NamedTuple):
+    """How far a log was read."""
+
+    log: PartitionLog
+    segment: int  # its base offset
+    position: int
