@@ -15,7 +15,6 @@ from odradek.sim.worlds import kind as kind_named
 
 FRESH_SEEDS = 34  # of each kind: more than a hundred worlds a day
 CONTROL_SEEDS = 60  # within so many each mistake must be found
-NOT_YET = {"cluster"}  # fails by more than one seed in a hundred
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
 
@@ -34,7 +33,7 @@ def kept_seeds() -> list[tuple[str, int]]:
 def test_fresh_seeds_keep_every_promise() -> None:
     """Each day has seeds of its own; over the days many are tried."""
     first = int(time.time() // 86_400) * SEEDS_PER_DAY
-    runs = [partial(run, kind_named(name)) for name in NAMES if name not in NOT_YET]
+    runs = [partial(run, kind_named(name)) for name in NAMES]
     judge(list(run_all(runs, range(first, first + FRESH_SEEDS))))
 
 

@@ -15,6 +15,7 @@ may last the start is given up.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import structlog
@@ -144,28 +145,30 @@ class BrokerSession:
                 return
 
     async def listen(self) -> None:
-        """Looks at whatever changes, until it is cancelled."""
+        """Looks at whatever changes, until it is cancelled or the session is closed."""
         self._look_at(ALL_PATHS)
-        while True:
-            await self._has_news.wait()
-            self._has_news.clear()
-            changed, self._changed = frozenset(self._changed), set()
-            try:
-                if self._is_over:
-                    await self._begin_session()
-                    changed = frozenset({ALL_PATHS})
-                await self._stay_registered(changed)
-                await self._report_failures()
-                self.on_tree_changed(changed)
-                for look in self.on_change:
-                    await look(changed)
-                self.has_looked.set()
-            except SessionClosed:
-                return
-            except (ConnectionLost, SessionExpired) as error:
-                log.warning("zookeeper.interrupted", error=str(error))
-                await self._wait_for_connection()
-                self._look_at(ALL_PATHS)
+        with suppress(SessionClosed):
+            while True:
+                await self._has_news.wait()
+                self._has_news.clear()
+                changed, self._changed = frozenset(self._changed), set()
+                try:
+                    await self._look_at_news(changed)
+                except (ConnectionLost, SessionExpired) as error:
+                    log.warning("zookeeper.interrupted", error=str(error))
+                    await self._wait_for_connection()
+                    self._look_at(ALL_PATHS)
+
+    async def _look_at_news(self, changed: frozenset[str]) -> None:
+        if self._is_over:
+            await self._begin_session()
+            changed = frozenset({ALL_PATHS})
+        await self._stay_registered(changed)
+        await self._report_failures()
+        self.on_tree_changed(changed)
+        for look in self.on_change:
+            await look(changed)
+        self.has_looked.set()
 
     async def close(self) -> None:
         """Ends the session, and the registration with it."""
