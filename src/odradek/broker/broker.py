@@ -100,6 +100,7 @@ class Broker:
         self._dispatch: Dispatch
         self._fetchers: ReplicaFetchers
         self._dir_admin: DirAdmin
+        self._isr_changes: AlterPartitionManager
         self._to_controller: ControllerRequests
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
@@ -182,7 +183,7 @@ class Broker:
         if self.services is None:
             return Page("503 Service Unavailable", "starting\n")
         is_controller = self.cluster.image.controller == self.cluster.me
-        kept = Kept(self.services, self.times, self.idleness, is_controller)
+        kept = Kept(self.services, self.times, self.idleness, self._isr_changes, is_controller)
         return Page("200 OK", await page(kept), CONTENT_TYPE)
 
     async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
@@ -224,6 +225,7 @@ class Broker:
         brokers = BrokerConnections(self.cluster, self.doors.network, self.doors.clock, listener)
         self._to_controller = ControllerRequests(self.cluster, brokers)
         isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
+        self._isr_changes = isr_changes
         replicas = ReplicaManager(
             self.cluster.me,
             self.doors,

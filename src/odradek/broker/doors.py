@@ -22,3 +22,5 @@ class Doors(NamedTuple):
     dirs: tuple[Dir, ...]
     hostname: str  # how others find this machine, if no setting says it
     journal: Callable[[], Journal]  # opened only where the embedded ZooKeeper is wanted
+    process_figures: Callable[[], dict[str, float]] = dict
+    """What the system knows of this process, by metric."""

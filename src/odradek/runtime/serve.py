@@ -22,6 +22,7 @@ from odradek.runtime.journal import SqliteJournal, journal_directory
 from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import Buffers, SystemNetwork
+from odradek.runtime.process_figures import process_figures
 from odradek.runtime.worker import ThreadWorker
 
 Announce = Callable[[Broker], None]
@@ -55,7 +56,9 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
             config[rows.SOCKET_LISTEN_BACKLOG_SIZE],
         )
     )
-    doors = Doors(SystemClock(), SystemRandom(), network, dirs, socket.gethostname(), journal)
+    doors = Doors(
+        SystemClock(), SystemRandom(), network, dirs, socket.gethostname(), journal, process_figures
+    )
     broker = Broker(config, doors)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

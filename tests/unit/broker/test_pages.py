@@ -2,10 +2,13 @@
 
 import asyncio
 import itertools
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from odradek.broker.figures.families import HELP, family_of
 from odradek.broker.figures.pages import Page
 from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
@@ -209,6 +212,9 @@ BOARDS = (
             "leadercount",
             "underminisrpartitioncount",
             "atminisrpartitioncount",
+            "offlinereplicacount",
+            "isrshrinks_total",
+            "isrexpands_total",
         )
     ),
     *(
@@ -239,15 +245,16 @@ BOARDS = (
     "kafka_topic_partition_in_sync_replica",
     "kafka_topic_partition_leader_is_preferred",
     "kafka_topic_partition_under_replicated_partition",
+    "kafka_topic_partition_replicas",
+    "kafka_topic_partition_leader",
     "kafka_topic_partitions",
+    "kafka_server_socket_server_metrics_connection_count",
+    "kafka_brokers",
     "kafka_broker_info",
 )
 """What the exporters for Kafka call what concerns one broker, and boards and alerts look for."""
 NOT_SHOWN = (
     "kafka_controller_controllerstats_uncleanleaderelections_total",
-    "kafka_server_replicamanager_isrshrinks_total",
-    "kafka_server_replicamanager_isrexpands_total",
-    "kafka_server_replicamanager_offlinereplicacount",
     "kafka_log_logflushstats_logflushrateandtimems",
     "kafka_controller_controllereventmanager_eventqueuetimems",
     "kafka_server_brokertopicmetrics_invalidmessagecrcrecords_total",
@@ -274,6 +281,35 @@ def test_no_name_that_boards_look_for_is_missing() -> None:
     for name in NOT_SHOWN:
         assert name not in shown
         assert f"`{name}`" in told, name
+
+
+def test_every_family_has_its_help() -> None:
+    """One line of HELP and one of TYPE stand above the samples of each."""
+    with Stage() as stage:
+        stage.make("orders")
+        lines = get(stage, "/metrics")[1].splitlines()
+    names = {re.split(r"[{ ]", line)[0] for line in lines if not line.startswith("#")}
+    for family in map(family_of, names):
+        at = next(
+            number for number, line in enumerate(lines) if line.startswith(f"# HELP {family} ")
+        )
+        assert lines[at + 1].startswith(f"# TYPE {family} "), family
+
+
+NAME = re.compile(r"\b(?:kafka|odradek|process)_[a-z_]+")
+AROUND = sorted((ROOT / "deploy").glob("**/*.json")) + sorted((ROOT / "deploy").glob("**/*.yml"))
+
+
+@pytest.mark.parametrize("file", AROUND, ids=lambda file: file.name)
+def test_the_board_and_the_alerts_ask_for_what_there_is(file: Path) -> None:
+    """A panel without data, or an alert that can never fire, is worse than none."""
+    text = file.read_text()
+    if file.suffix == ".json":
+        panels = json.loads(text)["panels"]
+        text = "\n".join(it["expr"] for panel in panels for it in panel["targets"])
+    asked = {family_of(name) for name in NAME.findall(text)}
+    assert asked
+    assert asked <= set(HELP), asked - set(HELP)
 
 
 def part_of(content: str, part: str, api: str) -> float:

@@ -9,8 +9,10 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from odradek.broker.figures.families import family_of, heading
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
+from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.traffic import Traffic
 from odradek.broker.services import Services
 from odradek.wire.apis import APIS
@@ -42,6 +44,7 @@ class Kept(NamedTuple):
     services: Services
     times: RequestTimes
     idleness: Idleness
+    isr_changes: AlterPartitionManager
     is_controller: bool
 
 
@@ -49,25 +52,21 @@ async def page(kept: Kept) -> str:
     """All of it, family by family. Others have their turns while it is made."""
     families: dict[str, list[str]] = {}
     for number, sample in enumerate(_all(kept), 1):
-        family = sample.name.removesuffix("_count").removesuffix("_sum")
+        family = family_of(sample.name)
         lines = families.get(family)
         if lines is None:
-            lines = families[family] = [f"# TYPE {family} {_kind(family)}"]
+            lines = families[family] = heading(family)
         lines.append(str(sample))
         if not number % SAMPLES_PER_TURN:
             await asyncio.sleep(0)
     return "".join(f"{line}\n" for lines in families.values() for line in lines)
 
 
-def _kind(family: str) -> str:
-    if family.endswith("_total"):
-        return "counter"
-    return "summary" if "requestmetrics" in family else "gauge"
-
-
 def _all(kept: Kept) -> Iterator[Sample]:
     services = kept.services
+    yield from _process(services)
     yield from _replicas(services)
+    yield from _isr(kept)
     yield from _controller(kept)
     yield from _traffic(services)
     yield from _connections(services)
@@ -90,10 +89,32 @@ def _replicas(services: Services) -> Iterator[Sample]:
     yield Sample(f"{prefix}underreplicatedpartitions", len(short))
     yield Sample(f"{prefix}underminisrpartitioncount", len(under))
     yield Sample(f"{prefix}atminisrpartitioncount", len(at_min))
+    assigned = services.cluster.image.topics.values() if offline else ()
+    replicas_here = sum(
+        services.broker_id in it.assignment.replicas
+        for topic in assigned
+        for it in topic.partitions.values()
+    )
+    hosted = sum(len(it.logs) for it in replicas.dirs.online)
+    yield Sample(f"{prefix}offlinereplicacount", max(0, replicas_here - hosted) if offline else 0)
     yield Sample("kafka_log_logmanager_offlinelogdirectorycount", len(offline))
     for log_dir in replicas.dirs.dirs:
         labels = (("logdirectory", log_dir.name),)
         yield Sample("kafka_log_logmanager_logdirectoryoffline", log_dir.is_offline, labels)
+        if not log_dir.is_offline:
+            size = sum(it.size for logs in (log_dir.logs, log_dir.futures) for it in logs.values())
+            yield Sample("odradek_log_dir_size_bytes", size, labels)
+
+
+def _process(services: Services) -> Iterator[Sample]:
+    for name, value in services.doors.process_figures().items():
+        yield Sample(name, value)
+
+
+def _isr(kept: Kept) -> Iterator[Sample]:
+    prefix, changes = "kafka_server_replicamanager_", kept.isr_changes
+    yield Sample(f"{prefix}isrshrinks_total", changes.shrinks)
+    yield Sample(f"{prefix}isrexpands_total", changes.expands)
 
 
 def _controller(kept: Kept) -> Iterator[Sample]:
@@ -106,6 +127,7 @@ def _controller(kept: Kept) -> Iterator[Sample]:
     yield Sample(f"{prefix}offlinepartitionscount", offline if kept.is_controller else 0)
     yield Sample(f"{prefix}globaltopiccount", len(topics))
     yield Sample(f"{prefix}globalpartitioncount", len(partitions))
+    yield Sample("kafka_brokers", len(live))
     for broker in live.values():
         labels = tuple((f"listener_{at.listener.lower()}", at.host) for at in broker.endpoints)
         yield Sample("kafka_broker_info", 1, (("id", str(broker.id)), *labels))
@@ -135,7 +157,9 @@ def _of_topic(traffic: Traffic, labels: tuple[tuple[str, str], ...]) -> Iterable
 def _connections(services: Services) -> Iterator[Sample]:
     socket_server = services.socket_server
     prefix = "kafka_server_socketservermetrics_"
-    yield Sample(f"{prefix}connection_count", len(socket_server.connections))
+    count = len(socket_server.connections)
+    yield Sample(f"{prefix}connection_count", count)
+    yield Sample("kafka_server_socket_server_metrics_connection_count", count)
     yield Sample(f"{prefix}connection_creation_total", socket_server.accepted)
     yield Sample("kafka_server_delayedoperationpurgatory_fetch_waiting", services.fetches.waiting)
     cache = "kafka_server_fetchsessioncache_"
@@ -184,6 +208,9 @@ def _cluster(services: Services) -> Iterator[Sample]:
             in_sync = len(partition.state.isr) if partition.state else 0
             prefix = "kafka_topic_partition_"
             preferred = partition.leader is not None and partition.leader == replicas[0]
+            leader = -1 if partition.leader is None else partition.leader
+            yield Sample(f"{prefix}leader", leader, labels)
+            yield Sample(f"{prefix}replicas", len(replicas), labels)
             yield Sample(f"{prefix}in_sync_replica", in_sync, labels)
             yield Sample(f"{prefix}leader_is_preferred", preferred, labels)
             yield Sample(f"{prefix}under_replicated_partition", in_sync < len(replicas), labels)

@@ -44,6 +44,9 @@ class AlterPartitionManager:
         self._clock = clock
         self._proposals: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]] = {}
         self._has_some = asyncio.Event()
+        self.shrinks = 0
+        """Replicas that left an ISR, of all partitions led here so far."""
+        self.expands = 0
 
     def propose(self, replica: LeadingReplica, proposal: IsrProposal) -> None:
         """Asks for this ISR; `replica.leader.on_isr_answer` brings the answer."""
@@ -113,7 +116,11 @@ class AlterPartitionManager:
             PartitionEpoch(row.partition_epoch),
             tuple(map(BrokerId, row.isr)),
         )
+        before = len(replica.leader.isr.committed)
         effects = replica.leader.on_isr_answer(proposal, answer, self._clock.monotonic())
+        change = len(replica.leader.isr.committed) - before
+        self.expands += max(0, change)
+        self.shrinks += max(0, -change)
         replica.carry_out(effects)
         return effects.propose is None
 

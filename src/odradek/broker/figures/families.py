@@ -1,0 +1,87 @@
+"""What each family of metrics tells, in one line: the HELP of Prometheus' text format."""
+
+from typing import Final
+
+_BROKER: Final = "kafka_server_replicamanager_"
+_TOPIC: Final = "kafka_server_brokertopicmetrics_"
+_PARTITION: Final = "kafka_topic_partition_"
+
+HELP: Final[dict[str, str]] = {
+    f"{_BROKER}leadercount": "Partitions that this broker leads.",
+    f"{_BROKER}partitioncount": "Replicas in the log dirs that are online.",
+    f"{_BROKER}underreplicatedpartitions": "Led partitions with a replica that is not in sync.",
+    f"{_BROKER}underminisrpartitioncount": "Led partitions below min.insync.replicas.",
+    f"{_BROKER}atminisrpartitioncount": "Led partitions with exactly min.insync.replicas in sync.",
+    f"{_BROKER}offlinereplicacount": "Replicas of this broker that no online log dir holds.",
+    f"{_BROKER}isrshrinks_total": "Replicas that left the ISR of a partition led here.",
+    f"{_BROKER}isrexpands_total": "Replicas that joined the ISR of a partition led here.",
+    "kafka_log_logmanager_offlinelogdirectorycount": "Log dirs that failed.",
+    "kafka_log_logmanager_logdirectoryoffline": "Whether this log dir failed.",
+    "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
+    "kafka_controller_kafkacontroller_activecontrollercount": "Whether this is the controller.",
+    "kafka_controller_kafkacontroller_offlinepartitionscount": "Partitions without a live leader.",
+    "kafka_controller_kafkacontroller_globaltopiccount": "Topics of the cluster.",
+    "kafka_controller_kafkacontroller_globalpartitioncount": "Partitions of the cluster.",
+    "kafka_broker_info": "Brokers that are registered, with the hosts of their listeners.",
+    "kafka_brokers": "How many brokers are registered.",
+    f"{_TOPIC}messagesin_total": "Records appended.",
+    f"{_TOPIC}bytesin_total": "Bytes of batches appended.",
+    f"{_TOPIC}bytesout_total": "Bytes of batches sent to consumers.",
+    f"{_TOPIC}totalproducerequests_total": "Produce requests.",
+    f"{_TOPIC}failedproducerequests_total": "Produce requests that were refused.",
+    f"{_TOPIC}totalfetchrequests_total": "Fetch requests.",
+    f"{_TOPIC}failedfetchrequests_total": "Fetch requests that were refused.",
+    "kafka_server_socketservermetrics_connection_count": "Connections that are open.",
+    "kafka_server_socket_server_metrics_connection_count": "Connections that are open.",
+    "kafka_server_socketservermetrics_connection_creation_total": "Connections accepted.",
+    "kafka_server_delayedoperationpurgatory_fetch_waiting": "Fetches that wait for records.",
+    "kafka_server_fetchsessioncache_numincrementalfetchsessions": "Incremental fetch sessions.",
+    "kafka_network_socketserver_networkprocessoravgidle_percent": "Idle share of the event loop.",
+    "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent": (
+        "Idle share of the event loop."
+    ),
+    "kafka_network_requestmetrics_totaltimems": "Milliseconds from a request to its answer.",
+    "kafka_network_requestmetrics_requestqueuetimems": "Milliseconds behind requests read before.",
+    "kafka_network_requestmetrics_localtimems": "Milliseconds of work on this broker.",
+    "kafka_network_requestmetrics_remotetimems": "Milliseconds of waiting for others.",
+    "kafka_network_requestmetrics_responsequeuetimems": "Milliseconds behind earlier answers.",
+    "kafka_network_requestmetrics_responsesendtimems": "Milliseconds until the kernel had it all.",
+    "kafka_log_log_size": "Bytes of a partition's log.",
+    f"{_PARTITION}oldest_offset": "First offset that can be read.",
+    f"{_PARTITION}current_offset": "High watermark.",
+    f"{_PARTITION}replicas": "Replicas of a partition.",
+    f"{_PARTITION}leader": "Id of the leader, or -1.",
+    f"{_PARTITION}in_sync_replica": "Replicas in sync.",
+    f"{_PARTITION}leader_is_preferred": "Whether the first replica leads.",
+    f"{_PARTITION}under_replicated_partition": "Whether a replica is not in sync.",
+    "kafka_topic_partitions": "Partitions of a topic.",
+    "kafka_cluster_partition_underminisr": "Whether fewer than min.insync.replicas are in sync.",
+    "kafka_cluster_partition_atminisr": "Whether exactly min.insync.replicas are in sync.",
+    "kafka_cluster_partition_replicascount": "Replicas of a partition.",
+    "kafka_consumergroup_current_offset": "Committed offset.",
+    "kafka_consumergroup_lag": "High watermark less the committed offset.",
+    "process_cpu_seconds_total": "User and system time of this process.",
+    "process_resident_memory_bytes": "Resident memory of this process.",
+    "process_virtual_memory_bytes": "Virtual memory of this process.",
+    "process_open_fds": "Open file descriptors of this process.",
+    "process_max_fds": "How many file descriptors it may open.",
+    "process_start_time_seconds": "When this process began, since 1970.",
+}
+
+
+def family_of(name: str) -> str:
+    """A summary has samples of three names."""
+    is_summary = "requestmetrics" in name
+    return name.removesuffix("_count").removesuffix("_sum") if is_summary else name
+
+
+def kind(family: str) -> str:
+    """Its type in the text format."""
+    if family.endswith("_total"):
+        return "counter"
+    return "summary" if "requestmetrics" in family else "gauge"
+
+
+def heading(family: str) -> list[str]:
+    """The comments above its samples."""
+    return [f"# HELP {family} {HELP[family]}", f"# TYPE {family} {kind(family)}"]

@@ -1,0 +1,44 @@
+"""The files of deploy/: what they set exists, and what they call can be called."""
+
+import re
+
+from click.testing import CliRunner
+
+from odradek.cli.root import command
+from odradek.config.sources import setting_of_variable
+from odradek.config.table import BROKER_SETTINGS
+from tests.house import tree
+
+DEPLOY = tree.ROOT / "deploy"
+VARIABLE = re.compile(r"\b(KAFKA_[A-Z_]+)[:=]")
+OF_THE_UI = "KAFKA_CLUSTERS_"
+
+
+def test_every_variable_is_a_setting() -> None:
+    """A mistyped one would start a broker with a default."""
+    found = {
+        name
+        for file in ("Containerfile", "compose.yaml")
+        for name in VARIABLE.findall(tree.text(DEPLOY / file))
+        if not name.startswith(OF_THE_UI)
+    }
+    assert len(found) > 8
+    assert not [it for it in found if setting_of_variable(it) not in BROKER_SETTINGS]
+
+
+def test_every_option_is_one_of_the_command() -> None:
+    """Of the systemd unit and of the compose file, as `--help` lists them."""
+    calls = {
+        ("serve",): tree.text(DEPLOY / "odradek.service")
+        .partition("ExecStart=")[2]
+        .splitlines()[0],
+        ("check",): tree.text(DEPLOY / "odradek.service").partition("StartPre=")[2].splitlines()[0],
+        ("zookeeper", "serve"): tree.text(DEPLOY / "compose.yaml")
+        .partition("command: ")[2]
+        .splitlines()[0],
+    }
+    for words, line in calls.items():
+        told = CliRunner().invoke(command, [*words, "--help"]).output
+        options = re.findall(r"--[a-z-]+", line)
+        assert options, line
+        assert not [it for it in options if it not in told], line
