@@ -25,6 +25,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "archive": "Archive topics in a table, exactly once.",
         "replay": "Send the rows of a table into a topic again.",
         "verify": "Compare a table with the log: gaps, doubles, content.",
+        "audit": "Compare the replicas of partitions with each other.",
         "compact": "Merge a table's small files, forget old versions, delete orphans.",
     },
     "Servers": {
