@@ -16,8 +16,8 @@ from log_world import (
     seconds,
 )
 
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import OpenFiles
+from odradek.storage.files.dir_files import OpenFiles
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.loading import LogOpener
 from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig

@@ -17,8 +17,8 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import InDir, LogDir, Opened
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig
 from tests.compat.zookeeper_ours import OurZookeeper

@@ -7,7 +7,15 @@ import grimp
 
 from tests.house import tree
 
-ROOMS = ("odradek.broker",)
+ROOMS = (
+    "odradek.broker",
+    "odradek.config",
+    "odradek.controller",
+    "odradek.coordinator",
+    "odradek.metadata",
+    "odradek.storage",
+    "odradek.zookeeper",
+)
 """Packages whose rooms are drawn in `docs/architecture.md`."""
 MODULES_IN_A_ROOM_MAX = 15
 

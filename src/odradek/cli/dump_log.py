@@ -21,8 +21,8 @@ from odradek.model.errors import CorruptBatch
 from odradek.ports import File
 from odradek.records.control import read_end_marker
 from odradek.records.record import read_records
-from odradek.storage.dirs import checkpoints, names
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files import checkpoints, names
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.segments import offset_index, time_index, transaction_index
 from odradek.storage.segments.scan import walk_batches

@@ -12,7 +12,7 @@ from odradek.records.record import Record
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.scenario_clients import Client
 from odradek.sim.zookeeper_machine import ZOOKEEPER
-from odradek.storage.dirs.names import CLEAN_SHUTDOWN
+from odradek.storage.files.names import CLEAN_SHUTDOWN
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,

@@ -14,8 +14,8 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, Offset, PartitionEpoch
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.worker import SimulatedWorker
-from odradek.storage.dirs.unclean_logs import Reason, Unclean
 from odradek.storage.errors import LogDirOffline
+from odradek.storage.files.unclean_logs import Reason, Unclean
 from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
 from tests.unit.broker.test_replicas import settled
 

@@ -13,8 +13,8 @@ from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.medium import Directory
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import OpenFiles
+from odradek.storage.files.dir_files import OpenFiles
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.loading import Checkpointed, Loaded, LogOpener

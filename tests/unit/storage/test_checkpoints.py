@@ -4,7 +4,8 @@ import pytest
 
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
-from odradek.storage.dirs.checkpoints import (
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import (
     EpochStart,
     MetaProperties,
     decode_clean_shutdown,
@@ -16,7 +17,6 @@ from odradek.storage.dirs.checkpoints import (
     encode_offsets,
     encode_partition_metadata,
 )
-from odradek.storage.errors import CorruptFile
 
 OFFSETS = {TopicPartition("orders", 0): Offset(42), TopicPartition("a-b.c_d", 11): Offset(0)}
 

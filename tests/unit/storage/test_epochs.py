@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.storage.dirs.checkpoints import EpochStart
+from odradek.storage.files.checkpoints import EpochStart
 from odradek.storage.logs.epochs import EpochHistory
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.sim.disk import SimulatedDisk
-from odradek.storage.dirs.files import OpenFiles, delete_if_there, read_small, write_small
+from odradek.storage.files.dir_files import OpenFiles, delete_if_there, read_small, write_small
 
 
 class Reader:

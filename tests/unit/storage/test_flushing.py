@@ -9,8 +9,8 @@ from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
 from odradek.sim.medium import Directory
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.errors import LogDirOffline
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.flushing import FlushJob, sync_group
 from odradek.storage.logs.writing import WriteJob
 from odradek.storage.settings import LogConfig

@@ -12,7 +12,6 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import DirLocked, InDir, LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity
 from odradek.storage.errors import (
@@ -21,6 +20,7 @@ from odradek.storage.errors import (
     OutOfDescriptors,
     StorageError,
 )
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import deletable_up_to

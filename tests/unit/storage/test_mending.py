@@ -6,8 +6,8 @@ from struct import pack
 import pytest
 
 from odradek.model.units import Timestamp
-from odradek.storage.dirs.names import INDEX, TIME_INDEX
 from odradek.storage.errors import CorruptFile, LyingIndex
+from odradek.storage.files.names import INDEX, TIME_INDEX
 from odradek.storage.segments.segment import Segment
 from tests.unit.storage.partition import Partition
 

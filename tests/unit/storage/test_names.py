@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.ids import TopicPartition
-from odradek.storage.dirs.names import (
+from odradek.storage.files.names import (
     Kind,
     fits_future,
     parse_log_name,

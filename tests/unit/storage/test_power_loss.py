@@ -4,9 +4,9 @@ import pytest
 
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull, LogDirOffline
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import RestJob
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition

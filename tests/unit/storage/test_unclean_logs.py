@@ -7,14 +7,14 @@ import pytest
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import PowerLost
-from odradek.storage.dirs.unclean_logs import (
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.unclean_logs import (
     UNCLEAN_LOGS,
     Reason,
     Unclean,
     UncleanLogs,
     decode_unclean_logs,
 )
-from odradek.storage.errors import CorruptFile
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from tests.unit.storage.test_log_dirs import KNOWN, NEW, NOW, Host, fill, part

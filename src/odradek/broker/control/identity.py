@@ -12,10 +12,10 @@ from odradek.config.rows.broker import RESERVED_BROKER_MAX_ID
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.cluster import BrokerSequenceZnode
 from odradek.model.ids import NO_BROKER, BrokerId
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import DirLocked, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import StorageError
+from odradek.storage.files.failures import Failures
 from odradek.zookeeper.protocol.codes import ANY_VERSION
 
 log = structlog.get_logger()

@@ -20,11 +20,11 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Clock
-from odradek.storage.dirs.checkpoints import MetaProperties
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import WentOffline
 from odradek.storage.errors import LogDirNotFound, LogDirRefused, StorageError
+from odradek.storage.files.checkpoints import MetaProperties
+from odradek.storage.files.failures import Failures
 
 log = structlog.get_logger()
 

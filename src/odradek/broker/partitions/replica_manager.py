@@ -42,10 +42,10 @@ from odradek.broker.settings import SettingsSource
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch
-from odradek.storage.dirs.failures import no_listener
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.errors import AllDirsFailed, LogDirOffline, StorageError
+from odradek.storage.files.failures import no_listener
 from odradek.storage.logs.log import PartitionLog
 
 Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]

@@ -11,8 +11,8 @@ from odradek.model.errors import CorruptBatch
 from odradek.records.batch import BatchHeader, TimestampType
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
-from odradek.storage.dirs import names
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files import names
 from odradek.storage.segments.scan import walk_batches
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -13,7 +13,7 @@ from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.records.batch import HEADER
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.zookeeper_machine import ZooKeeperMachine
-from odradek.storage.dirs.names import LOG, segment_stem
+from odradek.storage.files.names import LOG, segment_stem
 from odradek.storage.logs.log import PartitionLog
 from odradek.zookeeper.tree.tree import Tree
 

@@ -27,10 +27,10 @@ from odradek.records.record import Record, read_records
 from odradek.sim.chance import SeededRandom
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import InvalidTransactionState, OutOfOrderSequence, StorageError
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import Appended, PartitionLog
 from odradek.storage.logs.retention import DeleteJob

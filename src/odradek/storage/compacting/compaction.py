@@ -26,9 +26,9 @@ from odradek.storage.compacting.cleaning_rules import Rules, TransactionFilter
 from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.compacting.outline import outlines
 from odradek.storage.dirs.dir_checkpoints import CheckpointJob
-from odradek.storage.dirs.files import delete_if_there
-from odradek.storage.dirs.names import CLEANED, LOG, SEGMENT_SUFFIXES, SNAPSHOT, SWAP
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files.dir_files import delete_if_there
+from odradek.storage.files.names import CLEANED, LOG, SEGMENT_SUFFIXES, SNAPSHOT, SWAP
 from odradek.storage.logs.flushing import sync_if_there
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.replaying import save_indexes

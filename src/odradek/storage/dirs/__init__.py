@@ -1,1 +1,1 @@
-"""Log dirs: files, names, checkpoints, failures, and which log lies where."""
+"""Log dirs: which log lies where, their checkpoints, and moves between them."""

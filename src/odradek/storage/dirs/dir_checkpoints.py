@@ -10,16 +10,16 @@ from typing import NamedTuple
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.ports import Disk
-from odradek.storage.dirs.checkpoints import decode_offsets, encode_offsets
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import read_small, write_small
-from odradek.storage.dirs.names import (
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import decode_offsets, encode_offsets
+from odradek.storage.files.dir_files import read_small, write_small
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
 )
-from odradek.storage.errors import CorruptFile
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.log import PartitionLog
 

@@ -22,22 +22,23 @@ from odradek.model.positions import (
 )
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
-from odradek.storage.dirs.checkpoints import (
+from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
+from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
+from odradek.storage.files.checkpoints import (
     MetaProperties,
     decode_clean_shutdown,
     encode_clean_shutdown,
     encode_partition_metadata,
 )
-from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import (
+from odradek.storage.files.dir_files import (
     OpenFiles,
     delete_if_there,
     put_small,
     read_small,
     write_small,
 )
-from odradek.storage.dirs.names import (
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import (
     CLEAN_SHUTDOWN,
     CORDONED,
     KEPT_HERE,
@@ -49,7 +50,7 @@ from odradek.storage.dirs.names import (
     parse_log_name,
     renamed,
 )
-from odradek.storage.dirs.unclean_logs import (
+from odradek.storage.files.unclean_logs import (
     BOOT,
     UNCLEAN_LOGS,
     Reason,
@@ -58,7 +59,6 @@ from odradek.storage.dirs.unclean_logs import (
     all_unknown,
     decode_unclean_logs,
 )
-from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
 from odradek.storage.logs.log import PartitionLog

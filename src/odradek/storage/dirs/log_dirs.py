@@ -14,12 +14,12 @@ from typing import NamedTuple
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Random
-from odradek.storage.dirs.checkpoints import MetaProperties
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.dirs.log_dir import InDir, LogDir
-from odradek.storage.dirs.names import Kind, renamed
 from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
+from odradek.storage.files.checkpoints import MetaProperties
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import Kind, renamed
 from odradek.storage.logs.log import PartitionLog
 
 

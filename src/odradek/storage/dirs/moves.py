@@ -20,11 +20,8 @@ from typing import Final, NamedTuple
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import MIB, Bytes, Timestamp
-from odradek.storage.dirs.failures import Failures, no_listener
-from odradek.storage.dirs.files import delete_if_there, write_small
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
-from odradek.storage.dirs.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
 from odradek.storage.errors import (
     LogDirCordoned,
     LogDirOffline,
@@ -32,6 +29,9 @@ from odradek.storage.errors import (
     OffsetOutOfRange,
     StorageError,
 )
+from odradek.storage.files.dir_files import delete_if_there, write_small
+from odradek.storage.files.failures import Failures, no_listener
+from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob

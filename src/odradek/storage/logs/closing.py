@@ -1,7 +1,7 @@
 """Closing a log in good order, so that the next start may trust what it finds."""
 
 from odradek.model.units import Timestamp
-from odradek.storage.dirs.names import SNAPSHOT, segment_stem
+from odradek.storage.files.names import SNAPSHOT, segment_stem
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from odradek.model.positions import NO_LEADER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
-from odradek.storage.dirs.checkpoints import EpochStart
+from odradek.storage.files.checkpoints import EpochStart
 
 _epoch = attrgetter("leader_epoch")
 _start = attrgetter("start_offset")

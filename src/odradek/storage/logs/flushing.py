@@ -12,7 +12,7 @@ A flush is a job as a write is: planned on the loop, run on the disk's thread, n
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import Disk
-from odradek.storage.dirs.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
+from odradek.storage.files.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob, save_epochs
 from odradek.storage.segments.segment import Save, Segment

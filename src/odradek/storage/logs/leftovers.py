@@ -6,8 +6,9 @@ gone: the swap is completed. So at every moment of a compaction either the old s
 or the new one is.
 """
 
-from odradek.storage.dirs.files import TEMPORARY, delete_if_there
-from odradek.storage.dirs.names import (
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.dir_files import TEMPORARY, delete_if_there
+from odradek.storage.files.names import (
     CLEANED,
     DELETED,
     LOG,
@@ -16,7 +17,6 @@ from odradek.storage.dirs.names import (
     SegmentFile,
     parse_segment_file,
 )
-from odradek.storage.errors import CorruptFile
 from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Folder, Segment
 

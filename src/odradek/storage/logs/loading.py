@@ -15,14 +15,15 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import BatchHeader
-from odradek.storage.dirs.checkpoints import (
+from odradek.storage.errors import CorruptFile, OldFormat
+from odradek.storage.files.checkpoints import (
     EpochStart,
     decode_epochs,
     decode_partition_metadata,
 )
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import delete_if_there, read_small
-from odradek.storage.dirs.names import (
+from odradek.storage.files.dir_files import delete_if_there, read_small
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import (
     EPOCH_CHECKPOINT,
     INDEX,
     LOG,
@@ -35,8 +36,7 @@ from odradek.storage.dirs.names import (
     parse_segment_file,
     segment_stem,
 )
-from odradek.storage.dirs.unclean_logs import Reason, Unclean
-from odradek.storage.errors import CorruptFile, OldFormat
+from odradek.storage.files.unclean_logs import Reason, Unclean
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.flushing import sync_if_there

@@ -27,9 +27,6 @@ from odradek.records.batch import (
     place,
 )
 from odradek.records.control import EndMarker, end_marker_in
-from odradek.storage.dirs.checkpoints import EpochStart
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.unclean_logs import Unclean
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     CorruptFile,
@@ -37,6 +34,9 @@ from odradek.storage.errors import (
     OffsetsOutOfOrder,
     StorageError,
 )
+from odradek.storage.files.checkpoints import EpochStart
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.unclean_logs import Unclean
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.producers import check_batch, check_marker, duplicate_of

@@ -15,8 +15,8 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import FileRange
-from odradek.storage.dirs.failures import Failures
 from odradek.storage.errors import LyingIndex, OffsetOutOfRange, StorageError
+from odradek.storage.files.failures import Failures
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.segments.mending import mend
 from odradek.storage.segments.segment import Folder, Segment, TimestampedOffset

@@ -7,8 +7,8 @@ thread. Ranges that were handed out before keep their files open until they have
 
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
-from odradek.storage.dirs.files import delete_if_there
-from odradek.storage.dirs.names import LOG, SNAPSHOT
+from odradek.storage.files.dir_files import delete_if_there
+from odradek.storage.files.names import LOG, SNAPSHOT
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import save_epochs

@@ -8,10 +8,10 @@ checkpoint before: what is written behind the cut must be checked after a crash.
 
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
-from odradek.storage.dirs.checkpoints import encode_epochs
-from odradek.storage.dirs.files import delete_if_there, read_small, write_small
-from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment_file, segment_stem
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import encode_epochs
+from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
+from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment_file, segment_stem
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog

@@ -12,11 +12,11 @@ from typing import Protocol
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.batch import BatchHeader, Buffer
-from odradek.storage.dirs.checkpoints import EpochStart, encode_epochs
-from odradek.storage.dirs.failures import Failures
-from odradek.storage.dirs.files import put_small
-from odradek.storage.dirs.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.errors import StorageError
+from odradek.storage.files.checkpoints import EpochStart, encode_epochs
+from odradek.storage.files.dir_files import put_small
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.producers import Update
 from odradek.storage.segments.segment import Folder, Save, Segment

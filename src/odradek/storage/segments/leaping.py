@@ -7,8 +7,8 @@ only counts, at a start or after a cut, must not stop: a directory is not given 
 from collections.abc import Iterator
 
 from odradek.records.batch import BatchHeader
-from odradek.storage.dirs.names import LOG
 from odradek.storage.errors import CorruptFile, LyingIndex
+from odradek.storage.files.names import LOG
 from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Segment
 

@@ -15,9 +15,9 @@ from typing import Final, Protocol
 
 from odradek.model.positions import Offset
 from odradek.records.batch import BatchHeader
-from odradek.storage.dirs.files import write_small
-from odradek.storage.dirs.names import INDEX, LOG, TIME_INDEX
 from odradek.storage.errors import LyingIndex
+from odradek.storage.files.dir_files import write_small
+from odradek.storage.files.names import INDEX, LOG, TIME_INDEX
 from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Segment
 

@@ -18,8 +18,9 @@ from odradek.model.units import Timestamp
 from odradek.ports import Disk, File, FileRange
 from odradek.records.batch import BatchHeader, read_header
 from odradek.records.record import read_records
-from odradek.storage.dirs.files import OpenFiles, delete_if_there, read_small
-from odradek.storage.dirs.names import (
+from odradek.storage.errors import CorruptFile, LyingIndex
+from odradek.storage.files.dir_files import OpenFiles, delete_if_there, read_small
+from odradek.storage.files.names import (
     INDEX,
     LOG,
     SEGMENT_SUFFIXES,
@@ -27,7 +28,6 @@ from odradek.storage.dirs.names import (
     TXN_INDEX,
     segment_stem,
 )
-from odradek.storage.errors import CorruptFile, LyingIndex
 from odradek.storage.segments import offset_index, time_index
 from odradek.storage.segments import transaction_index as txn_index
 from odradek.storage.segments.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex

@@ -15,7 +15,7 @@ from odradek.zookeeper.protocol.codes import OpCode
 from odradek.zookeeper.protocol.jute import Identity, Packets
 
 if TYPE_CHECKING:
-    from odradek.zookeeper.server.sessions import Session
+    from odradek.zookeeper.tree.sessions import Session
 
 
 def _op_name(op: int) -> str:

@@ -40,19 +40,19 @@ from odradek.zookeeper.protocol.jute_requests import (
     Request,
     Unknown,
 )
-from odradek.zookeeper.server.buckets import Buckets
 from odradek.zookeeper.server.connection import Connection, Phase
 from odradek.zookeeper.server.four_letters import WORDS, four_letter_answer
 from odradek.zookeeper.server.outgoing import Ending, Outgoing, ServerEffects
 from odradek.zookeeper.server.reads import READERS
-from odradek.zookeeper.server.sessions import Session, session_id_for
 from odradek.zookeeper.server.settings import GREETING_BYTES_MAX, ServerSettings
 from odradek.zookeeper.server.stats import ServerStats
 from odradek.zookeeper.server.write_requests import WRITES, write
 from odradek.zookeeper.server.writes import Writer
 from odradek.zookeeper.tree.access import allowed, identities_for
+from odradek.zookeeper.tree.buckets import Buckets
 from odradek.zookeeper.tree.database import Database
 from odradek.zookeeper.tree.reaper import Reaper
+from odradek.zookeeper.tree.sessions import Session, session_id_for
 from odradek.zookeeper.tree.transactions import (
     Change,
     NodeCreated,

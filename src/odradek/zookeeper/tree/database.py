@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from odradek.ports import Entry
 from odradek.zookeeper.protocol.codes import MalformedPacket
-from odradek.zookeeper.server.sessions import Sessions
 from odradek.zookeeper.tree import snapshot
+from odradek.zookeeper.tree.sessions import Sessions
 from odradek.zookeeper.tree.transactions import Change, SessionClosed, SessionOpened, Transaction
 from odradek.zookeeper.tree.tree import Touched, Tree
 

@@ -8,7 +8,7 @@ decides: what is due by then may have been written, or have got a child.
 from collections.abc import Iterator
 
 from odradek.model.units import Millis, Timestamp
-from odradek.zookeeper.server.buckets import Buckets
+from odradek.zookeeper.tree.buckets import Buckets
 from odradek.zookeeper.tree.transactions import NodeCreated
 from odradek.zookeeper.tree.tree import Tree, ttl_of
 

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.storage.dirs.checkpoints import checkpoint_entries, checkpoint_number, encode_lines
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import checkpoint_entries, checkpoint_number, encode_lines
 
 UNCLEAN_LOGS: Final = "unclean-logs"
 BOOT: Final = "boot"

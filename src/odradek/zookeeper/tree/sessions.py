@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.model.units import Millis
-from odradek.zookeeper.server.buckets import Buckets
+from odradek.zookeeper.tree.buckets import Buckets
 from odradek.zookeeper.tree.transactions import SessionOpened
 
 BUCKET: Final = Millis(250)  # how late an expiry may be
