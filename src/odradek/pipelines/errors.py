@@ -34,7 +34,7 @@ class NoJava(PipelineError):
     """No Java that can run Spark, or not enough memory for it."""
 
 
-_SENTENCE = re.compile(r"^(?:\S*: )*odradek\.pipelines\.errors\.\w+: (?P<text>.+)$", re.MULTILINE)
+_SENTENCE = re.compile(r"^(?:\S*: )*odradek\.pipelines(?:\.\w+)+: (?P<text>.+)$", re.MULTILINE)
 
 
 def sentence_of(error: BaseException) -> str | None:

@@ -61,12 +61,24 @@ def on_s3(name: str, directory: Path, options: dict[str, str]) -> "Lake":
     return Lake("iceberg:test.lake.orders", catalog)
 
 
-@pytest.fixture(params=[*FORMATS, *(f"{name}-s3" for name in FORMATS)])
+@pytest.fixture
+def rest_catalog(tmp_path: Path) -> Iterator[str]:
+    """The URI of a REST catalog of Iceberg."""
+    from tests.pipelines.tables.rest_catalog import serving
+
+    with serving(tmp_path) as uri:
+        yield uri
+
+
+@pytest.fixture(params=[*FORMATS, *(f"{name}-s3" for name in FORMATS), "iceberg-rest"])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> "Lake":
-    """Each format, in a directory and in a bucket."""
+    """Each format, in a directory and in a bucket; Iceberg through a REST catalog, too."""
     from tests.pipelines.tables.lake import Lake
 
     name, _, on = request.param.partition("-")
+    if on == "rest":
+        uri = request.getfixturevalue("rest_catalog")
+        return Lake("iceberg:rest.lake.orders", {"type": "rest", "uri": uri})
     if on:
         return on_s3(name, tmp_path, request.getfixturevalue("bucket"))
     return Lake(f"{name}:{tmp_path}/{name}")

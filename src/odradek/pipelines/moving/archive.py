@@ -16,7 +16,14 @@ from threading import Event
 from time import monotonic_ns
 from typing import Any, Final
 
-from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA, DeadLetterTable
+from odradek.pipelines.moving.checks import Check, run_checked
+from odradek.pipelines.moving.compact import KEPT_MS, merge_small
+from odradek.pipelines.moving.dead_letters import (
+    DEAD_SCHEMA,
+    DeadLetters,
+    DeadLetterTable,
+    DeadLetterTopic,
+)
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unheard
@@ -25,15 +32,17 @@ from odradek.pipelines.moving.tasks import WriteRange, Written
 from odradek.pipelines.moving.triggers import Once, Trigger, pause_ms
 from odradek.pipelines.moving.values import RAW, Values
 from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.store import now_ms as wall_ms
 from odradek.pipelines.tables.sweep import BATCH_AGE_MS_MAX
 from odradek.pipelines.tables.table import TableRefused
-from odradek.pipelines.tables.writing import FILE_BYTES
+from odradek.pipelines.tables.writing import FILE_BYTES, Layout
 
 NANOS: Final = 1_000_000  # of a millisecond
-NOTHING: Final[Mapping[str, str]] = {}
+MERGE_AFTER: Final = 100
 
 log = logging.getLogger("odradek.pipelines")
 
@@ -47,8 +56,24 @@ class Archive:
     table_options: Mapping[str, str] = field(default_factory=dict)
     values: Values = RAW
     partitioning: tuple[str, ...] = ()  # of a table that is made here
-    dead_letters: DeadLetterTable | None = None  # without one the run stops at a dead record
+    dead_letters: DeadLetters | None = None  # without them the run stops at a dead record
+    checks: tuple[Check, ...] = ()
     file_bytes: int = FILE_BYTES
+    merge_after: int | None = MERGE_AFTER  # files that were added; None: never while it runs
+    keep_ms: int = KEPT_MS  # how long versions that were replaced can be read
+
+    def work(self, rows: Layout, dead: Layout | None) -> WriteRange:
+        """What one task does."""
+        topic = None
+        if isinstance(self.dead_letters, DeadLetterTopic):
+            topic = SinkOptions(self.source.client, self.dead_letters.topic, headers=True)
+        return WriteRange(self.source, self.values, rows, dead, topic)
+
+    def run(self, spark: Any, pieces: Sequence[OffsetRange], work: WriteRange) -> list[Written]:
+        """Has all pieces written."""
+        if self.checks:
+            return run_checked(spark, pieces, work, self.checks)
+        return run_tasks(spark, pieces, work)
 
 
 def archive(
@@ -89,13 +114,14 @@ class Archiver:
         self._spark = spark
         self._job = job
         self.steps = Steps(job.source)
+        self._added = 0  # files since small ones were merged
         self.rows = OpenTable(job.table, job.table_options, ROWS)
         if not self.rows.exists:
             starting = SourceOffsets(job.source).starting()
             self.rows.create(job.values.schema, job.partitioning, starting, job.values.prefix)
         self.rows.check_prefix(job.values.prefix)
         self.dead: OpenTable | None = None
-        if job.dead_letters is not None:
+        if isinstance(job.dead_letters, DeadLetterTable):
             self.dead = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
             if not self.dead.exists:
                 self.dead.create(DEAD_SCHEMA, (), self.rows.snapshot.positions, "")
@@ -107,13 +133,11 @@ class Archiver:
 
     def run(self, step: Step, number: int, began_ms: int) -> BatchReport:
         """Writes and commits one batch."""
-        work = WriteRange(
-            self._job.source,
-            self._job.values,
+        work = self._job.work(
             self.rows.layout(self._job.file_bytes),
             None if self.dead is None else self.dead.layout(self._job.file_bytes),
         )
-        written = run_tasks(self._spark, step.pieces, work)
+        written = self._job.run(self._spark, step.pieces, work)
         account = sum((it.account for it in written), Account())
         account.check()
         if _now_ms() - began_ms > BATCH_AGE_MS_MAX:
@@ -122,6 +146,7 @@ class Archiver:
             self._commit_dead(self.dead, step, written)
         files = [file for it in written for file in it.files]
         self.rows.append(step.latest.cluster_id, step.ranges, files, [it.schema for it in written])
+        self._upkeep(len(files))
         newest = [it.newest_ms for it in written if it.newest_ms is not None]
         return BatchReport(
             number,
@@ -134,6 +159,15 @@ class Archiver:
             max(newest, default=None),
             _now_ms() - began_ms,
         )
+
+    def _upkeep(self, added: int) -> None:
+        """Merges small files and forgets old versions when enough files were added."""
+        self._added += added
+        if self._job.merge_after is not None and self._added >= self._job.merge_after:
+            self._added = 0
+            merge_small(self._spark, self.rows, self._job.file_bytes)
+            self.rows.table.expire(wall_ms() - self._job.keep_ms)
+            self.rows.reload()
 
     def _commit_dead(self, dead: OpenTable, step: Step, written: Sequence[Written]) -> None:
         """Adds the dead letters of ranges that are not there yet; files of others stay orphans."""

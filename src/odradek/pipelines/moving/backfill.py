@@ -11,12 +11,10 @@ from typing import Any
 
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.archive import Archive
-from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA
-from odradek.pipelines.moving.jobs import run_tasks
+from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA, DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.steps import WHOLE
-from odradek.pipelines.moving.tasks import WriteRange
 from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
@@ -36,17 +34,13 @@ def backfill(spark: Any, job: Archive) -> Account:
     if not ranges:
         raise PipelineError(f"{job.table} holds nothing of this range")
     dead: OpenTable | None = None
-    if job.dead_letters is not None:
+    if isinstance(job.dead_letters, DeadLetterTable):
         dead = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
         if not dead.exists:
             dead.create(DEAD_SCHEMA, (), rows.snapshot.positions, "")
-    work = WriteRange(
-        job.source,
-        job.values,
-        rows.layout(job.file_bytes),
-        None if dead is None else dead.layout(job.file_bytes),
-    )
-    written = run_tasks(spark, plan(job.source, begin, end), work)
+    layout = None if dead is None else dead.layout(job.file_bytes)
+    work = job.work(rows.layout(job.file_bytes), layout)
+    written = job.run(spark, plan(job.source, begin, end), work)
     account = sum((it.account for it in written), Account())
     account.check()
     if dead is not None:

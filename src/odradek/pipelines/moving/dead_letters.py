@@ -11,6 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from odradek.pipelines.columns import HEADERS_TYPE
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.values import RECORD_SCHEMA
 
@@ -48,6 +49,26 @@ def dead_rows(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
     taken = batch.take(pa.array(numbers, pa.int32()))
     reasons = pa.array([dead[it] for it in numbers], pa.string())
     return pa.RecordBatch.from_arrays([*taken.columns, reasons], schema=DEAD_SCHEMA)
+
+
+def dead_letters(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
+    """The same for a topic: key and value as they were, where from and why in headers."""
+    rows = dead_rows(batch, dead).to_pylist()
+    named = [
+        [
+            *(row["headers"] or ()),
+            *({"key": f"{HEADER_PREFIX}{it}", "value": str(row[it]).encode()} for it in HEADERS),
+        ]
+        for row in rows
+    ]
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([row["key"] for row in rows], pa.binary()),
+            pa.array([row["value"] for row in rows], pa.binary()),
+            pa.array(named, HEADERS_TYPE),
+        ],
+        ["key", "value", "headers"],
+    )
 
 
 def refuse(batch: pa.RecordBatch, dead: Mapping[int, str]) -> None:

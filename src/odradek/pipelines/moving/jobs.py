@@ -24,11 +24,14 @@ log = logging.getLogger("odradek.pipelines")
 
 def run_tasks(spark: Any, pieces: Sequence[W], work: Callable[[W], R]) -> list[R]:
     """What `work` says of each piece, in their order."""
-    if not pieces:
-        return []
+    return attempted(lambda: _run(spark, pieces, work)) if pieces else []
+
+
+def attempted(job: Callable[[], R]) -> R:
+    """Runs a job, and again if it fails without a sentence of ours."""
     for attempt in range(1, ATTEMPTS_MAX + 1):
         try:
-            return _run(spark, pieces, work)
+            return job()
         except Exception as error:
             sentence = sentence_of(error)
             if sentence is not None:

@@ -1,16 +1,20 @@
 """What one task of an archive does: reads a range, makes rows, writes files, and says which."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odradek.pipelines.moving.dead_letters import dead_rows, refuse
+from odradek.pipelines.moving.dead_letters import dead_letters, dead_rows, refuse
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.values import RECORD, Converted, Values
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.reading import read_batches
+from odradek.pipelines.sink.options import SinkOptions
+from odradek.pipelines.sink.sending import TopicSender
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.growth import grown
@@ -38,32 +42,75 @@ class WriteRange:
     values: Values
     layout: Layout
     dead_layout: Layout | None = None
+    dead_topic: SinkOptions | None = None
 
     def __call__(self, of: OffsetRange) -> Written:
         """Reads and writes one range."""
-        span = Span(of.topic_id, of.partition, of.start, of.end)
-        rows = GrowingWriter(self.layout, span)
-        letters = None if self.dead_layout is None else RangeWriter(self.dead_layout, span)
-        account, newest = Account(), None
-        try:
+        with RangeOutput(self, of) as output:
             for batch in read_batches(self.source, of, RECORD):
-                converted = self.values.convert(batch, rows.schema)
-                account += _counted(batch, converted)
-                newest = _newer(newest, batch)
-                if letters is None:
-                    refuse(batch, converted.dead)
-                elif converted.dead:
-                    letters.write(dead_rows(batch, converted.dead))
-                rows.write(converted.rows)
-            files = rows.finish()
-            dead_files = [] if letters is None else letters.finish()
-        except BaseException:
-            rows.abandon()
-            if letters is not None:
-                letters.abandon()
-            raise
-        account += Account(bytes=sum(file.bytes for file in files))
-        return Written(tuple(files), tuple(dead_files), account, rows.growth, newest)
+                output.take(batch, self.values.convert(batch, output.schema))
+            return output.finish()
+
+
+class RangeOutput:
+    """The rows and dead letters of one range, on their way into files, and the account of them."""
+
+    def __init__(self, work: WriteRange, of: OffsetRange) -> None:
+        span = Span(of.topic_id, of.partition, of.start, of.end)
+        self._rows = GrowingWriter(work.layout, span)
+        self._letters = None if work.dead_layout is None else RangeWriter(work.dead_layout, span)
+        self._sender = None if work.dead_topic is None else TopicSender(work.dead_topic)
+        self._account = Account()
+        self._newest: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Drops the files that are open."""
+        self._rows.abandon()
+        if self._letters is not None:
+            self._letters.abandon()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the table, with what was added to it here."""
+        return self._rows.schema
+
+    def take(self, records: pa.RecordBatch, converted: Converted) -> None:
+        """What became of some records."""
+        self._account += _counted(records, converted)
+        self._newest = _newer(self._newest, records)
+        if converted.dead:
+            self._bury(records, converted.dead)
+        if converted.rows.num_rows:
+            self._rows.write(converted.rows)
+
+    def finish(self) -> Written:
+        """Closes the files, and says what became of the range."""
+        files = tuple(self._rows.finish())
+        dead_files = () if self._letters is None else tuple(self._letters.finish())
+        if self._sender is not None:
+            self._sender.finish()
+        account = self._account + Account(bytes=sum(file.bytes for file in files))
+        return Written(files, dead_files, account, self._rows.growth, self._newest)
+
+    def _bury(self, records: pa.RecordBatch, dead: Mapping[int, str]) -> None:
+        if self._letters is not None:
+            self._letters.write(dead_rows(records, dead))
+        elif self._sender is not None:
+            self._sender.send(dead_letters(records, dead))
+        else:
+            refuse(records, dead)
 
 
 class GrowingWriter:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from odradek.pipelines.tables.compression import compression_of
 from odradek.pipelines.tables.files import DataFile, Span, path_of
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
 from odradek.pipelines.tables.store import Store, nonce, now_ms
@@ -115,13 +116,7 @@ class _OpenFile:
         self._stack = ExitStack()
         self._sink = self._stack.enter_context(layout.store.writing(self.path))
         self._counted = _Counted(self._sink)
-        self._writer = pq.ParquetWriter(
-            pa.PythonFile(self._counted, mode="w"),
-            schema,
-            compression=layout.compression,
-            use_dictionary=[name for name in REPEATING if name in schema.names],
-            store_schema=True,
-        )
+        self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows = 0
@@ -144,6 +139,7 @@ class _OpenFile:
     def close(self) -> DataFile:
         """Ends the file well."""
         self._flush()
+        assert self._writer is not None, "a file is opened for rows"
         self._writer.close()
         self._stack.close()
         return DataFile(
@@ -158,9 +154,21 @@ class _OpenFile:
     def _flush(self) -> None:
         if self._waiting:
             table = pa.Table.from_batches(self._waiting, self._schema)
+            if self._writer is None:
+                self._writer = self._opened(table)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             self._waiting = []
             self._waiting_bytes = 0
+
+    def _opened(self, table: pa.Table) -> pq.ParquetWriter:
+        """Begins the file, in a way that suits its first rows."""
+        return pq.ParquetWriter(
+            pa.PythonFile(self._counted, mode="w"),
+            self._schema,
+            compression=compression_of(table, self._layout.compression),
+            use_dictionary=[name for name in REPEATING if name in self._schema.names],
+            store_schema=True,
+        )
 
     def _note(self, rows: pa.RecordBatch) -> None:
         for name in STATISTICS:

@@ -1,0 +1,228 @@
+"""Named conditions that the rows of a table have to fulfil, in Spark's SQL.
+
+With them rows pass through Spark: a first stage reads records and makes rows, Spark evaluates the
+conditions, a second stage writes. Both stages of a range run in one task, so its rows stay in
+order. Beside its values each row carries the record that it was made of. A record that gave no row
+passes, too, without values, so that the second stage accounts for all of them.
+"""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from odradek.pipelines.errors import InvalidOption, PipelineError
+from odradek.pipelines.moving.jobs import ANSWER, attempted
+from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, completed
+from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
+from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.reading import read_batches
+
+FAIL: Final = "fail"
+DROP: Final = "drop"
+DEAD: Final = "dead-letter"
+ACTIONS: Final = (FAIL, DROP, DEAD)
+
+PIECE: Final = "__piece"
+RECORD_COLUMN: Final = "__record"
+DROPPED: Final = "__dropped"
+REASON: Final = "__reason"
+HOLDS: Final = "__holds_"
+BESIDE: Final = (
+    pa.field(PIECE, pa.int32()),
+    pa.field(RECORD_COLUMN, pa.struct(list(RECORD_SCHEMA))),
+    pa.field(DROPPED, pa.bool_()),
+    pa.field(REASON, pa.string()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition, and what is done with a row for which it is not true."""
+
+    name: str
+    condition: str
+    action: str = FAIL
+
+
+class Violated(PipelineError):
+    """A row does not fulfil a condition whose action is to fail."""
+
+
+def run_checked(
+    spark: Any, pieces: Sequence[OffsetRange], work: WriteRange, checks: Sequence[Check]
+) -> list[Written]:
+    """What `run_tasks` says, with rows that were checked."""
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.sql.functions import coalesce, expr, lit
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    chosen = tuple(pieces)
+    first = ReadRows(work, chosen)
+    frame = spark.range(0, len(chosen), 1, len(chosen))
+    frame = frame.mapInArrow(first, from_arrow_schema(first.schema))
+    for number, check in enumerate(checks):
+        if check.action not in ACTIONS:
+            raise InvalidOption(f"expectation {check.name!r}: {check.action!r} is no action")
+        try:
+            holds = coalesce(expr(check.condition).cast("boolean"), lit(False))  # noqa: FBT003
+            frame = frame.withColumn(f"{HOLDS}{number}", holds)
+            _ = frame.schema
+        except (AnalysisException, ParseException) as error:
+            text = str(error).strip().splitlines()[0]
+            raise InvalidOption(f"expectation {check.name!r}: {text}") from error
+    last = frame.mapInArrow(WriteRows(work, chosen, tuple(checks)), ANSWER)
+    answers: dict[int, Written] = dict(
+        pickle.loads(row[0])  # noqa: S301 - our own tasks wrote it
+        for row in attempted(last.collect)
+    )
+    return [answers.get(number, Written()) for number in range(len(chosen))]
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """The first stage."""
+
+    work: WriteRange
+    pieces: tuple[OffsetRange, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns, and what stands beside them."""
+        return pa.schema([*self.work.layout.schema, *BESIDE])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of the ranges whose numbers come."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for records in read_batches(self.work.source, self.pieces[number], RECORD):
+                    yield from self._rows(number, records)
+
+    def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        schema = self.work.layout.schema
+        converted = self.work.values.convert(records, schema)
+        new = [name for name in converted.rows.schema.names if name not in schema.names]
+        if new:
+            raise PipelineError(
+                f"column {new[0]!r} is not in the table: with expectations a new column has to be "
+                "added to the schema first"
+            )
+        without = converted.dead.keys() | converted.dropped
+        kept = [at for at in range(records.num_rows) if at not in without]
+        if converted.rows.num_rows:
+            rows = completed(converted.rows, schema)
+            yield self._beside(number, rows, records, kept, converted)
+        if without:
+            nothing = pa.RecordBatch.from_arrays(
+                [pa.nulls(len(without), it.type) for it in schema], schema=_nullable(schema)
+            )
+            yield self._beside(number, nothing, records, sorted(without), converted)
+
+    def _beside(  # noqa: PLR0917 - what a row is made of
+        self,
+        number: int,
+        rows: pa.RecordBatch,
+        records: pa.RecordBatch,
+        at: Sequence[int],
+        converted: Converted,
+    ) -> pa.RecordBatch:
+        taken = records.take(pa.array(at, pa.int32()))
+        record = pa.StructArray.from_arrays(taken.columns, fields=list(RECORD_SCHEMA))
+        return pa.RecordBatch.from_arrays(
+            [
+                *rows.columns,
+                pa.array([number] * len(at), pa.int32()),
+                record,
+                pa.array([it in converted.dropped for it in at]),
+                pa.array([converted.dead.get(it) for it in at], pa.string()),
+            ],
+            schema=_nullable(self.schema),
+        )
+
+
+@dataclass(frozen=True)
+class WriteRows:
+    """The second stage."""
+
+    work: WriteRange
+    pieces: tuple[OffsetRange, ...]
+    checks: tuple[Check, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Writes what comes; one range after the other."""
+        current: int | None = None
+        output: RangeOutput | None = None
+        try:
+            for batch in batches:
+                numbers = batch.column(PIECE).to_pylist()
+                for start, end, number in _runs(numbers):
+                    if number != current:
+                        if output is not None:
+                            yield _answer(current, output.finish())
+                        current, output = number, RangeOutput(self.work, self.pieces[number])
+                    assert output is not None
+                    output.take(*self._checked(batch.slice(start, end - start)))
+            if output is not None:
+                yield _answer(current, output.finish())
+        except BaseException:
+            if output is not None:
+                output.abandon()
+            raise
+
+    def _checked(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Converted]:
+        record = batch.column(RECORD_COLUMN)
+        records = completed(
+            pa.RecordBatch.from_arrays(record.flatten(), names=list(RECORD)), RECORD_SCHEMA
+        )
+        dead = {at: it for at, it in enumerate(batch.column(REASON).to_pylist()) if it is not None}
+        dropped = {at for at, it in enumerate(batch.column(DROPPED).to_pylist()) if it}
+        for number, check in enumerate(self.checks):
+            for at, holds in enumerate(batch.column(f"{HOLDS}{number}").to_pylist()):
+                if not holds and at not in dead and at not in dropped:
+                    self._violated(check, records, at, dead, dropped)
+        kept = [at for at in range(batch.num_rows) if at not in dead and at not in dropped]
+        rows = batch.select(self.work.layout.schema.names).take(pa.array(kept, pa.int32()))
+        schema = self.work.layout.schema
+        return records, Converted(completed(rows, schema), dead, frozenset(dropped))
+
+    def _violated(  # noqa: PLR0917 - the row, and where it may go
+        self,
+        check: Check,
+        records: pa.RecordBatch,
+        at: int,
+        dead: dict[int, str],
+        dropped: set[int],
+    ) -> None:
+        match check.action:
+            case "drop":
+                dropped.add(at)
+            case "dead-letter":
+                dead[at] = f"expectation {check.name!r} is not fulfilled: {check.condition}"
+            case _:
+                topic, partition, offset = (
+                    records.column(it)[at].as_py() for it in ("topic", "partition", "offset")
+                )
+                raise Violated(
+                    f"the record at offset {offset} of {topic}-{partition} does not fulfil "
+                    f"expectation {check.name!r}: {check.condition}"
+                )
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Where equal numbers begin and end."""
+    start = 0
+    for at in range(1, len(numbers) + 1):
+        if at == len(numbers) or numbers[at] != numbers[start]:
+            yield start, at, numbers[start]
+            start = at
+
+
+def _answer(number: int | None, written: Written) -> pa.RecordBatch:
+    answer = pa.array([pickle.dumps((number, written))], pa.binary())
+    return pa.RecordBatch.from_pydict({"answer": answer})
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([it.with_nullable(nullable=True) for it in schema])
