@@ -107,6 +107,8 @@ class Up:
     @property
     def lines_to_type(self) -> list[str]:
         """What it offers for the shell."""
+        if exported := re.search(r"export ODRADEK_BOOTSTRAP=(\S+)", self.text):
+            self.environment["ODRADEK_BOOTSTRAP"] = exported[1]
         offered = re.findall(
             r"^  ((?:seq|odradek .*(?:consume|topic)|kcat|curl) .*)$", self.text, re.MULTILINE
         )

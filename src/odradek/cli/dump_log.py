@@ -1,8 +1,8 @@
 """`odradek dump-log`: what lies in the files of a log, read offline.
 
-Every file is shown by its own form, told by its name. The first byte that cannot be true ends a
-file's dump, with its position; the other files are still read. Nothing is written, so it is safe
-beside a running broker; what the broker has in memory only is not shown.
+Every file is shown by its own form, told by its name. The first damaged batch or entry ends a
+file's dump, with the position at which it begins; the other files are still read. Nothing is
+written, so it is safe beside a running broker; what the broker has in memory only is not shown.
 """
 
 import json

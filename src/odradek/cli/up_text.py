@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 DEFAULT: Final = "127.0.0.1:9092"
+SHOWN_MAX: Final = 3
 
 PYTHON: Final = """\
   from confluent_kafka import Consumer, Producer
@@ -48,11 +49,14 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
     """At most 80 columns wide, and everything in it can be typed as it stands."""
     odradek = _command()
     where = started.bootstrap.split(",")[0]
-    # one address is enough to find the others
-    to = "" if where == DEFAULT else f" -b {where}"
+    is_alone = len(started.client_ports) == 1
+    to = "" if where == DEFAULT or not is_alone else f" -b {where}"
+    # any of these finds the others, also when one is killed
+    known = ",".join(started.bootstrap.split(",")[:SHOWN_MAX])
     lines = [
         *_processes(started, pids),
         "",
+        *([] if is_alone else [f"  export ODRADEK_BOOTSTRAP={known}"]),
         f"  seq 3 | {odradek}{to} produce numbers",
         f"  {odradek}{to} consume numbers -e",
         f"  {odradek}{to} topic describe numbers",
@@ -63,7 +67,7 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
         "",
         PYTHON.format(bootstrap=where),
         "",
-        "Ctrl-C stops it." if len(started.client_ports) == 1 else "Ctrl-C stops all of them.",
+        "Ctrl-C stops it." if is_alone else "Ctrl-C stops all of them.",
     ]
     return "\n".join(lines)
 

@@ -42,7 +42,8 @@ def test_the_text_fits_a_terminal_and_names_every_address(count: int) -> None:
     assert max(map(len, text.splitlines())) <= 80
     for port in (*clients, 61_000, 62_181):
         assert f"127.0.0.1:{port}" in text
-    assert " -b 127.0.0.1:60000 produce numbers" in text
+    assert (" -b 127.0.0.1:60000 produce numbers" in text) == (count == 1)
+    assert ("export ODRADEK_BOOTSTRAP=127.0.0.1:60000,127.0.0.1:60001," in text) == (count == 3)
 
 
 def test_a_cluster_is_not_started_with_fewer_brokers(
