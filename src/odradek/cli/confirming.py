@@ -15,4 +15,4 @@ def confirm(what: str) -> None:
     if not (sys.stdin and sys.stdin.isatty()):
         raise Failed(f"{what}: not done without --yes", code=MISUSED)
     if not click.confirm(f"{what}. Go on?", err=True):
-        raise click.Abort
+        raise Failed("nothing was done")

@@ -29,6 +29,7 @@ NEXT_STEPS: Final = {
     ErrorCode.NOT_ENOUGH_REPLICAS: "odradek cluster health names what is not in sync",
     ErrorCode.LEADER_NOT_AVAILABLE: "odradek cluster health names the partitions without a leader",
     ErrorCode.INVALID_REPLICATION_FACTOR: "odradek broker list shows how many brokers there are",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists makes that no error",
     ErrorCode.NETWORK_EXCEPTION: "odradek up starts a broker; --bootstrap HOST:PORT names another",
 }
 """What helps after an error that a broker answered."""

@@ -67,7 +67,8 @@ def aligned(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str
     """Numbers to the right, everything else to the left; the last column is not padded."""
     cells = [[cell(value, for_people=True) for value in row] for row in rows]
     right = [
-        bool(rows) and all(isinstance(row[i], int | float | None) for row in rows)
+        any(isinstance(row[i], int | float) for row in rows)
+        and all(isinstance(row[i], int | float | None) for row in rows)
         for i in range(len(titles))
     ]
     widths = [max(len(row[i]) for row in [list(titles), *cells]) for i in range(len(titles))]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -78,7 +79,9 @@ class Nouns(grammar.Noun):
         formatter.write_paragraph()
         formatter.write_text("`odradek NOUN --help` lists the verbs of a noun.")
         formatter.write_paragraph()
-        formatter.write_text(f"Kafka's scripts by their names and options: {', '.join(SCRIPTS)}.")
+        text = f"Kafka's scripts by their names and options: {', '.join(SCRIPTS)}."
+        for line in wrap(text, formatter.width, break_on_hyphens=False):
+            formatter.write(f"{line}\n")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

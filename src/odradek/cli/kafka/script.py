@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from odradek.cli import options
-from odradek.cli.failing import Failed
+from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import SETTINGS
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
@@ -46,6 +46,9 @@ class Script(click.Command):
             return super().invoke(ctx)
         except click.UsageError as error:
             raise Misused(error.format_message(), ctx) from None
+        except Failed as error:
+            error.code = FAILED
+            raise
 
 
 def _of_every_script() -> list[click.Parameter]:

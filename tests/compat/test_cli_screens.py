@@ -1,0 +1,147 @@
+"""What a person sees on a terminal of 80 columns, kept as text in `screens/`.
+
+`ODRADEK_SCREENS=write` writes them anew; then they are looked at. What differs from run to run
+(ids, ports, times) is replaced by a word of the same meaning.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.compat.broker_process import OdradekBroker
+from tests.external import tools
+from tests.external.zookeeper import free_port
+
+SCREENS: Final = Path(__file__).with_name("screens")
+COLUMNS: Final = 80
+COLOURS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+CALLS: Final = {
+    "help of a noun": "topic --help",
+    "help of a verb": "topic create --help",
+    "help of a destroying verb": "topic trim --help",
+    "help of a script": "kafka-get-offsets --help",
+    "cluster describe": "cluster describe",
+    "cluster health": "cluster health",
+    "broker list": "broker list",
+    "topic list": "topic list",
+    "topic describe": "topic describe orders",
+    "topic create again": "topic create orders",
+    "topic describe wrong": "topic describe order",
+    "topic trim without yes": "topic trim orders --all",
+    "topic wrong verb": "topic descibe orders",
+    "wrong noun": "topcs list",
+    "wrong option": "topic list --jsn",
+    "group describe": "group describe readers",
+    "group plan": "group reset-offsets readers --to-earliest",
+    "config describe": "config describe topic orders",
+    "config wrong": "config alter topic orders -s retention=5",
+    "offsets list": "offsets list orders",
+    "consume json": "consume orders -n 1 --json",
+    "script wrong": "kafka-topics --list --describe",
+    "no broker": "-b NOBODY topic list",
+    "no broker for a script": "kafka-topics --bootstrap-server NOBODY --list",
+}
+CHANGING: Final = (
+    (re.compile(r"127\.0\.0\.1:\d+"), "HOST:PORT"),
+    (re.compile(r"(?<=host=)\S+|/127\.0\.0\.1"), "HOST"),
+    (
+        re.compile(r"(?<=id )[A-Za-z0-9_-]{22}|(?<=Id: )[A-Za-z0-9_-]{22}|(?<=^cluster )\S{22}"),
+        "ID",
+    ),
+    (re.compile(r"\b1[0-9]{12}\b"), "TIME"),
+    (re.compile(r"(?<=127\.0\.0\.1  )\d{5}"), "PORT "),
+)
+
+
+@pytest.fixture(scope="module")
+def prepared(broker: OdradekBroker) -> Iterator[OdradekBroker]:
+    """A topic with records, and a group that has read some."""
+    for call in (
+        "topic create orders -p 2 -c retention.ms=86400000",
+        "consume orders -g readers -e",
+    ):
+        screen(broker.bootstrap, call)
+    run = ["produce", "orders", "-K", ":"]
+    subprocess.run(
+        command(*run), input=b"a:1\nb:2\n", env=environment(broker.bootstrap), check=True
+    )
+    yield broker
+    screen(broker.bootstrap, "topic delete orders --yes")
+
+
+def command(*arguments: str) -> list[str]:
+    """In a process of its own."""
+    return [sys.executable, "-c", MAIN, *arguments]
+
+
+MAIN: Final = "import sys; sys.argv[0] = 'odradek'; from odradek.cli import main; main()"
+
+
+def environment(bootstrap: str) -> dict[str, str]:
+    """Nothing of this machine's."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(tools.ROOT / "src"),
+        "ODRADEK_BOOTSTRAP": bootstrap,
+        "TERM": "xterm",
+        "XDG_CONFIG_HOME": "nowhere",
+    }
+
+
+def screen(bootstrap: str, call: str) -> str:
+    """What stands on the terminal afterwards, and the exit code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    process = subprocess.Popen(
+        command(*call.split()),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(bootstrap),
+        start_new_session=True,
+    )
+    os.close(theirs)
+    said = bytearray()
+    try:
+        while data := os.read(ours, 65_536):
+            said += data
+            if said.endswith(b"[y/N]: "):
+                os.write(ours, b"n\n")
+    except OSError:  # the terminal's end on Linux
+        pass
+    os.close(ours)
+    code = process.wait(30)
+    text = COLOURS.sub("", said.decode()).replace("\r\n", "\n")
+    return f"{text.rstrip()}\n[exit code {code}]\n"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_screen(prepared: OdradekBroker, name: str) -> None:
+    """It is the one that was looked at, and no line of help is wider than the terminal."""
+    call = CALLS[name].replace("NOBODY", f"127.0.0.1:{free_port()}")
+    seen = screen(prepared.bootstrap, call)
+    for pattern, word in CHANGING:
+        seen = pattern.sub(word, seen)
+    shown = f"$ odradek {CALLS[name]}".rstrip() + f"\n{seen}"
+    file = SCREENS / f"{name.replace(' ', '-')}.txt"
+    if os.environ.get("ODRADEK_SCREENS") == "write":
+        file.write_text(shown)
+    assert shown == file.read_text()
+    if "help" in name or "no " in name:
+        assert max(map(len, seen.splitlines())) <= COLUMNS
+    assert "Traceback" not in seen
+
+
+def test_every_screen_that_is_kept_is_shown() -> None:
+    """One whose call is gone would never be looked at again."""
+    assert {path.stem for path in SCREENS.glob("*.txt")} == {it.replace(" ", "-") for it in CALLS}
