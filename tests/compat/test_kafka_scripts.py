@@ -277,6 +277,13 @@ def without_numbers(text: str) -> str:
     return "".join(letter for letter in text if not letter.isdigit())
 
 
+def test_no_partitions_are_no_default(odradek: Shell) -> None:
+    """A zero is refused by the broker, as by Kafka's."""
+    ended = odradek.run("kafka-topics", "--create", "--topic", fresh("none"), "--partitions", "0")
+    assert ended.code == 1
+    assert ended.out.startswith("Error while executing topic command : ")
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_called_wrongly_ends_with_1(odradek: Shell, script: str) -> None:
     """With a sentence on stderr; also under the name with `.sh`."""

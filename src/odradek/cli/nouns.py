@@ -65,6 +65,25 @@ SCRIPTS: Final = (
 )
 """Kafka's scripts: `odradek kafka-topics` takes what `kafka-topics.sh` takes."""
 
+ELSEWHERE: Final[dict[str, str]] = {
+    "kafka-acls": "there is no access control here",
+    "kafka-broker-api-versions": "odradek broker apis",
+    "kafka-cluster": "odradek cluster describe",
+    "kafka-delegation-tokens": "there is no authentication here",
+    "kafka-features": "brokers coordinate through ZooKeeper, without finalized features",
+    "kafka-groups": "odradek group list",
+    "kafka-metadata-quorum": "odradek cluster describe names the controller",
+    "kafka-replica-verification": "Kafka's own script can be pointed at these brokers",
+    "kafka-server-start": "odradek serve server.properties",
+    "kafka-server-stop": "send SIGTERM to the broker's process",
+    "kafka-share-groups": "there are no share groups here",
+    "kafka-storage": "log dirs need no formatting here",
+    "kafka-transactions": "there are no transactions here",
+    "zookeeper-server-start": "odradek zookeeper serve --data DIRECTORY",
+    "zookeeper-shell": "ZooKeeper's own zkCli.sh works with both",
+}
+"""Scripts of Kafka that are not here, and what is instead."""
+
 ALIASES: Final[dict[str, str]] = {
     "brokers": "broker",
     "clusters": "cluster",

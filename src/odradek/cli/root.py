@@ -19,7 +19,7 @@ import click
 
 from odradek import __version__
 from odradek.cli import failing, grammar
-from odradek.cli.nouns import ALIASES, NOUNS, SCRIPTS, SECTIONS
+from odradek.cli.nouns import ALIASES, ELSEWHERE, NOUNS, SCRIPTS, SECTIONS
 from odradek.model.errors import BrokerError
 
 
@@ -88,6 +88,8 @@ class Nouns(grammar.Noun):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the noun, or the one that was meant."""
         name = args[0]
+        if (instead := ELSEWHERE.get(name.removesuffix(".sh"))) is not None:
+            raise click.UsageError(f"{name} is not here: {instead}", ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             known = [*NOUNS, *ALIASES, *SCRIPTS, "health", "help", "version"]
             near = failing.nearest(name.removesuffix(".sh"), known)

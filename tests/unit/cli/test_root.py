@@ -93,6 +93,14 @@ def test_a_noun_says_of_itself_what_the_table_says(noun: str) -> None:
     assert module.command.help.splitlines()[0] == nouns.NOUNS[noun]
 
 
+def test_a_script_that_is_not_here_says_what_is_instead(run: Run) -> None:
+    """The nearest name would be another tool altogether."""
+    code, out, err = run("kafka-acls.sh", "--list")
+    assert (code, out) == (2, "")
+    assert err.endswith("Error: kafka-acls.sh is not here: there is no access control here\n")
+    assert "odradek serve server.properties" in run("kafka-server-start").err
+
+
 @pytest.mark.parametrize(
     "arguments", [["no-such-noun"], ["--no-such-option"], ["check"], ["topic", "rename"]]
 )

@@ -179,8 +179,8 @@ async def _create(cluster: Cluster, said: dict[str, Any]) -> None:
         raise Misused("--replica-assignment excludes --partitions and --replication-factor")
     wanted = CreatableTopic(
         name,
-        said["partitions"] or -1,
-        said["replication_factor"] or -1,
+        -1 if said["partitions"] is None else said["partitions"],
+        -1 if said["replication_factor"] is None else said["replication_factor"],
         assignments=assignments,
         configs=configs,
     )
