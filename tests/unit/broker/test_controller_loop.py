@@ -397,6 +397,24 @@ def test_a_topic_that_could_not_be_deleted_keeps_its_mark(refusal: Answer) -> No
         assert t.does(t.keeper.zookeeper.exists(mark)) is None
 
 
+def test_a_controller_that_resigns_while_it_writes_tells_nobody_what_it_wrote() -> None:
+    """What was written stands, and the next controller reads it; brokers hear of it from that."""
+    with ensemble() as t:
+        first = t.controller
+        first.door.held = held = t.world.loop.create_future()
+        begun = first.begins(ORDERS)
+        t.run(0.1)
+        heard = len(first.heard)
+        first.loop.resign("a test")
+        held.set_result(None)
+        first.door.held = None
+        t.run(0.1)
+        assert begun.done()
+        assert isinstance(begun.result(), NotController)
+        assert len(first.heard) == heard
+        assert t.get("/brokers/topics/orders/partitions/0/state") is None
+
+
 def test_one_state_that_cannot_be_written_harms_no_other() -> None:
     """Somebody has set an ACL on it, perhaps."""
     with ensemble() as t:

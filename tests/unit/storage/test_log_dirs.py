@@ -180,6 +180,16 @@ def test_logs_that_were_left_alone_cost_nothing_to_close() -> None:
     assert calls_of_a_stop(idle=30) == calls_of_a_stop(idle=3)
 
 
+def test_what_the_loop_reads_of_the_cleaner_is_replaced_and_never_changed() -> None:
+    """The disk's thread notes how far it came, while the loop walks over what was noted."""
+    h = Host(1)
+    (log_dir,) = h.dirs.online
+    before = log_dir.cleaner_offsets
+    log_dir.note_cleaned(part(0), Offset(3))
+    assert part(0) not in before
+    assert log_dir.cleaner_offsets == {part(0): 3}
+
+
 def test_a_directory_fails_alone() -> None:
     """Its logs are gone from service, the others go on, and its failure is told once."""
     h = Host(2)

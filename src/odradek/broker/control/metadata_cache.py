@@ -56,7 +56,7 @@ class MetadataCache:
             return
         for watcher in self.watchers:
             watcher(old, image)
-        self._waiting = [waiting for waiting in self._waiting if not waiting.look(image)]
+        self._waiting = [waiting for waiting in self._waiting if not waiting.is_done(image)]
 
     async def has_broker(self, broker: BrokerId) -> None:
         """Returns once the controller has named this broker."""
@@ -82,7 +82,7 @@ class MetadataCache:
         self, names: dict[str, None], is_so: Callable[[ClusterImage, str], bool]
     ) -> None:
         waiting = _Waiting(names, is_so)
-        if waiting.look(self.image):
+        if waiting.is_done(self.image):
             return
         self._waiting.append(waiting)
         try:
@@ -105,7 +105,7 @@ class _Waiting:
         self._names = names
         self._is_so = is_so
 
-    def look(self, image: ClusterImage) -> bool:
+    def is_done(self, image: ClusterImage) -> bool:
         """Whether all are as he wants."""
         for name in [name for name in self._names if self._is_so(image, name)]:
             del self._names[name]

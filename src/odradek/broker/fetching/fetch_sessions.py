@@ -121,7 +121,7 @@ class Slot:
             self.leave()
             self.replica = replica
             if isinstance(self.session.reader, Follower):
-                replica.readers.tell(self)
+                replica.readers.follow_offsets(self)
         if isinstance(self.session.reader, Follower):
             replica.readers.await_end(self)
         else:

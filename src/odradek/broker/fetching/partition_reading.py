@@ -77,7 +77,7 @@ class PartitionReading:
         self._clock = clock
         self._selector = selector
 
-    def look(self, slot: Slot, look: Look) -> Found:
+    def read(self, slot: Slot, look: Look) -> Found:
         """What a reader finds; an error is an answer of its own."""
         try:
             replica = self._replica(slot, look.reader)

@@ -202,7 +202,7 @@ class Fetch:
         found, session = self._found, self._session
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         look = Look(session.reader, left, not found.size, self._is_arrival)
-        one = self._fetches.reading.look(slot, look)
+        one = self._fetches.reading.read(slot, look)
         if one.size and not self._look_at_cache(one):
             one.row.records = NO_RECORDS
             one = one._replace(size=0, was_read=False)

@@ -18,7 +18,7 @@ class Idleness:
         self._clock = clock
         self._looks = deque([(clock.micros(), clock.worked())], LOOKS_MAX)
 
-    def look(self) -> float:
+    def idle_share(self) -> float:
         """From 0 to 1."""
         now, worked = self._clock.micros(), self._clock.worked()
         while len(self._looks) > 1 and self._looks[1][0] <= now - SPAN:

@@ -168,7 +168,7 @@ def _connections(services: Services) -> Iterator[Sample]:
 
 def _idleness(kept: Kept) -> Iterator[Sample]:
     """One loop does what Kafka has network threads and request handlers for."""
-    idle = round(kept.idleness.look(), 4)
+    idle = round(kept.idleness.idle_share(), 4)
     yield Sample("kafka_network_socketserver_networkprocessoravgidle_percent", idle)
     yield Sample("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", idle)
 

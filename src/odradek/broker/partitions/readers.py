@@ -42,7 +42,7 @@ class Readers:
             self._at_high_watermark = {}
         self._at_high_watermark[reader] = None
 
-    def tell(self, reader: Reader) -> None:
+    def follow_offsets(self, reader: Reader) -> None:
         """Tells the reader of offsets that move, until it leaves."""
         if self._told is None:
             self._told = {}

@@ -26,14 +26,14 @@ MESSAGE_SINCE: Final = 6
 def handle(services: Services, pending: PendingRequest, request: DescribeGroupsRequest) -> None:
     """Each group where it lives."""
 
-    def tell(found: list[DescribedGroup]) -> None:
+    def answer(found: list[DescribedGroup]) -> None:
         if request.include_authorized_operations:
             for group in found:
                 if not group.error_code:
                     group.authorized_operations = MAY_DO_ALL
         pending.answer(DescribeGroupsResponse(groups=found))
 
-    services.groups.ask(pending, [(name, DescribeGroup(name)) for name in request.groups], tell)
+    services.groups.ask(pending, [(name, DescribeGroup(name)) for name in request.groups], answer)
 
 
 def refuse(

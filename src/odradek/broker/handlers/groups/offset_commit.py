@@ -59,7 +59,7 @@ def _steps(
         pending.answer(refuse_one(request, pending.version, code, code.sentence))
         return
 
-    def tell(found: list[OffsetCommitResponse]) -> None:
+    def answer(found: list[OffsetCommitResponse]) -> None:
         steps = _finish(pending, found[0] if found else OffsetCommitResponse(), unknown)
         if pending.slices is None:
             at_once(steps)
@@ -67,7 +67,7 @@ def _steps(
             pending.slices.begin(steps, lambda: pending.connection.is_over)
 
     parts = ((request.group_id, request),) if request.topics else ()
-    services.groups.ask(pending, parts, tell)
+    services.groups.ask(pending, parts, answer)
 
 
 def _finish(

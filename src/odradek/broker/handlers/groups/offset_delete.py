@@ -24,13 +24,13 @@ def handle(services: Services, pending: PendingRequest, request: OffsetDeleteReq
     """Once what could be forgotten is."""
     unknown = at_once(take_out_unknown(services.cluster.image, request))
 
-    def tell(found: list[OffsetDeleteResponse]) -> None:
+    def answer(found: list[OffsetDeleteResponse]) -> None:
         response = found[0]
         if not response.error_code:
             response.topics = at_once(put_together(response.topics, unknown, KINDS))
         pending.answer(response)
 
-    services.groups.ask(pending, ((request.group_id, request),), tell)
+    services.groups.ask(pending, ((request.group_id, request),), answer)
 
 
 API: Final = Api(key=47, versions=range(1), handle=handle, refuse=refuse_one)

@@ -33,7 +33,7 @@ def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequ
     """Each group where it lives."""
     version = pending.version
 
-    def tell(found: list[OffsetFetchResponseGroup]) -> None:
+    def answer(found: list[OffsetFetchResponseGroup]) -> None:
         if version >= MANY_GROUPS_SINCE:
             pending.answer(OffsetFetchResponse(groups=found))
         else:
@@ -44,7 +44,7 @@ def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequ
     parts = [
         (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in asked
     ]
-    services.groups.ask(pending, parts, tell)
+    services.groups.ask(pending, parts, answer)
 
 
 def _partitions(topics: Sequence[Any] | None) -> list[TopicPartition] | None:
