@@ -156,13 +156,13 @@ def test_a_session_looks_at_what_has_changed_alone() -> None:
         first = follower.fetch(*((it, 0) for it in range(50)), wait=0)
         follower.id = first.answered.session_id
         looked: list[int] = []
-        look = t.fetches.reading.look
+        look = t.fetches.reading.read
 
         def counted(slot: Slot, how: Look) -> Found:
             looked.append(slot.number)
             return look(slot, how)
 
-        t.fetches.reading.look = counted  # type: ignore[method-assign, assignment]
+        t.fetches.reading.read = counted  # type: ignore[method-assign, assignment]
         waiting = follower.fetch()
         await t.append("one", partition=follower.partitions[7])
         assert size(waiting.row) > 0
