@@ -102,6 +102,7 @@ class Broker:
         self._dir_admin: DirAdmin
         self._isr_changes: AlterPartitionManager
         self._to_controller: ControllerRequests
+        self._prefer: Callable[..., None] = lambda **_: None  # once it is registered
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
     @property
@@ -260,12 +261,13 @@ class Broker:
         self.settings.broker_watchers.append(self._on_settings)
         controlling.new_channels = self._channels_of(controlling, control)
         coordination.on_change = [coordination.look_at_changes]
+        coordination.on_watch = controlling.on_watch
         coordination.on_tree_changed = controlling.on_tree_changed
         coordination.on_session_over.append(controlling.on_session_over)
         endpoints = await self.socket_server.bind()
         rack = self.config[broker_rows.BROKER_RACK]
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
-        mark = BrokerMark(self.doors.hostname, bound)
+        mark = BrokerMark(self.doors.hostname, bound, controlling.policy.is_preferred)
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
@@ -273,9 +275,9 @@ class Broker:
         watches = (isr_changes.run(), isr_watch.run(), disk_watch.run())
         self._running += [tasks.create_task(each) for each in watches]
         doors = (self.doors.network, self.doors.clock)
-        watch = ControllerWatch(
-            self.cluster, doors, listener, lambda it, _epoch: controlling.on_controller_gone(it)
-        )
+        watch = ControllerWatch(self.cluster, doors, listener, controlling.on_controller_gone)
+        controlling.standing_by.on_awaited = watch.also
+        self._prefer = coordination.prefer
         self._running.append(tasks.create_task(controlling.run()))
         self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
@@ -369,6 +371,7 @@ class Broker:
         """Some hold for connections, some for topics that say nothing themselves."""
         log.info("settings.changed", names=[row.name for row in changed])
         self.socket_server.configure(self.settings.broker)
+        self._prefer(is_preferred=self.settings.broker[controller_rows.PREFERRED_CONTROLLER])
         self.services_of_this_life.replicas.on_topic_settings(None)
 
     def _on_all_failed(self) -> None:
@@ -384,6 +387,7 @@ class Broker:
         await give_up_leaderships(
             self.cluster, self._to_controller, self.settings.broker, self.doors.clock
         )
+        await controlling.leave()
         self.socket_server.close_listeners()
         await self._finish_requests()
         services.groups.close()

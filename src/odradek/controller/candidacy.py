@@ -10,12 +10,15 @@ ends this controller's right to act, whatever that one still believes.
 
 A controller that is known to be dead is not waited for: the multi deletes its node first. It is
 still all or nothing, and the epoch is read before the node, so a successor that was elected
-meanwhile has raised the epoch and is left alone.
+meanwhile has raised the epoch and is left alone. A controller that has handed over is replaced in
+the same way, and the multi deletes the wish in the version in which it was handed over: a
+controller that takes the wish back and a broker that replaces it cannot both succeed.
 """
 
 from typing import Final, NamedTuple
 
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
+from odradek.metadata.znodes.controller import NextControllerZnode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Timestamp
@@ -54,23 +57,25 @@ def epoch_creation() -> Create:
     return Create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(FIRST_EPOCH), OPEN_ACL)
 
 
-def decide_bid(
-    broker: BrokerId, controller: Data | None, epoch: Data, now: Timestamp
-) -> Bid | Lost:
-    """What follows from the two znodes as they are: the first is None where it is not there."""
-    if controller is not None:
-        return Lost(ControllerZnode.decode(controller.data))
+def decide_bid(broker: BrokerId, epoch: Data, now: Timestamp) -> Bid:
+    """Where there is no controller."""
     current = ControllerEpochZnode.decode(epoch.data)
     lease = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
     return Bid(broker, Multi(_writes(broker, lease, now)), lease)
 
 
-def decide_takeover(broker: BrokerId, controller: Data, epoch: Data, now: Timestamp) -> Bid:
-    """Replaces a controller that is known to be dead; the epoch was read before its node."""
+def decide_takeover(
+    broker: BrokerId, controller: Data, epoch: Data, now: Timestamp, *, wish: Data | None = None
+) -> Bid:
+    """Replaces a controller that is known to be dead, or has handed over in this very wish.
+
+    The epoch was read before its node.
+    """
     current = ControllerEpochZnode.decode(epoch.data)
     lease = ControllerLease(ControllerEpoch(current + 1), epoch.stat.version + 1)
     gone = Delete(ControllerZnode.PATH, controller.stat.version)
-    return Bid(broker, Multi((gone, *_writes(broker, lease, now))), lease)
+    fulfilled = () if wish is None else (Delete(NextControllerZnode.PATH, wish.stat.version),)
+    return Bid(broker, Multi((*fulfilled, gone, *_writes(broker, lease, now))), lease)
 
 
 def _writes(broker: BrokerId, lease: ControllerLease, now: Timestamp) -> tuple[Create, SetData]:

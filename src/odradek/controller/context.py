@@ -8,7 +8,8 @@ Indexes make the cost of a fact that of the partitions it touches: `led` finds w
 `hosted` what it holds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from odradek.controller.candidacy import ControllerLease
@@ -16,10 +17,14 @@ from odradek.controller.guarded_writes import StateWrite
 from odradek.controller.leaders import members
 from odradek.controller.phases import PartitionPhase, ReplicaPhase
 from odradek.controller.request_batch import RequestBatch
+from odradek.controller.steps import Steps
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
+from odradek.metadata.znodes.controller import Wish
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.names import metric_collision_key
+from odradek.model.positions import BrokerEpoch
+from odradek.model.units import Millis, Timestamp
 from odradek.ports import Random
 
 
@@ -58,6 +63,31 @@ class Policy(Protocol):
         """How large the ISR must be for acks=all."""
         ...
 
+    @property
+    def has_fallback(self) -> bool:
+        """Whether a broker that is not preferred may be the controller."""
+        ...
+
+    @property
+    def handover_lease(self) -> Millis:
+        """How long a controller that has handed over waits to be replaced."""
+        ...
+
+    @property
+    def preferred_settle(self) -> Millis:
+        """How long a preferred broker must have been up before the controller moves to it."""
+        ...
+
+    @property
+    def preferred_min_count(self) -> int:
+        """How many preferred brokers must stay when one of them stops."""
+        ...
+
+    @property
+    def is_dedicated(self) -> bool:
+        """Whether preferred brokers get no replicas."""
+        ...
+
     def between_brokers(self, broker: Broker) -> Endpoint | None:
         """Where other brokers find a broker."""
         ...
@@ -69,6 +99,23 @@ class Deletion:
     def __init__(self) -> None:
         self.has_begun = False  # it waits while a partition is being reassigned
         self.replicas: dict[tuple[TopicPartition, BrokerId], ReplicaPhase] = {}
+
+
+class HandoverState:
+    """The wish for another controller, as it stands in the tree."""
+
+    def __init__(self) -> None:
+        self.wish: Wish | None = None
+        self.version = 0  # of its znode
+        self.is_handing_over = False  # this controller decides nothing else meanwhile
+
+    def begin(self, wish: Wish, version: int) -> None:
+        """This is what is wished for."""
+        self.wish, self.version, self.is_handing_over = wish, version, False
+
+    def end(self) -> None:
+        """Nothing is."""
+        self.wish, self.is_handing_over = None, False
 
 
 class ControllerContext:
@@ -89,6 +136,11 @@ class ControllerContext:
         self.asked_by_znode: dict[TopicPartition, tuple[BrokerId, ...]] = {}
         self.unclean_logs: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.unclean_elections = 0
+        self.handover = HandoverState()
+        self.preferred_since: dict[BrokerId, tuple[BrokerEpoch, Millis]] = {}  # seen to be alive
+        self.remaining: deque[Callable[[], Steps[None]]] = deque()  # of a warm beginning
+        self.now = Timestamp(0)  # when the present event was taken up, for people
+        self.time = Millis(0)  # the same, for durations
         self.led: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.hosted: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.collisions: dict[str, str] = {}  # topics by the name that their metrics share

@@ -13,15 +13,19 @@ from odradek.controller.answers_to_operators import description, health
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.administration import on_creation, on_deletion, on_growth
 from odradek.controller.decisions.balance import on_election, on_rebalance, on_settings
-from odradek.controller.decisions.beginning import begin
+from odradek.controller.decisions.beginning import begin, begin_warm, go_on_beginning
 from odradek.controller.decisions.broker_changes import on_controlled_shutdown
 from odradek.controller.decisions.deletions import resume_deletions
+from odradek.controller.decisions.handover import on_wish, on_wish_due
+from odradek.controller.decisions.history import record_election
 from odradek.controller.decisions.in_sync import on_alter_partition
 from odradek.controller.decisions.liveness import on_process_gone
+from odradek.controller.decisions.preference import on_preference, on_stop
 from odradek.controller.decisions.reassignments import on_reassignment, trim_znode
 from odradek.controller.decisions.tree_changes import on_tree_changed
 from odradek.controller.events import (
     AlterPartitionAsked,
+    BeginningGoesOn,
     BrokerAnswered,
     ControlledShutdownAsked,
     ControllerChanged,
@@ -32,6 +36,7 @@ from odradek.controller.events import (
     Event,
     GrowthAsked,
     HealthAsked,
+    PreferenceIsDue,
     ProcessIsGone,
     ProducerIdsAsked,
     ReassignmentAsked,
@@ -39,12 +44,16 @@ from odradek.controller.events import (
     RebalanceIsDue,
     RetryIsDue,
     SettingsChanged,
+    StopAsked,
     TreeChanged,
+    WishChanged,
+    WishIsDue,
 )
 from odradek.controller.producer_ids import on_producer_ids
 from odradek.controller.steps import Steps
 from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.nouns import Assignment
+from odradek.metadata.znodes.controller import BrokerFacts, Wish
 from odradek.model.ids import TopicPartition
 
 
@@ -58,10 +67,28 @@ class Controller:
         """The controller epoch begins, with what stands in the tree."""
         return begin(self.context, reading)
 
+    def begin_warm(self, reading: TreeReading, facts: Sequence[BrokerFacts]) -> Steps[None]:
+        """It begins with what was loaded before, and what the last controller has handed over."""
+        return begin_warm(self.context, reading, facts)
+
+    def record(self, why: str, wish: Wish | None) -> Steps[None]:
+        """Keeps for people that it has begun; and tells who wished for it, if somebody did."""
+        return record_election(self.context, why, wish)
+
     def on(self, event: Event) -> Steps[Any]:
         """The steps that follow from an event; what they return is its answer."""
         context = self.context
         match event:
+            case WishChanged():
+                return on_wish(context)
+            case WishIsDue(wish):
+                return on_wish_due(context, wish)
+            case StopAsked():
+                return on_stop(context)
+            case PreferenceIsDue():
+                return on_preference(context)
+            case BeginningGoesOn():
+                return go_on_beginning(context)
             case ControllerChanged():
                 raise AssertionError(event)  # the loop's own: it may end this very controller
             case TreeChanged(paths):

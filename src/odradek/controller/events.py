@@ -27,6 +27,28 @@ class TreeChanged(NamedTuple):
     paths: frozenset[str]
 
 
+class WishChanged(NamedTuple):
+    """/admin/next_controller or /admin/ready_to_serve has changed, or may have."""
+
+
+class WishIsDue(NamedTuple):
+    """A wish has had its time."""
+
+    wish: str
+
+
+class StopAsked(NamedTuple):
+    """This broker stops, and another shall be the controller; answered with that one's wish."""
+
+
+class PreferenceIsDue(NamedTuple):
+    """It is time to look whether a preferred broker should be the controller."""
+
+
+class BeginningGoesOn(NamedTuple):
+    """What a controller that was handed everything has left for later."""
+
+
 class BrokerAnswered(NamedTuple):
     """A broker has answered LeaderAndIsr, UpdateMetadata or StopReplica, in this life of it."""
 
@@ -134,6 +156,11 @@ class RetryIsDue(NamedTuple):
 Event = (
     ControllerChanged
     | TreeChanged
+    | WishChanged
+    | WishIsDue
+    | StopAsked
+    | PreferenceIsDue
+    | BeginningGoesOn
     | BrokerAnswered
     | ProcessIsGone
     | AlterPartitionAsked

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from odradek.controller.guarded_writes import StateWrite
 from odradek.metadata.nouns import Broker, PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.units import Millis
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
@@ -88,7 +89,25 @@ class Note(NamedTuple):
     fields: Mapping[str, Any]
 
 
-Step = WriteStates | Commit | Read | Attempt | Connect | Send | TopicIsMade | TopicIsGone | Note
+class Remind(NamedTuple):
+    """This event is posted after a while, unless this controller has ended before."""
+
+    after: Millis
+    event: Any
+
+
+Step = (
+    WriteStates
+    | Commit
+    | Read
+    | Attempt
+    | Connect
+    | Send
+    | TopicIsMade
+    | TopicIsGone
+    | Note
+    | Remind
+)
 R = TypeVar("R")
 Steps = Generator[Step, Any, R]
 

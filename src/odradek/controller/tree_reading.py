@@ -9,12 +9,15 @@ is left out, too, and named in `faults`: one broken topic must not take the cont
     1. who is there: children of /brokers/ids, /brokers/topics, /config/topics, /config/brokers
     2. each broker, each topic, and their settings
     3. the state of each partition
+
+A reading can be kept up to date: what has changed since is read in the same way, and merged.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
+from odradek.controller.context import ControllerContext
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker, PartitionState, TopicAssignment
@@ -41,15 +44,23 @@ class _Read(NamedTuple):
     take: Callable[[Answer], None]
 
 
+class Changed(NamedTuple):
+    """What is to be read again. A topic is read with all its states."""
+
+    brokers: bool = False
+    topics: tuple[str, ...] = ()
+    states: tuple[TopicPartition, ...] = ()
+
+
 class TreeReading:
     """One reading of the whole tree: `requests` to be sent together, then `on_answers`.
 
     It is over when a round has no requests; then `image` has everything. `topic_versions` are
     those of the topics' znodes, which a write of an assignment must name; `written_at` are the
-    transactions that last wrote the states.
+    transactions that last wrote the states. With `changed` only that is read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changed: "Changed | None" = None) -> None:
         self.faults: list[str] = []
         self.topic_versions: dict[str, int] = {}
         self.written_at: dict[TopicPartition, int] = {}
@@ -58,6 +69,13 @@ class TreeReading:
         self._states: dict[TopicPartition, PartitionState] = {}
         self._settings: dict[Entity, dict[str, str]] = {}
         self._round: list[_Read] = []
+        self._next: list[_Read] = []
+        if changed is None:
+            self._begin_with_all()
+        else:
+            self._begin_with(changed)
+
+    def _begin_with_all(self) -> None:
         self._next = [
             self._children(BrokerIdsZnode.PATH, self._on_broker_name, watch=True),
             self._children(TopicsZnode.PATH, self._on_topic_name, watch=True),
@@ -65,6 +83,16 @@ class TreeReading:
         for kind in SETTINGS_READ:
             found = partial(self._on_entity_name, kind)
             self._next.append(self._children(SettingsZnode.parent(kind), found, watch=False))
+
+    def _begin_with(self, changed: "Changed") -> None:
+        if changed.brokers:
+            found = self._children(BrokerIdsZnode.PATH, self._on_broker_name, watch=True)
+            self._next.append(found)
+        for name in changed.topics:
+            self._data(TopicZnode.path(name), partial(self._on_topic, name), watch=True)
+        for partition in changed.states:
+            take = partial(self._on_state, partition)
+            self._data(PartitionStateZnode.path(partition), take, watch=False)
 
     def requests(self) -> list[Request]:
         """The next round, in order; empty at the end."""
@@ -91,14 +119,29 @@ class TreeReading:
         """What was read. A partition whose state is not there has never had a leader."""
         changes = Changes(ClusterImage()).brokers(self._brokers)
         for name, topic in self._topics.items():
-            partitions = {
-                number: PartitionImage(assigned, self._states.get(TopicPartition(name, number)))
-                for number, assigned in topic.partitions.items()
-            }
-            changes.topic(name, topic.topic_id, partitions)
+            changes.topic(name, topic.topic_id, self._partitions(name, topic))
         for entity, settings in self._settings.items():
             changes.settings(entity, settings)
         return changes.image()
+
+    def update(self, context: ControllerContext, changed: "Changed") -> None:
+        """What was read of these is so now; what was not found is there no more."""
+        if changed.brokers:
+            context.set_brokers(self._brokers)
+        for name in changed.topics:
+            topic = self._topics.get(name)
+            if topic is None:
+                context.forget_topic(name)
+            else:
+                context.set_topic(name, topic.topic_id, self._partitions(name, topic))
+        known = {it: state for it, state in self._states.items() if context.image.partition(it)}
+        context.set_states({it: known[it] for it in changed.states if it in known})
+
+    def _partitions(self, name: str, topic: TopicAssignment) -> dict[int, PartitionImage]:
+        return {
+            number: PartitionImage(assigned, self._states.get(TopicPartition(name, number)))
+            for number, assigned in topic.partitions.items()
+        }
 
     def _children(self, path: str, found: Callable[[str], None], *, watch: bool) -> _Read:
         def take(answer: Answer) -> None:

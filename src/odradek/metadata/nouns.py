@@ -35,11 +35,17 @@ class BrokerMark(NamedTuple):
 
     A broker that carries it registers again if its registration is deleted while it lives, so one
     whose process is known to be gone may be struck before its session expires. The addresses that
-    it has bound tell a former life of a broker from another broker of the same number.
+    it has bound tell a former life of a broker from another broker of the same number. A preferred
+    broker shall be the controller while it can.
     """
 
     host: str
     bound: tuple[str, ...]
+    is_preferred: bool = False
+
+    def is_of(self, other: "BrokerMark") -> bool:
+        """Whether both were made by processes on the same host, with the same addresses."""
+        return (self.host, self.bound) == (other.host, other.bound)
 
 
 class Broker(NamedTuple):
@@ -55,6 +61,11 @@ class Broker(NamedTuple):
     def endpoint(self, listener: str) -> Endpoint | None:
         """Where it is found on a listener, if it has one of this name."""
         return next((at for at in self.endpoints if at.listener == listener), None)
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether it shall be the controller while it can."""
+        return self.mark is not None and self.mark.is_preferred
 
 
 class Assignment(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from odradek.broker.broker import Broker
-from odradek.broker.control.broker_session import CannotCoordinate
+from odradek.broker.control.registration import CannotCoordinate
 from odradek.broker.doors import Dir, Doors
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given

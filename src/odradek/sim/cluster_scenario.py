@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from odradek.metadata.nouns import PartitionState
-from odradek.metadata.znodes.cluster import ControllerZnode
+from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import DISKS, PORT, BrokerMachine, name_of
@@ -29,6 +29,9 @@ from odradek.sim.scenario_operator import Operator
 from odradek.sim.world import World
 from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 from odradek.storage.logs.log import PartitionLog
+from odradek.zookeeper.protocol.codes import ANY_VERSION
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import GetData
 
 LOOK_MILLIS: Final = 10
 SETTINGS: Final[Mapping[str, str]] = {
@@ -45,8 +48,9 @@ class NumberedBroker:
 
     def __init__(self, scenario: "ClusterScenario", number: int) -> None:
         self.number = number
+        own = scenario.own.get(number, {})
         self.process = BrokerMachine(
-            scenario.world, {**SETTINGS, **scenario.settings}, number=number
+            scenario.world, {**SETTINGS, **scenario.settings, **own}, number=number
         )
         self.machine.crash_rules = CrashRules(names_in_order=True)
         self._scenario = scenario
@@ -158,10 +162,16 @@ class ClusterScenario:
     """The stage, and what may happen on it."""
 
     def __init__(
-        self, seed: int = 1, brokers: int = 3, settings: Mapping[str, str] | None = None
+        self,
+        seed: int = 1,
+        brokers: int = 3,
+        settings: Mapping[str, str] | None = None,
+        own: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
+        """`own` settings are those of one broker."""
         self.world = World(seed)
         self.settings = dict(settings or {})
+        self.own = dict(own or {})
         self.zookeeper = ZooKeeperMachine(self.world)
         self.brokers = {number: NumberedBroker(self, number) for number in range(1, brokers + 1)}
         self._keeper: Keeper | None = None
@@ -239,6 +249,33 @@ class ClusterScenario:
             return None
         data = self._observer.does(self._observer.zookeeper.get(ControllerZnode.PATH)).data
         return ControllerZnode.decode(data)
+
+    def epoch(self) -> int:
+        """How many controllers there have been."""
+        return ControllerEpochZnode.decode(self.data(ControllerEpochZnode.PATH))
+
+    def data(self, path: str) -> bytes | None:
+        """What stands in a znode; None: it is not there."""
+        (found,) = self._observer.does(self._observer.zookeeper.batch((GetData(path),)))
+        return found.data if isinstance(found, Data) else None
+
+    def put(self, path: str, data: bytes) -> None:
+        """As an operator would with a tool for ZooKeeper."""
+        zookeeper = self._observer.zookeeper
+        if self.data(path) is None:
+            self._observer.does(zookeeper.create(path, data))
+        else:
+            self._observer.does(zookeeper.set(path, data, ANY_VERSION))
+
+    def acts(self) -> list[int]:
+        """The brokers that act as the controller, by what they know themselves."""
+        found = []
+        for number, broker in self.brokers.items():
+            if broker.process.serves and broker.process.broker is not None:
+                loop = broker.process.broker.services_of_this_life.controller
+                if loop.controller is not None:
+                    found.append(number)
+        return found
 
     @property
     def _observer(self) -> Keeper:

@@ -118,6 +118,7 @@ class Process:
 
     def _on_news(self, news: News) -> None:
         if isinstance(news, WatchEvent):
+            self.loop.on_watch(news.path)
             self.loop.on_tree_changed(frozenset({news.path}))
         elif news.status is Status.EXPIRED:
             self.loop.on_session_over()

@@ -22,6 +22,7 @@ from odradek.controller.steps import (
     Connect,
     Note,
     Read,
+    Remind,
     Send,
     StatesWritten,
     Steps,
@@ -39,12 +40,12 @@ from odradek.metadata.nouns import (
     TopicAssignment,
 )
 from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
-from odradek.metadata.znodes.cluster import PERSISTENT_PATHS
+from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ControllerZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
-from odradek.model.units import Timestamp
+from odradek.model.units import Millis, Timestamp
 from odradek.sim.chance import SeededRandom
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -82,6 +83,11 @@ class Settings:
         self.random = SeededRandom(7, "controller")
         self.unclean_topics: set[str] = set()
         self.min_isrs: dict[str, int] = {}
+        self.has_fallback = True
+        self.handover_lease = Millis(2_000)
+        self.preferred_settle = Millis(30_000)
+        self.preferred_min_count = 0
+        self.is_dedicated = False
 
     def check_settings(self, settings: Mapping[str, str]) -> None:
         """All are good."""
@@ -110,6 +116,7 @@ class Conversation:
         self.sent: list[tuple[int, Request]] = []
         self.notes: list[str] = []
         self.forgotten: list[str] = []
+        self.reminders: list[Remind] = []
         for path in PERSISTENT_PATHS:
             self.tree.put(path)
         self.tree.put("/controller_epoch", b"5")
@@ -119,7 +126,7 @@ class Conversation:
 
     # The world
 
-    def register(self, number: int, *, marked: bool = True) -> None:
+    def register(self, number: int, *, marked: bool = True, preferred: bool = False) -> None:
         """Another life of a broker."""
         path = BrokerZnode.path(BrokerId(number))
         self.tree.nodes.pop(path, None)
@@ -127,7 +134,7 @@ class Conversation:
             Endpoint(name, f"host{number}", port, SecurityProtocol.PLAINTEXT)
             for name, port in (("CLIENTS", 9_092), ("INSIDE", 9_093))
         )
-        mark = BrokerMark("here", ()) if marked else None
+        mark = BrokerMark("here", (), preferred) if marked else None
         broker = Broker(BrokerId(number), endpoints, mark=mark)
         self.tree.put(path, BrokerZnode.encode(broker, Timestamp(0)))
 
@@ -157,6 +164,7 @@ class Conversation:
 
     def begin(self) -> "Conversation":
         """It is elected."""
+        self.tree.put("/controller", ControllerZnode.encode(BrokerId(1), Timestamp(0)), owner=1)
         lease = ControllerLease(ControllerEpoch(5), self.tree.nodes["/controller_epoch"].version)
         reading = self.take(read_tree())
         context = ControllerContext(BrokerId(1), lease, reading.image(), self.settings)
@@ -193,6 +201,8 @@ class Conversation:
                 self.sent += [(it, request) for them, request in messages for it in them]
             case Note(event):
                 self.notes.append(event)
+            case Remind():
+                self.reminders.append(step)
             case TopicIsGone(name):
                 self.forgotten.append(name)
             case TopicIsMade() | Connect():

@@ -37,9 +37,7 @@ def controller(broker: BrokerId, session: int = SESSION) -> Data:
 
 def bid() -> Bid:
     """A bid where nobody was the controller."""
-    decided = decide_bid(ME, None, epoch(6, 9), NOW)
-    assert isinstance(decided, Bid)
-    return decided
+    return decide_bid(ME, epoch(6, 9), NOW)
 
 
 def test_a_bid_takes_the_office_and_the_epoch_together() -> None:
@@ -56,14 +54,8 @@ def test_a_bid_takes_the_office_and_the_epoch_together() -> None:
 def test_in_a_new_cluster_the_first_epoch_is_one() -> None:
     """The znode is made with 0, and the first controller raises it."""
     assert epoch_creation() == Create("/controller_epoch", b"0")
-    decided = decide_bid(ME, None, epoch(0, 0), NOW)
-    assert isinstance(decided, Bid)
+    decided = decide_bid(ME, epoch(0, 0), NOW)
     assert decided.lease == ControllerLease(ControllerEpoch(1), 1)
-
-
-def test_where_somebody_is_nobody_bids() -> None:
-    """The loser learns who it is."""
-    assert decide_bid(ME, controller(OTHER), epoch(6, 9), NOW) == Lost(OTHER)
 
 
 def test_a_bid_without_an_answer_is_read_back() -> None:
@@ -91,7 +83,7 @@ def test_a_bid_that_is_not_all_there_was_lost(
 def test_an_epoch_that_is_none_is_refused() -> None:
     """A controller that guessed it could be older than it believes."""
     with pytest.raises(MalformedZnode):
-        decide_bid(ME, None, Data(b"seven", stat(1)), NOW)
+        decide_bid(ME, Data(b"seven", stat(1)), NOW)
 
 
 def test_a_dead_controller_is_replaced_in_one_multi() -> None:
@@ -99,3 +91,11 @@ def test_a_dead_controller_is_replaced_in_one_multi() -> None:
     taken = decide_takeover(ME, controller(OTHER), epoch(6, 9), NOW)
     assert taken.multi == Multi((Delete("/controller", 0), *bid().multi.ops))
     assert taken.lease == ControllerLease(ControllerEpoch(7), 10)
+
+
+def test_a_controller_that_has_handed_over_is_replaced_while_its_wish_stands() -> None:
+    """The wish goes in the version in which it was handed over, or nothing happens at all."""
+    wish = Data(b"", stat(3))
+    taken = decide_takeover(ME, controller(OTHER), epoch(6, 9), NOW, wish=wish)
+    ops = (Delete("/admin/next_controller", 3), Delete("/controller", 0), *bid().multi.ops)
+    assert taken.multi == Multi(ops)

@@ -24,11 +24,14 @@ from odradek.zookeeper.protocol.jute_replies import (
     Created,
     Data,
     Deleted,
+    Done,
+    Number,
     Result,
     Results,
     StatReply,
 )
 from odradek.zookeeper.protocol.jute_requests import (
+    AddWatch,
     Check,
     Create,
     Delete,
@@ -36,6 +39,7 @@ from odradek.zookeeper.protocol.jute_requests import (
     GetChildren2,
     GetData,
     Multi,
+    RemoveWatches,
     Request,
     SetData,
     WriteOp,
@@ -106,6 +110,10 @@ class Tree:
                 return NoNode(path) if node is None else Children2(self.children(path), node.stat)
             case Multi(ops):
                 return self._multi(ops)
+            case AddWatch():
+                return Number(0)
+            case RemoveWatches():
+                return Done()
             case _:
                 raise AssertionError(request)
 

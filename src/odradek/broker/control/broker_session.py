@@ -4,13 +4,6 @@ One task listens. An event says which part of the tree has changed, never what i
 part is read again. After a lost connection everything is read again; after an expired session
 whatever rested on it ends first, then a new session begins, with a new registration. Nothing here
 waits for a disk or for another broker: the controller's loop and the settings only hear of changes.
-
-The registration is watched. If it is deleted while this broker lives (the controller took its
-process for dead), the broker registers again, with a new broker epoch; once it shuts down it never
-does. A registration that a former life of this broker has left is replaced at once: it was made on
-this host with the addresses that are bound by this process now, so no other process can hold them.
-Any other registration of this number belongs to a broker that lives; after the time that a session
-may last the start is given up.
 """
 
 import asyncio
@@ -21,6 +14,7 @@ from typing import Final, TypeVar
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.registration import CannotCoordinate, Registration
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
 from odradek.config.rows import zookeeper as rows
@@ -32,9 +26,7 @@ from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ClusterIdZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsChangeZnode, SettingsZnode
-from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, topic_id_text
-from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import (
@@ -42,7 +34,6 @@ from odradek.zookeeper.client.errors import (
     MultiFailed,
     NodeExists,
     NoNode,
-    OperationError,
     SessionClosed,
     SessionExpired,
 )
@@ -59,12 +50,6 @@ ALL_PATHS: Final = "*"
 REGISTRATION_LOOK: Final = Millis(SECOND // 2)
 
 log = structlog.get_logger()
-
-
-class CannotCoordinate(BrokerError):
-    """ZooKeeper cannot be reached, or another broker lives under our number."""
-
-    code = ErrorCode.BROKER_NOT_AVAILABLE
 
 
 Task = Callable[[frozenset[str]], Awaitable[None]]
@@ -93,12 +78,14 @@ class BrokerSession:
         session = Session(self._ensemble, doors.random, self._session_settings)
         self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
         self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
+        self.on_watch: Callable[[str], None] = lambda _: None  # at once, in ZooKeeper's order
         self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
+        self._registration = Registration(self.client, doors.clock, cluster, self._patience)
         self._broker: Broker | None = None  # as it is registered
         self._changed: set[str] = set()
         self._has_news = asyncio.Event()
@@ -138,7 +125,7 @@ class BrokerSession:
         self._broker = broker
         while True:
             try:
-                await self._register(broker)
+                await self._registration.register(broker)
             except SessionExpired:  # the start took long, or the machine stood still
                 await self._begin_session()
             else:
@@ -179,6 +166,7 @@ class BrokerSession:
 
     def _on_news(self, news: News) -> None:
         if isinstance(news, WatchEvent):
+            self.on_watch(news.path)
             self._look_at(news.path)
         elif news.status is Status.EXPIRED:
             self._is_over = True
@@ -186,25 +174,31 @@ class BrokerSession:
                 over()
             self._has_news.set()
         elif news.status is Status.CONNECTED:
+            self.on_watch(ALL_PATHS)
             self._look_at(ALL_PATHS)
 
     def _look_at(self, path: str) -> None:
         self._changed.add(path)
         self._has_news.set()
 
+    def prefer(self, *, is_preferred: bool) -> None:
+        """This broker shall be the controller while it can, or need not: its registration says."""
+        broker = self._broker
+        if broker is not None and broker.mark is not None:
+            mark = broker.mark._replace(is_preferred=is_preferred)
+            self._broker = broker._replace(mark=mark)
+            self._look_at(BrokerZnode.path(broker.id))
+
     async def _stay_registered(self, changed: frozenset[str]) -> None:
         """Registers again if the registration is gone, unless this broker shuts down."""
         broker = self._broker
-        if broker is None or self._is_closing:
+        if (
+            broker is None
+            or self._is_closing
+            or not {ALL_PATHS, BrokerZnode.path(broker.id)} & changed
+        ):
             return
-        path = BrokerZnode.path(broker.id)
-        if not {ALL_PATHS, path} & changed:
-            return
-        found = await self.client.exists(path, watch=True)
-        if found is None or found.ephemeral_owner != self.client.session_id:
-            log.warning("broker.registration_gone", broker=broker.id)
-            await self._register(broker)
-            await self.client.exists(path, watch=True)
+        await self._registration.keep(broker)
 
     def report_log_dirs(self) -> None:
         """A log dir has failed or was replaced: the controller is told, or once ZooKeeper is back.
@@ -279,57 +273,6 @@ class BrokerSession:
             found = await self.client.get(ClusterIdZnode.PATH)
             return ClusterIdZnode.decode(found.data)
         return drawn
-
-    # The registration
-
-    async def _register(self, broker: Broker) -> None:
-        path = BrokerZnode.path(broker.id)
-        data = BrokerZnode.encode(broker, self._doors.clock.wall())
-        give_up = Millis(self._doors.clock.monotonic() + self._patience + 2 * SECOND)
-        while True:
-            try:
-                created = await self.client.create(path, data, mode=CreateMode.EPHEMERAL)
-            except (NodeExists, ConnectionLost):
-                await self.client.connected()
-            else:
-                self._begin_life(created.stat.czxid)
-                return
-            if self._doors.clock.monotonic() >= give_up:
-                raise CannotCoordinate(
-                    f"another broker is registered as {broker.id}, and lives elsewhere"
-                )
-            try:
-                found = await self.client.get(path)
-            except (NoNode, ConnectionLost):
-                continue
-            if found.stat.ephemeral_owner == self.client.session_id:
-                self._begin_life(found.stat.czxid)
-                return
-            if not await self._takes_away_former_life(broker, found):
-                await self._doors.clock.sleep_until(
-                    Millis(self._doors.clock.monotonic() + REGISTRATION_LOOK)
-                )
-
-    async def _takes_away_former_life(self, broker: Broker, found: Data) -> bool:
-        """Only a former life of this broker can have bound on this host what is bound now."""
-        try:
-            before = BrokerZnode.decode(broker.id, found.data)
-        except MalformedZnode:
-            return False
-        same_place = (before.mark, before.endpoints) == (broker.mark, broker.endpoints)
-        if before.mark is None or not same_place:
-            return False
-        log.info("broker.replaces_its_former_life", broker=broker.id)
-        try:
-            await self.client.delete(BrokerZnode.path(broker.id), found.stat.version)
-        except OperationError as error:
-            log.info("broker.not_replaced", error=str(error))
-            return False
-        return True
-
-    def _begin_life(self, czxid: int) -> None:
-        self._cluster.broker_epoch = BrokerEpoch(czxid)
-        log.info("broker.registered", broker=self._cluster.me, broker_epoch=czxid)
 
     # Settings
 

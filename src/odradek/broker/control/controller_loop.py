@@ -1,9 +1,9 @@
 """This broker's turns as controller: one queue of events, dealt with one at a time.
 
 ZooKeeper's watches, the network and time only post. The core says which steps follow from an
-event; they are carried out here, and after each it is looked whether the lease still holds: a
-controller that was replaced, or whose session is over, stops in the middle. What was written
-stands, and the next controller reads it. Brokers are never waited for.
+event; `step_runner` carries them out. While this broker is not the controller `standing_by` says
+what it has to do with who is. A controller that has handed over deals with nothing but that: what
+else happens waits until it is replaced, or has taken the wish back.
 
 When anything is in doubt this broker resigns at once, and its own ephemeral goes with it: a node
 that names a controller which does not act would keep all others from being elected.
@@ -11,8 +11,9 @@ that names a controller which does not act would keep all others from being elec
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -20,71 +21,50 @@ from odradek.broker.control.broker_channels import BrokerChannels
 from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.event_times import EventTimes
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.standing_by import StandingBy
+from odradek.broker.control.step_runner import LeaseIsOverError, StepRunner
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
+from odradek.config.rows import controller as rows
 from odradek.config.rows import replication
+from odradek.config.setting import BrokerSetting
 from odradek.controller.candidacy import ControllerLease
-from odradek.controller.context import ControllerContext
 from odradek.controller.controller import Controller
-from odradek.controller.decisions.beginning import read_tree
-from odradek.controller.decisions.campaign import (
-    Candidate,
-    Won,
-    campaign,
-    step_down,
-    still_holds,
-)
+from odradek.controller.decisions.campaign import Won, campaign, step_down, still_holds
 from odradek.controller.decisions.liveness import strike_session
 from odradek.controller.decisions.tree_changes import ALL_PATHS
 from odradek.controller.events import (
     ControllerChanged,
     Event,
+    PreferenceIsDue,
+    ProcessIsGone,
     RebalanceIsDue,
     RetryIsDue,
     SettingsChanged,
+    StopAsked,
     TreeChanged,
+    WishChanged,
+    WishIsDue,
 )
-from odradek.controller.guarded_writes import GuardedWrites
-from odradek.controller.steps import (
-    Attempt,
-    Commit,
-    Connect,
-    Note,
-    Read,
-    Send,
-    StatesWritten,
-    Step,
-    Steps,
-    TopicIsGone,
-    TopicIsMade,
-    WriteStates,
-)
+from odradek.controller.steps import Remind
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
-from odradek.metadata.znodes.settings import Entity, EntityType
+from odradek.metadata.znodes.controller import NextControllerZnode, ReadyToServeZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
+from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Micros, Millis
-from odradek.zookeeper.client.errors import (
-    AuthFailed,
-    MultiFailed,
-    OutcomeUnknown,
-    SessionClosed,
-    SessionExpired,
-)
-from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import KeeperError
-from odradek.zookeeper.protocol.jute_replies import Results
-from odradek.zookeeper.protocol.jute_requests import Check, Multi, Request
 
 FIRST_REBALANCE: Final = Millis(5 * SECOND)
 PAUSE_AFTER_FAILURE: Final = Millis(1 * SECOND)
 """Before this broker competes again when it could not write: another shall have the first try."""
 RETRY_PAUSE: Final = Millis(10 * SECOND)
-PAUSE_WITHOUT_ANY: Final = Millis(5 * SECOND)
-"""Before it tries again where no broker can be elected."""
+PREFERENCE_LOOK: Final = Millis(1 * SECOND)
+LEAVE_PATIENCE: Final = Millis(5 * SECOND)
+"""How long a broker that stops waits for another to be the controller."""
+LEAVE_LOOK: Final = Millis(10)
 
-R = TypeVar("R")
 log = structlog.get_logger()
 
 
@@ -92,10 +72,6 @@ class NotController(BrokerError):
     """This broker is not the controller."""
 
     code = ErrorCode.NOT_CONTROLLER
-
-
-class _LeaseIsOverError(Exception):
-    """This broker may not act as the controller any more."""
 
 
 class _Item(NamedTuple):
@@ -121,14 +97,15 @@ class ControllerLoop:
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
-        self._lease: ControllerLease | None = None  # from the election on
-        self._channels: BrokerChannels | None = None
+        self._runner = StepRunner(client, settings, self.times, self._remind)
+        self.standing_by = StandingBy(cluster, doors.clock, self._runner, self.policy)
         self._queue: deque[_Item] = deque()
+        self._held: deque[_Item] = deque()  # while this controller hands over
         self._changed: set[str] = set()  # paths of the one TreeChanged that waits
         self._has_some = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
         settings.topic_watchers.append(lambda name: self.post(SettingsChanged(name)))
-        settings.broker_watchers.append(lambda _: self.post(SettingsChanged(None)))
+        settings.broker_watchers.append(self._on_settings)
 
     # What happens is posted
 
@@ -136,20 +113,34 @@ class ControllerLoop:
         """The tree has changed at these paths; at all, if the connection was lost."""
         if paths & {ALL_PATHS, ControllerZnode.PATH, ControllerEpochZnode.PATH}:
             self._put(_Item(ControllerChanged()))
+        if paths & {ALL_PATHS, NextControllerZnode.PATH, ReadyToServeZnode.PATH}:
+            self._put(_Item(WishChanged()))
         if not self._changed:
             self._put(_Item(TreeChanged(frozenset())))
         self._changed |= paths
 
+    def on_watch(self, path: str) -> None:
+        """A watch has fired, or all may have: in the order in which ZooKeeper tells it."""
+        self.standing_by.on_path(path)
+
     def on_session_over(self) -> None:
         """What rested on the session has ended with it."""
+        self.standing_by.on_session_over()
         self.resign("the ZooKeeper session is over")
 
-    def on_controller_gone(self, broker: BrokerId) -> None:
-        """The process of the controller is known to be dead: it is replaced at once.
+    def on_controller_gone(self, broker: BrokerId, epoch: BrokerEpoch) -> None:
+        """The process of the controller, or of the next one, is known to be dead.
 
-        Which life of it that was tells the session that owns /controller.
+        It is replaced, or not waited for. Which life of it that was tells the session that owns
+        /controller.
         """
+        self.standing_by.on_gone(broker, epoch)
         self._put(_Item(ControllerChanged(broker)))
+
+    def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
+        self.post(SettingsChanged(None))
+        if {rows.PREFERRED_CONTROLLER, rows.ALLOW_PREFERRED_CONTROLLER_FALLBACK} & {*changed}:
+            self._put(_Item(ControllerChanged()))
 
     def post(self, event: Event) -> None:
         """Something has happened that only a controller cares for."""
@@ -175,15 +166,31 @@ class ControllerLoop:
 
     def resign(self, reason: str = "the broker stops") -> None:
         """Stops acting, at once; those who wait for answers are told."""
-        lease, self._lease, self.controller = self._lease, None, None
+        lease, self._runner.lease, self.controller = self._runner.lease, None, None
         if lease is None:
             return
         log.info("controller.resigned", epoch=lease.epoch, reason=reason)
-        if self._channels is not None:
-            self._channels.close()
-            self._channels = None
-        for item in self._queue:
+        if self._runner.channels is not None:
+            self._runner.channels.close()
+            self._runner.channels = None
+        for item in (*self._queue, *self._held):
             _refuse(item)
+        self._held.clear()
+
+    async def leave(self) -> None:
+        """This broker stops: where another can be the controller it is that first."""
+        if self.controller is None:
+            return
+        clock = self._doors.clock
+        with suppress(TimeoutError, BrokerError):
+            async with asyncio.timeout(LEAVE_PATIENCE / 1_000):
+                wish = await self.ask(StopAsked())
+                while wish and self._stands(wish):
+                    await clock.sleep_until(Millis(clock.monotonic() + LEAVE_LOOK))
+
+    def _stands(self, wish_id: str) -> bool:
+        wish = None if self.controller is None else self.controller.context.handover.wish
+        return wish is not None and wish.id == wish_id
 
     # One event at a time
 
@@ -192,14 +199,34 @@ class ControllerLoop:
         async with asyncio.TaskGroup() as self._tasks:
             self._tasks.create_task(self._keep_balance())
             self._tasks.create_task(self._keep_trying())
+            self._tasks.create_task(self._keep_preference())
             while True:
                 while self._queue:
                     item = self._queue.popleft()
+                    if self._must_wait(item.event):
+                        self._held.append(item)
+                        continue
                     self.times.begin(type(item.event).__name__, item.posted)
                     await self._deal(item)
                     self.times.end()
+                    if self._held and not self._hands_over:
+                        self._queue.extendleft(reversed(self._held))
+                        self._held.clear()
                 self._has_some.clear()
                 await self._has_some.wait()
+
+    @property
+    def _hands_over(self) -> bool:
+        return self.controller is not None and self.controller.context.handover.is_handing_over
+
+    def _must_wait(self, event: Event) -> bool:
+        """Whether it is none of those that a hand-over may end with."""
+        if not self._hands_over or self.controller is None:
+            return False
+        if isinstance(event, ProcessIsGone):
+            wish = self.controller.context.handover.wish
+            return wish is None or wish.broker != event.broker
+        return not isinstance(event, ControllerChanged | WishChanged | WishIsDue)
 
     async def _deal(self, item: _Item) -> None:
         event = item.event
@@ -209,14 +236,18 @@ class ControllerLoop:
             if isinstance(event, ControllerChanged):
                 await self._look_who_is_controller(event.gone)
                 return
+            if isinstance(event, WishChanged) and self._runner.lease is None:
+                if await self.standing_by.look(self._client.session_id):
+                    await self._look_who_is_controller(None)
+                return
             if isinstance(event, TreeChanged):
                 paths, self._changed = self._changed, set()
                 event = TreeChanged(frozenset(paths))
             if self.controller is None or (item.wanted is not None and not item.wanted()):
                 _refuse(item)
                 return
-            answer = await self._take(self.controller.on(event))
-        except (_LeaseIsOverError, KeeperError) as over:
+            answer = await self._runner.take(self._at_its_time().on(event))
+        except (LeaseIsOverError, KeeperError) as over:
             _refuse(item)
             await self._end_lease(str(over))
         except BrokerError as error:
@@ -228,10 +259,36 @@ class ControllerLoop:
             if item.answer is not None and not item.answer.done():
                 item.answer.set_result(answer)
 
-    async def _keep_balance(self) -> None:
-        clock, pause = self._doors.clock, FIRST_REBALANCE
+    def _at_its_time(self) -> Controller:
+        assert self.controller is not None, "only a controller deals with events"
+        context, clock = self.controller.context, self._doors.clock
+        context.now, context.time = clock.wall(), clock.monotonic()
+        return self.controller
+
+    def _remind(self, step: Remind) -> None:
+        lease = self._runner.lease
+        if not step.after:
+            self._put(_Item(step.event))
+        elif self._tasks is not None and lease is not None:
+            self._tasks.create_task(self._post_later(step, lease))
+
+    async def _post_later(self, step: Remind, lease: ControllerLease) -> None:
+        await self._pause(step.after)
+        if self._runner.lease is lease:
+            self._put(_Item(step.event))
+
+    async def _pause(self, millis: Millis) -> None:
+        await self._doors.clock.sleep_until(Millis(self._doors.clock.monotonic() + millis))
+
+    async def _keep_preference(self) -> None:
         while True:
-            await clock.sleep_until(Millis(clock.monotonic() + pause))
+            await self._pause(PREFERENCE_LOOK)
+            self.post(PreferenceIsDue())
+
+    async def _keep_balance(self) -> None:
+        pause = FIRST_REBALANCE
+        while True:
+            await self._pause(pause)
             if self._settings.broker[replication.AUTO_LEADER_REBALANCE_ENABLE]:
                 self.post(RebalanceIsDue())
             pause = self._settings.broker[replication.LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS]
@@ -249,142 +306,59 @@ class ControllerLoop:
     async def _look_who_is_controller(self, gone: BrokerId | None) -> None:
         """Competes if there is no controller; a connection that was only lost changes nothing."""
         session = self._client.session_id
-        if self._lease is not None:
-            if await self._take(still_holds(self._lease, session)):
+        if self._runner.lease is not None:
+            if await self._runner.take(still_holds(self._runner.lease, session)):
                 return
             self.resign("another was elected, or the znodes were changed")
-        candidate = Candidate(self._cluster.me, session, self._doors.clock.wall(), gone)
-        outcome = await self._take(campaign(candidate))
+        candidate = self.standing_by.candidate(session, gone)
+        outcome = await self._runner.take(campaign(candidate))
+        pause = self.standing_by.on_outcome(outcome)
         if isinstance(outcome, Won):
-            await self._begin(outcome, gone)
-        elif outcome.controller is not None:
-            log.info("controller.is_another", controller=outcome.controller)
-        elif self._tasks is not None:
-            self._tasks.create_task(self._compete_later())
+            await self._begin(outcome)
+        elif pause is not None and self._tasks is not None:
+            self._tasks.create_task(self._compete_later(pause))
 
-    async def _compete_later(self) -> None:
-        """No broker could be elected, for a reason that may pass."""
-        await self._doors.clock.sleep_until(
-            Millis(self._doors.clock.monotonic() + PAUSE_WITHOUT_ANY)
-        )
-        self._put(_Item(ControllerChanged()))
+    async def _compete_later(self, pause: Millis) -> None:
+        """It could not be elected, for a reason that may pass."""
+        await self._pause(pause)
+        if self._runner.lease is None:
+            self._put(_Item(ControllerChanged()))
 
-    async def _begin(self, won: Won, gone: BrokerId | None) -> None:
-        """Reads all, decides what is to be decided, and tells everybody."""
+    async def _begin(self, won: Won) -> None:
+        """Finds out what is not known yet, decides what is to be decided, and tells everybody."""
         begun_at = self._doors.clock.monotonic()
-        self._lease = lease = won.lease
-        if gone is not None and won.replaced_session:
-            await self._take(strike_session(gone, won.replaced_session))
-        reading = await self._take(read_tree())
-        context = ControllerContext(self._cluster.me, lease, reading.image(), self.policy)
-        self.controller = controller = Controller(context)
+        self._runner.lease = lease = won.lease
+        if won.replaced is not None:
+            await self._runner.take(strike_session(*won.replaced))
+        context, reading = await self.standing_by.image()
+        context.lease = lease
+        self.controller = Controller(context)
         assert self.new_channels is not None, "a controller needs channels"
         assert self._tasks is not None, "it is elected by its own task"
-        self._channels = self.new_channels(lease)
-        self._tasks.create_task(self._channels.run())
-        log.info("controller.elected", epoch=lease.epoch, topics=len(context.image.topics))
-        await self._take(controller.begin(reading))
+        self._runner.channels = channels = self.new_channels(lease)
+        self._tasks.create_task(channels.run())
+        topics = len(context.image.topics)
+        log.info("controller.elected", epoch=lease.epoch, topics=topics, why=won.why)
+        controller = self._at_its_time()
+        if won.wish is None:
+            await self._runner.take(controller.begin(reading))
+        else:
+            await self._runner.take(controller.begin_warm(reading, won.wish.facts or ()))
         log.info("controller.begun", millis=self._doors.clock.monotonic() - begun_at)
+        await self._runner.take(controller.record(won.why, won.wish))
+        await self.standing_by.tidy(self._client.session_id)
 
     async def _end_lease(self, reason: str) -> None:
         """Gives up what it has, so that others may try; then competes again itself."""
-        if self._lease is None:
+        if self._runner.lease is None:
             return  # it has resigned: the session is over, or the broker stops
         self.resign(reason)
         try:
-            await self._take(step_down(self._client.session_id))
-        except (_LeaseIsOverError, KeeperError) as over:
+            await self._runner.take(step_down(self._client.session_id))
+        except (LeaseIsOverError, KeeperError) as over:
             log.warning("controller.ephemeral_stays", reason=str(over))
-        await self._doors.clock.sleep_until(
-            Millis(self._doors.clock.monotonic() + PAUSE_AFTER_FAILURE)
-        )
+        await self._pause(PAUSE_AFTER_FAILURE)
         self._put(_Item(ControllerChanged()))
-
-    # Steps
-
-    async def _take(self, steps: Steps[R]) -> R:
-        """Carries them out, one after the other, while the lease holds."""
-        lease, outcome, times = self._lease, None, self.times
-        times.resume()
-        while True:
-            try:
-                step = steps.send(outcome)
-            except StopIteration as end:
-                times.spent()
-                result: R = end.value
-                return result
-            times.spent()
-            outcome = await self._carry_out(step)
-            times.spent(step)
-            if lease is not self._lease:
-                raise _LeaseIsOverError("the controller resigned meanwhile")
-
-    async def _carry_out(self, step: Step) -> Any:
-        match step:
-            case Read(requests):
-                return await self._read(requests)
-            case Attempt(multi):
-                return (await self._batch([multi]))[0]
-            case WriteStates(writes):
-                assert self._lease is not None, step
-                return await self._write(GuardedWrites(self._lease, writes))
-            case Commit(multis):
-                assert self._lease is not None, step
-                return await self._commit(self._lease, multis)
-            case Connect(brokers):
-                if self._channels is not None:
-                    self._channels.set_brokers(brokers)
-            case Send(messages):
-                for receivers, message in messages:
-                    if self._channels is not None:
-                        self._channels.send(receivers, message)
-            case TopicIsMade(name, settings):
-                self._settings.on_entity(Entity(EntityType.TOPICS, name), settings)
-            case TopicIsGone(name):
-                self._settings.forget_topic(name)
-            case Note(event, fields):
-                log.info(event, **fields)
-        return None
-
-    async def _batch(self, requests: Sequence[Request]) -> list[Answer]:
-        answers = await self._client.batch(requests)
-        for answer in answers:
-            if isinstance(answer, SessionExpired | SessionClosed | AuthFailed):
-                raise _LeaseIsOverError(str(answer))
-        return answers
-
-    async def _read(self, requests: Sequence[Request]) -> list[Answer]:
-        """Reads are asked again until there is an answer."""
-        answers = await self._batch(requests)
-        while unknown := [at for at, it in enumerate(answers) if isinstance(it, OutcomeUnknown)]:
-            again = await self._batch([requests[at] for at in unknown])
-            for at, answer in zip(unknown, again, strict=True):
-                answers[at] = answer
-        return answers
-
-    async def _write(self, rounds: GuardedWrites) -> StatesWritten:
-        while requests := rounds.requests():
-            rounds.on_answers(await self._batch(requests))
-        if rounds.stopped is not None:
-            raise _LeaseIsOverError(rounds.stopped)
-        return StatesWritten(tuple(rounds.written), rounds.conflicts, rounds.failed)
-
-    async def _commit(self, lease: ControllerLease, multis: Sequence[Multi]) -> list[Answer]:
-        guard = Check(ControllerEpochZnode.PATH, lease.epoch_version)
-        answers = await self._batch([Multi((guard, *multi.ops)) for multi in multis])
-        return [_without_guard(answer) for answer in answers]
-
-
-def _without_guard(answer: Answer) -> Answer:
-    """As if the multi had not begun with the check of the epoch."""
-    if isinstance(answer, MultiFailed) and answer.index is not None:
-        if answer.index == 0:
-            raise _LeaseIsOverError(f"another controller has taken over: {answer.cause}")
-        return MultiFailed(answer.cause, answer.index - 1)
-    if isinstance(answer, Results):
-        return Results(answer.results[1:])
-    assert isinstance(answer, KeeperError), answer
-    return answer
 
 
 def _refuse(item: _Item) -> None:

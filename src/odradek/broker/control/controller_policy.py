@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from odradek.broker.settings import Settings
 from odradek.config.derived import inter_broker_listener_name
 from odradek.config.rows import broker as broker_rows
-from odradek.config.rows import network, replication
+from odradek.config.rows import controller, network, replication
 from odradek.config.rows import topic as topic_rows
 from odradek.metadata.nouns import Broker, Endpoint
+from odradek.model.units import Millis
 from odradek.ports import Random
 
 
@@ -45,6 +46,36 @@ class ControllerPolicy:
     def min_isr(self, topic: str) -> int:
         """How large the ISR must be for acks=all."""
         return self._settings.topic(topic)[topic_rows.MIN_INSYNC_REPLICAS]
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether this broker shall be the controller while it can."""
+        return self._settings.broker[controller.PREFERRED_CONTROLLER]
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether a broker that is not preferred may be the controller."""
+        return self._settings.broker[controller.ALLOW_PREFERRED_CONTROLLER_FALLBACK]
+
+    @property
+    def handover_lease(self) -> Millis:
+        """How long a controller that has handed over waits to be replaced."""
+        return self._settings.broker[controller.CONTROLLER_HANDOVER_LEASE_MS]
+
+    @property
+    def preferred_settle(self) -> Millis:
+        """How long a preferred broker must have been up before the controller moves to it."""
+        return self._settings.broker[controller.PREFERRED_CONTROLLER_SETTLE_MS]
+
+    @property
+    def preferred_min_count(self) -> int:
+        """How many preferred brokers must stay when one of them stops."""
+        return self._settings.broker[controller.PREFERRED_CONTROLLERS_MIN_COUNT]
+
+    @property
+    def is_dedicated(self) -> bool:
+        """Whether preferred brokers get no replicas."""
+        return self._settings.broker[controller.PREFERRED_CONTROLLER_DEDICATED]
 
     def between_brokers(self, broker: Broker) -> Endpoint | None:
         """Where other brokers find a broker."""

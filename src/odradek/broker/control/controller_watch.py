@@ -1,12 +1,13 @@
 """Notices at once that the controller's process has died, so that another is elected.
 
-The controller is the broker that UpdateMetadata named last. A connection to it is kept open for
-nothing but its end (`peers.watched_connection`). ZooKeeper's session time-out is the fall-back, for
-machines that vanish.
+The controller is the broker that UpdateMetadata named last, or ZooKeeper names: one that dies
+before it has told anybody is noticed, too, and so is one that the others leave the seat to. A
+connection to each is kept open for nothing but its end (`peers.watched_connection`). ZooKeeper's
+session time-out is the fall-back, for machines that vanish.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import structlog
@@ -32,7 +33,7 @@ class _Watched(NamedTuple):
 
 
 class ControllerWatch:
-    """Watches whichever broker is the controller, unless it is this one."""
+    """Watches whichever brokers are the controller or shall be, unless it is this one."""
 
     def __init__(
         self, cluster: MetadataCache, doors: tuple[Network, Clock], listener: str, on_gone: OnGone
@@ -42,6 +43,7 @@ class ControllerWatch:
         self._doors = doors
         self._listener = listener
         self._on_gone = on_gone
+        self._also: Collection[BrokerId] = ()
         self._changed = asyncio.Event()
         self._changed.set()
         cluster.watchers.append(self._look)
@@ -49,31 +51,36 @@ class ControllerWatch:
     def _look(self, _old: ClusterImage, _new: ClusterImage) -> None:
         self._changed.set()
 
+    def also(self, brokers: Collection[BrokerId]) -> None:
+        """These, too, whatever UpdateMetadata says."""
+        self._also = brokers
+        self._changed.set()
+
     async def run(self) -> None:
         """Until it is cancelled."""
-        watching: asyncio.Task[None] | None = None
-        watched: _Watched | None = None
+        watching: dict[_Watched, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._changed.wait()
                 self._changed.clear()
-                wanted = self._controller()
-                if wanted == watched:
-                    continue
-                if watching is not None:
-                    watching.cancel()
-                watched = wanted
-                watching = None if wanted is None else tasks.create_task(self._watch(wanted))
+                wanted = self._wanted()
+                for watched in [it for it in watching if it not in wanted]:
+                    watching.pop(watched).cancel()
+                for watched in wanted:
+                    if watched not in watching:
+                        watching[watched] = tasks.create_task(self._watch(watched))
 
-    def _controller(self) -> _Watched | None:
+    def _wanted(self) -> list[_Watched]:
         image = self._cluster.image
-        if image.controller is None or image.controller == self._cluster.me:
-            return None
-        broker = image.brokers.get(image.controller)
-        at = broker.endpoint(self._listener) if broker is not None else None
-        if broker is None or at is None:
-            return None
-        return _Watched(broker.id, broker.epoch, (at.host, at.port))
+        found: dict[_Watched, None] = {}
+        for number in (image.controller, *self._also):
+            if number is None or number == self._cluster.me:
+                continue
+            broker = image.brokers.get(number)
+            at = broker.endpoint(self._listener) if broker is not None else None
+            if broker is not None and at is not None:
+                found[_Watched(broker.id, broker.epoch, (at.host, at.port))] = None
+        return list(found)
 
     async def _watch(self, watched: _Watched) -> None:
         def gone() -> None:

@@ -8,7 +8,8 @@ Whether a broker came back unseen tells ZooKeeper: its registration is younger t
 counts on it. What it knew in that former life is not taken for granted any more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from odradek.controller.context import ControllerContext, Deletion
@@ -29,11 +30,15 @@ from odradek.controller.decisions.tree_changes import (
     look_at_reassignments,
     read_marks,
 )
-from odradek.controller.steps import Connect, Note, Steps, commit, read
+from odradek.controller.events import BeginningGoesOn
+from odradek.controller.steps import Connect, Note, Remind, Steps, commit, read
 from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.nouns import Broker
 from odradek.metadata.znodes.cluster import Features, FeatureStatus, FeatureZnode
-from odradek.model.ids import TopicPartition
+from odradek.metadata.znodes.controller import BrokerFacts
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.units import Millis
 from odradek.zookeeper.client.errors import NoNode
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute import OPEN_ACL
@@ -42,6 +47,8 @@ from odradek.zookeeper.protocol.jute_requests import Create, GetData, Multi, Set
 
 FEATURES: Final = FeatureZnode.encode(Features(FeatureStatus.ENABLED))
 """Enabled and empty: a Kafka 3.9 broker exits when it meets a feature."""
+SLICE: Final = 500
+"""Partitions that one broker is told of between two events: some five milliseconds."""
 
 
 def read_tree() -> Steps[TreeReading]:
@@ -65,7 +72,7 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
         _mark_deletions(context, names)
     context.batch.full |= dict.fromkeys(context.image.brokers)
     yield from send(context)
-    former = _former_lives(context, reading)
+    former = _former_lives(context, reading, context.image.brokers)
     suspects = _suspects(context, former)
     dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
     changed = yield from change_states(context, suspects, lose(context, dead, former))
@@ -73,6 +80,11 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
         tell_broker(context, broker, leaving_out=changed)
     context.batch.update.clear()  # everybody has it from the whole
     yield from send(context)
+    yield from _resume(context)
+
+
+def _resume(context: ControllerContext) -> Steps[None]:
+    """What takes many steps goes on, and what was asked for meanwhile begins."""
     for partition in list(context.reassigning):
         yield from advance(context, partition, begins=True)
     yield from look_at_reassignments(context)
@@ -81,6 +93,81 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
             yield from start_deletion(context, name)
     yield from look_at_marks(context)
     yield from look_at_preferred_elections(context)
+
+
+def begin_warm(
+    context: ControllerContext, reading: TreeReading, facts: Sequence[BrokerFacts]
+) -> Steps[None]:
+    """What must be done before the first event; the rest comes between events."""
+    context.topic_versions |= reading.topic_versions
+    take_over_facts(context, facts)
+    if context.policy.may_delete:
+        _mark_deletions(context, (yield from read_marks()))
+    yield Connect(context.image.brokers)
+    context.batch.has_news = True
+    yield from send(context)
+    context.remaining.extend(_rest(context, reading))
+    yield Remind(Millis(0), BeginningGoesOn())
+
+
+def _rest(context: ControllerContext, reading: TreeReading) -> Iterable[Callable[[], Steps[None]]]:
+    yield _enable_features
+    yield drop_notifications
+    yield partial(_tell_all, context)
+    yield partial(_repair, context, reading, context.image.brokers)
+    for broker in context.image.brokers:
+        hosted = list(context.hosted.get(broker, ()))
+        for at in range(0, len(hosted), SLICE):
+            yield partial(_tell_some, context, broker, hosted[at : at + SLICE])
+    yield partial(_resume, context)
+
+
+def go_on_beginning(context: ControllerContext) -> Steps[None]:
+    """One slice; the events that came meanwhile have their turn before the next."""
+    if context.remaining:
+        yield from context.remaining.popleft()()
+    if context.remaining:
+        yield Remind(Millis(0), BeginningGoesOn())
+
+
+def _tell_all(context: ControllerContext) -> Steps[None]:
+    context.batch.full |= dict.fromkeys(context.image.brokers)
+    yield from send(context)
+
+
+def _repair(
+    context: ControllerContext, reading: TreeReading, brokers: Mapping[BrokerId, Broker]
+) -> Steps[None]:
+    former = _former_lives(context, reading, brokers)
+    dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
+    yield from change_states(context, _suspects(context, former), lose(context, dead, former))
+
+
+def _tell_some(
+    context: ControllerContext, broker: BrokerId, partitions: Sequence[TopicPartition]
+) -> Steps[None]:
+    if broker in context.image.brokers:
+        tell_broker(context, broker, partitions)
+        context.batch.update.clear()  # everybody has it from the whole
+        yield from send(context)
+
+
+def take_over_facts(context: ControllerContext, facts: Sequence[BrokerFacts]) -> None:
+    """What the last controller knew of brokers that live the same lives still."""
+    for it in facts:
+        known = context.image.brokers.get(it.broker)
+        if known is None or known.epoch != it.epoch:
+            continue
+        changed = {}
+        for partition in it.offline:
+            image = context.image.partition(partition)
+            if image is not None:
+                changed[partition] = image._replace(offline=image.offline | {it.broker})
+        context.set_partitions(changed)
+        if it.unclean:
+            context.unclean_logs[it.broker] = dict.fromkeys(it.unclean)
+        if it.shuts_down:
+            context.shuts_down(it.broker)
 
 
 def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
@@ -92,12 +179,16 @@ def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
             deletion.has_begun = not any(it in context.reassigning for it in partitions)
 
 
-def _former_lives(context: ControllerContext, reading: TreeReading) -> FormerLives:
-    brokers = context.image.brokers
+def _former_lives(
+    context: ControllerContext, reading: TreeReading, brokers: Mapping[BrokerId, Broker]
+) -> FormerLives:
+    """As of this reading, with these brokers. What this controller has written is left out."""
     found = {}
     for partition, written in reading.written_at.items():
         image = context.image.partition(partition)
         if image is None or image.state is None:
+            continue
+        if image.state.controller_epoch == context.lease.epoch:
             continue
         stale = [it for it in image.state.isr if it in brokers and brokers[it].epoch > written]
         if stale:

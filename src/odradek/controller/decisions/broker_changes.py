@@ -103,11 +103,13 @@ def _on_arrived(context: ControllerContext, arrived: frozenset[BrokerId]) -> Ste
 def tell_broker(
     context: ControllerContext,
     broker: BrokerId,
+    partitions: Iterable[TopicPartition] | None = None,
     *,
     leaving_out: Mapping[TopicPartition, object] | None = None,
 ) -> None:
-    """All that one broker holds, with who leads it; but not what it has just heard."""
-    for partition in context.hosted.get(broker, ()):
+    """All that one broker holds, or these, with who leads it; but not what it has just heard."""
+    hosted = context.hosted.get(broker, {})
+    for partition in hosted if partitions is None else (it for it in partitions if it in hosted):
         image = context.image.partition(partition)
         if image is None or image.state is None or context.is_deleting(partition.topic):
             continue

@@ -1,9 +1,10 @@
-"""A broker competes for /controller, and gives it up.
+"""A broker competes for /controller, or leaves it to another, and gives it up.
 
 Whatever stands in the two znodes and makes no sense is named by its path and left alone: then
 no broker can be elected until an operator mends it, and brokers go on without a controller.
 """
 
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from odradek.controller.candidacy import (
@@ -14,9 +15,18 @@ from odradek.controller.candidacy import (
     decide_takeover,
     epoch_creation,
 )
+from odradek.controller.seat import Seat, read_seat
+from odradek.controller.standing import (
+    Abstains,
+    Standing,
+    abstains_for_preferred,
+    abstains_for_ready,
+)
 from odradek.controller.steps import Attempt, Note, Steps, read
 from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
+from odradek.metadata.znodes.controller import Wish
 from odradek.model.ids import BrokerId
 from odradek.model.units import Timestamp
 from odradek.zookeeper.client.errors import (
@@ -27,68 +37,123 @@ from odradek.zookeeper.client.errors import (
     OutcomeUnknown,
 )
 from odradek.zookeeper.protocol.codes import KeeperError
-from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Check, Delete, Exists, GetData, Multi
+from odradek.zookeeper.protocol.jute_replies import Children2, Data
+from odradek.zookeeper.protocol.jute_requests import Check, Delete, GetChildren2, GetData, Multi
 
 ROUNDS_MAX: Final = 10
 """How often another may come and go while we look."""
 
 
 class Won(NamedTuple):
-    """The lease, and the session of the controller that was replaced, if one was."""
+    """The lease; whose process is gone and was replaced, if any; and why it came to that.
+
+    `wish` is what a controller handed over; without it the new one finds out everything itself.
+    """
 
     lease: ControllerLease
-    replaced_session: int = 0
+    replaced: tuple[BrokerId, int] | None = None  # with its session
+    why: str = "there was no controller"
+    wish: Wish | None = None
 
 
 class Candidate(NamedTuple):
-    """Who competes, and whom it knows to be dead."""
+    """Who competes, and whom it knows to be dead: a broker, or a session found over before."""
 
     broker: BrokerId
     session_id: int
     now: Timestamp
     gone: BrokerId | None = None
+    over_session: int = 0
+    standing: Standing = Standing()
 
 
-def campaign(candidate: Candidate) -> Steps[Won | Lost]:
+def campaign(candidate: Candidate) -> Steps[Won | Lost | Abstains]:
     """Won, or who is the controller instead; None if that is unknown."""
     for _ in range(ROUNDS_MAX):
-        controller, epoch = yield from read_both()
-        if epoch is None:
+        seat = yield from read_seat()
+        if seat.epoch is None:
             yield Attempt(Multi((epoch_creation(),)))
             continue
         try:
-            outcome = yield from _compete(candidate, controller, epoch)
+            outcome = yield from _compete(candidate, seat, seat.epoch)
         except MalformedZnode as fault:
             yield Note("controller.znode_ignored", {"fault": str(fault)})
             return Lost(None)
-        if isinstance(outcome, Won) or outcome.controller is not None:
+        if not isinstance(outcome, Lost) or outcome.controller is not None:
             return outcome
     return Lost(None)
 
 
-def _compete(candidate: Candidate, controller: Data | None, epoch: Data) -> Steps[Won | Lost]:
-    me, now = candidate.broker, candidate.now
-    elected = None if controller is None else ControllerZnode.decode(controller.data)
-    replaced = 0
-    if controller is not None and _is_over(candidate, controller, elected):
-        replaced = controller.stat.ephemeral_owner
-        bid = decide_takeover(me, controller, epoch, now)
+def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Won | Lost | Abstains]:
+    me, controller = candidate.broker, seat.controller
+    elected = seat.elected
+    is_over = controller is not None and _is_over(candidate, controller, elected)
+    handed_over = elected is not None and not is_over and seat.is_handed_over_to(me)
+    if elected is not None and not is_over and not handed_over:
+        return Lost(elected)
+    owner = 0 if controller is None or handed_over else controller.stat.ephemeral_owner
+    abstention = yield from _abstention(candidate, seat)
+    if abstention is not None:
+        return abstention._replace(over_session=owner)
+    wish = seat.wished if handed_over else None
+    if controller is None:
+        bid = decide_bid(me, epoch, candidate.now)
     else:
-        decided = decide_bid(me, controller, epoch, now)
-        if isinstance(decided, Lost):
-            return decided
-        bid = decided
+        fulfilled = seat.wish if handed_over else None
+        bid = decide_takeover(me, controller, epoch, candidate.now, wish=fulfilled)
+    replaced = (elected, owner) if owner and elected is not None and elected != me else None
     answer = yield Attempt(bid.multi)
+    won = Won(bid.lease, replaced, _why(candidate, elected, wish), wish)
     if not isinstance(answer, KeeperError):
-        return Won(bid.lease, replaced)
-    controller, now_epoch = yield from read_both()
-    if now_epoch is None:
+        return won
+    now = yield from read_seat()
+    if now.epoch is None:
         return Lost(None)
     if _is_refused(answer):
         yield Note("controller.election_failed", {"reason": str(answer)})
-    outcome = decide_outcome(bid, controller, now_epoch, session_id=candidate.session_id)
-    return Won(outcome, replaced) if isinstance(outcome, ControllerLease) else outcome
+    session = candidate.session_id
+    outcome = decide_outcome(bid, now.controller, now.epoch, session_id=session)
+    return won if isinstance(outcome, ControllerLease) else outcome
+
+
+def _abstention(candidate: Candidate, seat: Seat) -> Steps[Abstains | None]:
+    """To whom this broker leaves it; a preferred one, and one that is ready, do not ask further."""
+    me, standing = candidate.broker, candidate.standing
+    if candidate.gone is not None:
+        standing = standing._replace(gone=standing.gone | {candidate.gone})
+    ready = seat.readiness
+    abstention = abstains_for_ready(me, standing, ready, seat.current_epoch)
+    if abstention is not None or standing.is_preferred:
+        return abstention
+    if standing.is_eligible and ready is not None and ready.broker == me:
+        return None
+    return abstains_for_preferred(standing, (yield from read_preferred()))
+
+
+def read_preferred() -> Steps[list[BrokerId]]:
+    """The preferred brokers that are registered. Arrivals are watched."""
+    (children,) = yield from read(GetChildren2(BrokerIdsZnode.PATH, watch=True))
+    names = sorted(children.names) if isinstance(children, Children2) else []
+    answers = yield from read(
+        *(GetData(f"{BrokerIdsZnode.PATH}/{it}", watch=False) for it in names)
+    )
+    found = []
+    for name, answer in zip(names, answers, strict=True):
+        with suppress(MalformedZnode):
+            number = BrokerIdsZnode.decode_name(name)
+            if isinstance(answer, Data) and BrokerZnode.decode(number, answer.data).is_preferred:
+                found.append(number)
+    return found
+
+
+def _why(candidate: Candidate, elected: BrokerId | None, wish: Wish | None) -> str:
+    if wish is not None:
+        return f"broker {elected} handed over: {wish.why}"
+    if elected is None:
+        return "there was no controller"
+    if elected == candidate.broker:
+        return "its former life was the controller"
+    return f"the process of broker {elected} was gone"
 
 
 def _is_refused(answer: KeeperError) -> bool:
@@ -103,25 +168,15 @@ def _is_over(candidate: Candidate, controller: Data, elected: BrokerId | None) -
     """The node of a former life of ours, or of a broker that is known to be dead."""
     if controller.stat.ephemeral_owner == candidate.session_id:
         return True  # we resigned, and could not say so
+    if controller.stat.ephemeral_owner == candidate.over_session:
+        return True
     return elected in {candidate.broker, candidate.gone}
-
-
-def read_both() -> Steps[tuple[Data | None, Data | None]]:
-    """The two znodes, both watched, the epoch read first."""
-    epoch, _, controller = yield from read(
-        GetData(ControllerEpochZnode.PATH, watch=True),
-        Exists(ControllerZnode.PATH, watch=True),
-        GetData(ControllerZnode.PATH, watch=False),
-    )
-    return (
-        controller if isinstance(controller, Data) else None,
-        epoch if isinstance(epoch, Data) else None,
-    )
 
 
 def step_down(session_id: int) -> Steps[None]:
     """Removes our own ephemeral. The epoch tells it from that of a successor."""
-    controller, epoch = yield from read_both()
+    seat = yield from read_seat()
+    controller, epoch = seat.controller, seat.epoch
     if controller is None or epoch is None or controller.stat.ephemeral_owner != session_id:
         return
     guard = Check(ControllerEpochZnode.PATH, epoch.stat.version)
@@ -131,7 +186,8 @@ def step_down(session_id: int) -> Steps[None]:
 
 def still_holds(lease: ControllerLease, session_id: int) -> Steps[bool]:
     """Whether this session is the controller as before: it was perhaps only cut off for a while."""
-    controller, epoch = yield from read_both()
+    seat = yield from read_seat()
+    controller, epoch = seat.controller, seat.epoch
     return (
         controller is not None
         and controller.stat.ephemeral_owner == session_id

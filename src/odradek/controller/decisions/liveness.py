@@ -7,6 +7,7 @@ broker does not watch its own, and would be lost for good; its session has to ex
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import on_brokers
+from odradek.controller.decisions.handover import on_candidate_gone
 from odradek.controller.steps import Note, Steps, commit, read
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.broker import BrokerZnode
@@ -25,6 +26,7 @@ def on_process_gone(
     known = context.image.brokers.get(broker)
     if known is None or known.epoch != epoch or known.mark is None:
         return
+    yield from on_candidate_gone(context, broker)
     path = BrokerZnode.path(broker)
     (found,) = yield from read(Exists(path, watch=True))
     if isinstance(found, StatReply) and found.stat.czxid != epoch:

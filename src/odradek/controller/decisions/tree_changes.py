@@ -46,7 +46,8 @@ def on_tree_changed(context: ControllerContext, paths: frozenset[str]) -> Steps[
 
     if ALL_PATHS in paths or any(path.startswith(BrokerIdsZnode.PATH) for path in paths):
         yield from _look_at_brokers(context)
-    topics = [it for it in paths if it.startswith(f"{TopicsZnode.PATH}/")]
+    below = f"{TopicsZnode.PATH}/"  # of what is deeper only a broker in waiting wants to hear
+    topics = [it for it in paths if it.startswith(below) and "/" not in it.removeprefix(below)]
     if topics or changed(TopicsZnode.PATH):
         yield from _look_at_topics(context, topics, paths)
     if changed(DeleteTopicZnode.PARENT):

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from odradek.config.listeners import Listener, SecurityProtocol
-from odradek.metadata.json_body import Body, encoded, whole_number
+from odradek.metadata.json_body import Body, Json, encoded, whole_number
 from odradek.metadata.nouns import Broker, BrokerMark, Endpoint, VersionRange
 from odradek.model.ids import BrokerId
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch
@@ -17,6 +17,7 @@ from odradek.model.units import Timestamp
 
 VERSION: Final = 5
 MARK: Final = "odradek"
+PREFERRED: Final = "preferred_controller"
 NO_JMX_PORT: Final = -1
 PORT_MAX: Final = 65535
 FEATURE_VERSION_MAX: Final = (1 << 15) - 1
@@ -52,7 +53,7 @@ class BrokerZnode:
         listeners = [Listener(at.listener, at.host, at.port) for at in broker.endpoints]
         rack = {} if broker.rack is None else {"rack": broker.rack}
         mark = broker.mark
-        ours = {} if mark is None else {MARK: {"host": mark.host, "bound": list(mark.bound)}}
+        ours = {} if mark is None else {MARK: _encoded_mark(mark)}
         return encoded(
             {
                 "features": {
@@ -117,11 +118,17 @@ def _endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
     return Endpoint(listener, match["host"], int(match["port"]), SecurityProtocol[protocol])
 
 
+def _encoded_mark(mark: BrokerMark) -> dict[str, Json]:
+    preferred: dict[str, Json] = {PREFERRED: 1} if mark.is_preferred else {}
+    return {"host": mark.host, "bound": list(mark.bound), **preferred}
+
+
 def _mark(body: Body) -> BrokerMark | None:
     if not body.has(MARK):
         return None
     mark = body.body(MARK)
-    return BrokerMark(mark.text("host"), tuple(mark.texts("bound")))
+    is_preferred = mark.has(PREFERRED) and mark.integer(PREFERRED, low=0, high=1) == 1
+    return BrokerMark(mark.text("host"), tuple(mark.texts("bound")), is_preferred)
 
 
 def _features(body: Body) -> tuple[tuple[str, VersionRange], ...]:
