@@ -19,6 +19,7 @@ from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controlled_shutdown import give_up_leaderships
+from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
@@ -176,7 +177,9 @@ class Broker:
 
     async def _readiness(self) -> Page:
         if self.is_ready:
-            return Page("200 OK", "ready\n")
+            loop = self.services_of_this_life.controller
+            none = f"no controller: {loop.standing_by.abstains}\n"
+            return Page("200 OK", f"ready\n{none if loop.standing_by.is_withheld else ''}")
         said = "stopping\n" if self._stopping.is_set() else "starting\n"
         return Page("503 Service Unavailable", said)
 
@@ -341,6 +344,7 @@ class Broker:
             dir_admin=self._dir_admin,
             control=control,
             controller=controlling,
+            controller_admin=ControllerAdmin(client, controlling.policy),
             to_controller=self._to_controller,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),

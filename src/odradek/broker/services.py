@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
@@ -60,6 +61,7 @@ class Services:
     dir_admin: DirAdmin
     control: ControlRequests
     controller: ControllerLoop
+    controller_admin: ControllerAdmin
     to_controller: ControllerRequests
     fetches: Fetches
     groups: GroupCoordinator

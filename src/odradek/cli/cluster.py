@@ -1,6 +1,7 @@
 """`odradek cluster`: what the cluster is, and what is wrong with it."""
 
 import sys
+from contextlib import suppress
 
 import click
 
@@ -13,6 +14,10 @@ from odradek.cli.options import options
 from odradek.cli.printing import print_json, show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import counted
+from odradek.client.cluster import Cluster
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import CONTROLLER_PLACEMENT
+from odradek.model.errors import UnsupportedVersion
 
 
 @click.group(cls=Noun)
@@ -56,3 +61,28 @@ def health() -> None:
         show_table(Sick._fields, [(it.cause, it.problem, it.where) for it in found])
     if found:
         sys.exit(FAILED)
+
+
+@command.command("restart-order")
+def restart_order() -> None:
+    """Show in which order brokers are restarted best: the controller last.
+
+    So it moves once. Preferred brokers come just before it, so that one of them is up when it
+    moves. Wait after each until `cluster health` finds nothing.
+    """
+
+    async def ask(cluster: Cluster) -> list[int]:
+        answer = await cluster.refresh(None)
+        preferred: list[int] = []
+        with suppress(UnsupportedVersion):  # of Kafka's brokers none is preferred
+            preferred = (await operate(cluster, Wanted(CONTROLLER_PLACEMENT)))["preferred"]
+        last = answer.controller_id
+        brokers = (it.node_id for it in answer.brokers)
+        return sorted(brokers, key=lambda it: (it == last, it in preferred, it))
+
+    order = talk(ask)
+    if options().as_json:
+        print_json(order)
+    else:
+        for broker in order:
+            click.echo(broker)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from odradek.cli.logdirs import log_dirs_of
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
-from odradek.model.admin_operations import CLUSTER_HEALTH
+from odradek.model.admin_operations import CLUSTER_HEALTH, CONTROLLER_PLACEMENT
 from odradek.model.errors import ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId
 from odradek.peers.errors import ConnectionGone
@@ -57,14 +57,31 @@ def spans(numbers: Iterable[int]) -> str:
 async def sick(cluster: Cluster) -> list[Sick]:
     """All that is wrong."""
     answer = await cluster.refresh(None)
-    if answer.controller_id < 0:
-        found = [Sick("no controller is elected", "nothing is decided"), *_concluded(answer)]
+    missing = await _missing_controller(cluster, answer)
+    if missing is not None:
+        found = [missing, *_concluded(answer)]
     else:
         try:
             found = _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
         except UnsupportedVersion:
             found = _concluded(answer)
     return [*found, *await _sick_brokers(cluster, answer)]
+
+
+async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sick | None:
+    """Why there is none, as ZooKeeper has it: brokers may still name the last one."""
+    try:
+        found = await operate(cluster, Wanted(CONTROLLER_PLACEMENT))
+    except UnsupportedVersion:
+        is_missing, cause = answer.controller_id < 0, "no controller is elected"
+    else:
+        is_missing, cause = found["controller"] is None, "no controller is elected"
+        if not found["preferred"] and not found["fallback"]:
+            cause = (
+                "no preferred broker lives, and allow.preferred.controller.fallback is false: "
+                "`odradek controller prefer BROKER` gives the cluster a controller"
+            )
+    return Sick(cause, "nothing is decided") if is_missing else None
 
 
 def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) -> list[Sick]:

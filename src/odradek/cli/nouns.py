@@ -9,6 +9,7 @@ from typing import Final
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Clusters": {
         "cluster": "The cluster: its brokers, controller and health.",
+        "controller": "The controller: describe, move, prefer brokers for it, history.",
         "broker": "Brokers: list them, show one.",
         "topic": "Topics: create, list, describe, alter, trim, delete.",
         "group": "Consumer groups: list, describe, reset offsets, delete.",

@@ -177,6 +177,13 @@ class ControllerContext:
         """Brokers that are alive and do not shut down."""
         return self._live
 
+    def open_for_replicas(self) -> Mapping[BrokerId, Broker]:
+        """Brokers on which partitions may be placed."""
+        brokers = self.image.brokers
+        if not self.policy.is_dedicated:
+            return brokers
+        return {number: it for number, it in brokers.items() if not it.is_preferred}
+
     def online(self, image: PartitionImage) -> frozenset[BrokerId]:
         """Those whose replica of this partition could be used."""
         return self._live - image.offline if image.offline else self._live

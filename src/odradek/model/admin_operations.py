@@ -40,6 +40,10 @@ CLUSTER_HEALTH: Final = AdminOperation("cluster.health", ResourceType.CLUSTER, P
 CONTROLLER_DESCRIBE: Final = AdminOperation(
     "controller.describe", ResourceType.CLUSTER, Permission.DESCRIBE
 )
+CONTROLLER_MOVE: Final = AdminOperation("controller.move", ResourceType.CLUSTER, Permission.ALTER)
+CONTROLLER_PLACEMENT: Final = AdminOperation(
+    "controller.placement", ResourceType.CLUSTER, Permission.DESCRIBE
+)
 
 LOG_DIRS_DESCRIBE: Final = AdminOperation(
     "logdirs.describe", ResourceType.BROKER, Permission.DESCRIBE

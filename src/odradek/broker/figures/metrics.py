@@ -124,6 +124,12 @@ def _controller(kept: Kept) -> Iterator[Sample]:
     partitions = [it for topic in topics.values() for it in topic.partitions.values()]
     offline = sum(it.leader not in live for it in partitions)
     yield Sample(f"{prefix}activecontrollercount", kept.is_controller)
+    loop = kept.services.controller
+    is_preferred = loop.policy.is_preferred
+    is_active = loop.controller is not None
+    yield Sample(f"{prefix}activepreferredcontrollercount", is_preferred and is_active)
+    yield Sample(f"{prefix}standbypreferredcontrollercount", is_preferred and not is_active)
+    yield Sample("odradek_controller_withheld", loop.standing_by.is_withheld)
     yield Sample(f"{prefix}offlinepartitionscount", offline if kept.is_controller else 0)
     yield Sample(f"{prefix}globaltopiccount", len(topics))
     yield Sample(f"{prefix}globalpartitioncount", len(partitions))

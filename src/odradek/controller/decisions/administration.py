@@ -87,7 +87,7 @@ def _plan(context: ControllerContext, wanted: NewTopic, taken: Mapping[str, str]
 
 
 def _assigned(context: ControllerContext, wanted: NewTopic) -> dict[int, Assignment]:
-    brokers = context.image.brokers
+    brokers = context.open_for_replicas()
     if wanted.assignment is not None:
         if (wanted.partitions, wanted.factor) != (-1, -1):
             raise InvalidRequest("an assignment says how many partitions there are")
@@ -184,9 +184,9 @@ def _added(
         numbered = dict(enumerate(growth.assignments, len(existing)))
         if len(numbered) != growth.partitions - len(existing):
             raise InvalidRequest("as many assignments as there are new partitions")
-        return checked(numbered, context.image.brokers, existing)
+        return checked(numbered, context.open_for_replicas(), existing)
     return placed(
-        list(context.image.brokers.values()),
+        list(context.open_for_replicas().values()),
         partitions=growth.partitions - len(existing),
         factor=len(existing[min(existing)].target),
         random=context.policy.random,

@@ -21,6 +21,7 @@ from odradek.controller.decisions.elections import (
     lose,
     send,
 )
+from odradek.controller.decisions.handover import on_wish
 from odradek.controller.decisions.reassignments import advance
 from odradek.controller.decisions.tree_changes import (
     drop_notifications,
@@ -28,6 +29,7 @@ from odradek.controller.decisions.tree_changes import (
     look_at_marks,
     look_at_preferred_elections,
     look_at_reassignments,
+    on_tree_changed,
     read_marks,
 )
 from odradek.controller.events import BeginningGoesOn
@@ -37,6 +39,7 @@ from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
 from odradek.metadata.znodes.cluster import Features, FeatureStatus, FeatureZnode
 from odradek.metadata.znodes.controller import BrokerFacts
+from odradek.metadata.znodes.topic import TopicsZnode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Millis
 from odradek.zookeeper.client.errors import NoNode
@@ -93,6 +96,7 @@ def _resume(context: ControllerContext) -> Steps[None]:
             yield from start_deletion(context, name)
     yield from look_at_marks(context)
     yield from look_at_preferred_elections(context)
+    yield from on_wish(context)  # it was made for a controller of the past
 
 
 def begin_warm(
@@ -113,6 +117,7 @@ def begin_warm(
 def _rest(context: ControllerContext, reading: TreeReading) -> Iterable[Callable[[], Steps[None]]]:
     yield _enable_features
     yield drop_notifications
+    yield partial(on_tree_changed, context, frozenset({TopicsZnode.PATH}))  # watched from now on
     yield partial(_tell_all, context)
     yield partial(_repair, context, reading, context.image.brokers)
     for broker in context.image.brokers:

@@ -34,6 +34,12 @@ class BrokerNotAvailable(BrokerError):
     code = ErrorCode.BROKER_NOT_AVAILABLE
 
 
+class TooFewPreferred(BrokerError):
+    """Too few brokers would be left that shall be the controller."""
+
+    code = ErrorCode.POLICY_VIOLATION
+
+
 class StaleBrokerEpoch(BrokerError):
     """The request comes from an earlier life of the broker."""
 
@@ -130,6 +136,7 @@ def on_controlled_shutdown(
         raise BrokerNotAvailable(f"broker {broker} is not registered")
     if 0 <= epoch < known.epoch:
         raise StaleBrokerEpoch(f"broker epoch {epoch} of broker {broker}; now it is {known.epoch}")
+    _check_preferred(context, known)
     context.shuts_down(broker)
     going = frozenset(context.shutting_down)
     held = [it for it in context.hosted.get(broker, ()) if _has_others(context, it)]
@@ -146,6 +153,19 @@ def on_controlled_shutdown(
         {"broker": broker, "moved": len(led) - len(remaining), "remaining": len(remaining)},
     )
     return remaining
+
+
+def _check_preferred(context: ControllerContext, broker: Broker) -> None:
+    """A preferred broker may go only while enough of its kind stay."""
+    if not broker.is_preferred:
+        return
+    live, brokers = context.live, context.image.brokers
+    stay = sum(brokers[it].is_preferred for it in live if it != broker.id)
+    if stay < context.policy.preferred_min_count:
+        raise TooFewPreferred(
+            f"broker {broker.id} is preferred, and {stay} others would stay; "
+            f"preferred.controllers.min.count is {context.policy.preferred_min_count}"
+        )
 
 
 def _has_others(context: ControllerContext, partition: TopicPartition) -> bool:

@@ -86,6 +86,9 @@ def on_wish(context: ControllerContext) -> Steps[None]:
         yield Note("controller.wish_superseded", {"broker": state.wish.broker, "by": wish.broker})
     is_new = state.wish is None or state.wish.id != wish.id
     state.begin(wish, version)
+    if wish.broker == context.me and wish.epoch < context.lease.epoch:
+        yield from take_back(context, "")  # fulfilled, if not in the way that was meant
+        return
     refusal = _refusal(context, wish)
     if refusal:
         yield from take_back(context, refusal)
@@ -168,7 +171,7 @@ def on_wish_due(context: ControllerContext, wish_id: str) -> Steps[None]:
 
 
 def take_back(context: ControllerContext, refusal: str) -> Steps[None]:
-    """The wish is deleted as it stands, and whoever made it can read why."""
+    """The wish is deleted as it stands, and whoever made it can read why; empty: fulfilled."""
     state = context.handover
     wish = state.wish
     assert wish is not None, "there is a wish"
@@ -184,7 +187,8 @@ def take_back(context: ControllerContext, refusal: str) -> Steps[None]:
         return
     state.end()
     context.preferred_since.pop(wish.broker, None)
-    yield Note("controller.wish_refused", {"broker": wish.broker, "reason": refusal})
+    if refusal:
+        yield Note("controller.wish_refused", {"broker": wish.broker, "reason": refusal})
     yield from _drop_readiness(wish)
     if isinstance(found, Data):
         yield from on_wish(context)  # somebody was faster with another

@@ -137,6 +137,11 @@ def _next_assignment(
     dead = [it for it in now.adding if it not in context.live]
     if dead and partition not in context.asked_by_znode:
         raise InvalidReplicaAssignment(f"{partition}: brokers {dead} are not available")
+    closed = [it for it in now.adding if it not in context.open_for_replicas()]
+    if closed and not dead:
+        raise InvalidReplicaAssignment(
+            f"{partition}: brokers {closed} take no replicas: preferred.controller.dedicated"
+        )
     min_isr = context.policy.min_isr(partition.topic)
     if len(target) < min(min_isr, len(image.assignment.origin)):
         raise InvalidReplicaAssignment(

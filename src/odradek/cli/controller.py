@@ -1,0 +1,174 @@
+"""`odradek controller`: where the controller is, where it shall be, and where it was."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from odradek.cli.confirming import confirm
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import Noun
+from odradek.cli.naming import brokers_named
+from odradek.cli.options import options
+from odradek.cli.printing import print_json, show_outcomes, show_table
+from odradek.cli.talking import talk
+from odradek.client import admin
+from odradek.client.cluster import Cluster
+from odradek.client.operations import Wanted, operate
+from odradek.config.rows.controller import PREFERRED_CONTROLLER
+from odradek.model.admin_operations import (
+    CONTROLLER_DESCRIBE,
+    CONTROLLER_MOVE,
+    CONTROLLER_PLACEMENT,
+)
+
+LOOK_SECONDS: Final = 0.1
+LOST_LOOKS: Final = 20
+"""How often a wish may be found nowhere: its end and its entry in the history are two reads."""
+_broker = click.argument("broker", type=click.IntRange(min=0))
+
+
+@click.group(cls=Noun)
+def command() -> None:
+    """The controller: describe, move, prefer brokers for it, history."""
+
+
+async def _placement(cluster: Cluster) -> dict[str, Any]:
+    return await operate(cluster, Wanted(CONTROLLER_PLACEMENT))
+
+
+@command.command()
+def describe() -> None:
+    """Show which broker is the controller, what it has to do, and where it shall be."""
+
+    async def ask(cluster: Cluster) -> dict[str, Any]:
+        placement = await _placement(cluster)
+        own: dict[str, Any] = {}
+        if placement["controller"] is not None:
+            own = await operate(cluster, Wanted(CONTROLLER_DESCRIBE))
+        names = ("preferred", "fallback", "wish", "ready")
+        return {"controller": None, **own, **{name: placement[name] for name in names}}
+
+    found = talk(ask)
+    if options().as_json:
+        print_json(found)
+        return
+    show_table(
+        ("fact", "value"), [(name.replace("_", " "), _shown(it)) for name, it in found.items()]
+    )
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "-"
+    if isinstance(value, dict):
+        return f"broker {value['broker']}: {value['why']}"
+    return "-" if value is None else value
+
+
+@command.command()
+@_broker
+def move(*, broker: int) -> None:
+    """Move the controller to BROKER, and wait until it acts there.
+
+    No partition changes its leader. The broker loads the metadata first; a broker that is dead, or
+    is not one of Odradek's, is refused, and so is one that is not preferred while a preferred one
+    lives. Another move that is made meanwhile replaces this one.
+    """
+
+    async def ask(cluster: Cluster) -> str:
+        asked = Wanted(CONTROLLER_MOVE, {"broker": broker})
+        wish = (await operate(cluster, asked))["wish"]
+        return await _outcome(cluster, wish, broker)
+
+    refusal = talk(ask)
+    if refusal:
+        raise Failed(f"the controller was not moved: {refusal}")
+    show_outcomes([(f"broker {broker} is the controller", {"controller": broker})])
+
+
+async def _outcome(cluster: Cluster, wish: str, broker: int) -> str:
+    """Why it came to nothing; empty if it was fulfilled. Steps are told on a terminal."""
+    said, lost = "", 0
+    while True:
+        found = await _placement(cluster)
+        for it in found["wishes"]:
+            if it["id"] == wish:
+                return str(it["refusal"])
+        stands = found["wish"] is not None and found["wish"]["id"] == wish
+        if found["wish"] is not None and not stands:
+            return f"a later wish asks for broker {found['wish']['broker']}"
+        lost = 0 if stands else lost + 1
+        if lost > LOST_LOOKS:
+            return "the wish was taken away, and nothing tells why"
+        now = _step(found, broker) if stands else said
+        if now != said and not options().as_json:
+            click.echo(now, err=True)
+        said = now
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _step(found: dict[str, Any], broker: int) -> str:
+    if found["wish"]["handed_over"]:
+        return f"broker {found['controller']} has handed over"
+    if found["ready"] == broker:
+        return f"broker {broker} is ready"
+    return f"broker {broker} loads the metadata"
+
+
+@command.command()
+@_broker
+def prefer(*, broker: int) -> None:
+    """Prefer BROKER as the controller, from now on.
+
+    It becomes the controller once it has been up for preferred.controller.settle.ms, at once if
+    there is none: where allow.preferred.controller.fallback is false and no preferred broker
+    lives, this gives the cluster a controller again.
+    """
+    _set_preference(broker, preferred=True)
+
+
+@command.command()
+@_broker
+def unprefer(*, broker: int) -> None:
+    """Prefer BROKER no longer; if it is the controller, it stays so until another is ready."""
+    found = talk(_placement)
+    others = [it for it in found["preferred"] if it != broker]
+    if not others and not found["fallback"]:
+        confirm(
+            f"broker {broker} is the last preferred one, and no other may be the controller "
+            "(allow.preferred.controller.fallback is false): once it stops there is none"
+        )
+    _set_preference(broker, preferred=False)
+
+
+def _set_preference(broker: int, *, preferred: bool) -> None:
+    async def ask(cluster: Cluster) -> None:
+        await brokers_named(cluster, [broker])
+        to = {PREFERRED_CONTROLLER.name: "true" if preferred else "false"}
+        await admin.alter_settings(cluster, admin.BROKER, str(broker), to=to, delete=())
+
+    talk(ask)
+    said = f"broker {broker} is {'preferred' if preferred else 'preferred no longer'}"
+    show_outcomes([(said, {"broker": broker, "preferred": preferred})])
+
+
+@command.command()
+def history() -> None:
+    """List the last controllers: which broker, in which epoch, from when to when, and why."""
+    controllers = talk(_placement)["controllers"]
+    if options().as_json:
+        print_json(controllers)
+        return
+    rows = [
+        (it["broker"], it["epoch"], _moment(it["since"]), _moment(it["until"]), it["why"])
+        for it in reversed(controllers)
+    ]
+    show_table(("broker", "epoch", "from", "to", "why"), rows)
+
+
+def _moment(millis: int | None) -> str:
+    if millis is None:
+        return "now"
+    return datetime.fromtimestamp(millis / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
