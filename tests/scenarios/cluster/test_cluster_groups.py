@@ -52,6 +52,7 @@ def test_a_commit_waits_for_the_in_sync_replicas(t: ClusterScenario) -> None:
     for broker in t.others(coordinator):
         broker.kill()
     t.await_isr(GROUPS, coordinator)
+    t.run(seconds=0.05)  # until its leader has heard of it
     assert member.commits("orders", 0, 2) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     for broker in t.others(coordinator):
         broker.start()

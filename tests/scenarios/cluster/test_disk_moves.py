@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.scenario_clients import Client
@@ -143,6 +144,7 @@ def test_a_topic_is_deleted_during_a_move(seed: int) -> None:
         begun(shop, broker)
         t.run(seconds=0.5)
         shop.delete("orders")
+        t.wait_until(lambda: t.data(DeleteTopicZnode.path("orders")) is None, "its name is free")
         shop.make("orders")
         shop.produce("orders", "new")
         assert shop.read("orders") == ["new"]

@@ -83,7 +83,7 @@ def test_keep_in_sync_time(t: ClusterScenario) -> None:
     shop.make("orders")
     shop.produce("orders", "before")
     leader = t.leader("orders")
-    slow = t.followers("orders")[0]
+    slow = next(it for it in t.followers("orders") if it != t.controller())
     t.cut(slow, leader)
     writing = shop.begins(shop.producing("orders", "a"))
     t.run(seconds=1)
