@@ -19,6 +19,13 @@ HELP: Final[dict[str, str]] = {
     "kafka_log_logmanager_logdirectoryoffline": "Whether this log dir failed.",
     "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
     "kafka_controller_kafkacontroller_activecontrollercount": "Whether this is the controller.",
+    "kafka_controller_kafkacontroller_activepreferredcontrollercount": (
+        "Whether this is the controller, and preferred."
+    ),
+    "kafka_controller_kafkacontroller_standbypreferredcontrollercount": (
+        "Whether this is preferred as the controller, and another is it."
+    ),
+    "odradek_controller_withheld": "Whether there is no controller because no preferred one lives.",
     "kafka_controller_kafkacontroller_offlinepartitionscount": "Partitions without a live leader.",
     "kafka_controller_kafkacontroller_globaltopiccount": "Topics of the cluster.",
     "kafka_controller_kafkacontroller_globalpartitioncount": "Partitions of the cluster.",
