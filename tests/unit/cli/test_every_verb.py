@@ -1,0 +1,100 @@
+"""Every verb and every script, however it is called: no broker, a wrong option, no traceback."""
+
+import re
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from odradek.cli import main
+from odradek.cli.grammar import LocalVerb, Verb
+from odradek.cli.nouns import NOUNS, SCRIPTS
+from odradek.cli.root import command
+from tests.external.zookeeper import free_port
+
+MORE = {
+    "topic alter": ["-p", "9"],
+    "topic trim": ["--all", "--yes"],
+    "topic delete": ["--yes"],
+    "group delete": ["--yes"],
+    "group delete-offsets": ["--yes"],
+    "group reset-offsets": ["--to-earliest"],
+    "config alter": ["-s", "retention.ms=1"],
+    "kafka-topics": ["--list"],
+    "kafka-console-producer": ["--topic", "x"],
+    "kafka-console-consumer": ["--topic", "x"],
+    "kafka-consumer-groups": ["--list"],
+    "kafka-configs": ["--describe", "--entity-type", "topics"],
+    "kafka-log-dirs": ["--describe"],
+    "kafka-reassign-partitions": ["--list"],
+    "kafka-leader-election": ["--election-type", "preferred", "--all-topic-partitions"],
+    "kafka-producer-perf-test": ["--topic", "x", "--num-records", "1", "--record-size", "1"],
+    "kafka-consumer-perf-test": ["--topic", "x", "--messages", "1"],
+}
+"""What a call needs beside its arguments."""
+
+
+def verbs() -> Iterator[tuple[str, click.Command]]:
+    """Those that talk to a cluster; Spark's are not imported."""
+    context = click.Context(command)
+    for noun in NOUNS:
+        found = command.get_command(context, noun)
+        below = found.commands if isinstance(found, click.Group) else {"": found}
+        for name, verb in below.items():
+            if isinstance(verb, Verb) and not isinstance(verb, LocalVerb) and noun != "context":
+                yield f"{noun} {name}".strip(), verb
+
+
+VERBS = dict(verbs())
+CALLS = [*VERBS, *(it for it in SCRIPTS if it not in {"kafka-dump-log", "kafka-delete-records"})]
+
+
+def arguments_of(name: str) -> list[str]:
+    """One of each, of the right type."""
+    found = []
+    for parameter in VERBS[name].params if name in VERBS else ():
+        if isinstance(parameter, click.Argument) and parameter.required:
+            kind = parameter.type
+            numbered = isinstance(kind, click.types.IntParamType)
+            choice = kind.choices[0] if isinstance(kind, click.Choice) else "x"
+            found.append("1" if numbered else str(choice))
+    return [*found, *MORE.get(name, [])]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_without_a_broker(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence says where none answers and what to do; nothing is waited for."""
+    nobody = f"127.0.0.1:{free_port()}"
+    call = [*name.split(), *arguments_of(name), "--bootstrap-server", nobody]
+    monkeypatch.setattr(sys, "argv", ["odradek", *call])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    if end.value.code == 2 and name not in MORE and name in VERBS:
+        assert "Error: " in err  # it needs more than its arguments, and says so
+        return
+    assert end.value.code == (3 if name in VERBS else 1), err
+    assert f"no broker answers at {nobody}: connection refused" in err
+    if name in VERBS:
+        assert (out, err.count("\n")) == ("", 2)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_help_fits_a_terminal(name: str) -> None:
+    """No line of any help is wider than 80 columns."""
+    context = click.Context(command, terminal_width=80, info_name="odradek")
+    found: click.Command | None = command
+    for word in name.split():
+        assert isinstance(found, click.Group)
+        found = found.get_command(context, word)
+        assert found is not None
+        context = click.Context(found, info_name=word, parent=context)
+    assert found is not None
+    lines = found.get_help(context).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert re.match(r"Usage: odradek ", lines[0])
+    assert lines[2].strip()
