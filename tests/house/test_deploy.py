@@ -42,3 +42,12 @@ def test_every_option_is_one_of_the_command() -> None:
         options = re.findall(r"--[a-z-]+", line)
         assert options, line
         assert not [it for it in options if it not in told], line
+
+
+def test_the_container_is_built_from_what_the_package_needs() -> None:
+    """Whatever else lies in the folder (environments, data) stays out of the image."""
+    lines = tree.text(tree.ROOT / ".dockerignore").splitlines()
+    taken = {line[1:] for line in lines if line.startswith("!")}
+    assert "*" in lines
+    assert taken == {"LICENSE", "README.md", "hatch_build.py", "pyproject.toml", "src"}
+    assert all((tree.ROOT / name).exists() for name in taken)
