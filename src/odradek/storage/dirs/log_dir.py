@@ -5,7 +5,7 @@ A directory is opened whole or is offline: an I/O error while any of its logs is
 away, and the others go on.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from errno import ENOSPC
@@ -22,7 +22,7 @@ from odradek.model.positions import (
 )
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
-from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
+from odradek.storage.dirs.dir_unclean_logs import DirUncleanLogs
 from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.files.checkpoints import (
     MetaProperties,
@@ -52,12 +52,9 @@ from odradek.storage.files.names import (
 )
 from odradek.storage.files.unclean_logs import (
     BOOT,
-    UNCLEAN_LOGS,
     Reason,
     Unclean,
     UncleanLogs,
-    all_unknown,
-    decode_unclean_logs,
 )
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
@@ -99,7 +96,7 @@ class Opened:
     strays: list[str] = field(default_factory=list)
 
 
-class LogDir(DirCheckpoints):
+class LogDir(DirUncleanLogs):
     """One directory of the JBOD, and what is in it."""
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
@@ -109,7 +106,6 @@ class LogDir(DirCheckpoints):
         self.futures: dict[TopicPartition, PartitionLog] = {}
         self.moved_here: set[TopicPartition] = set()  # of which another dir may hold the old one
         self.to_delete: list[str] = []  # directories that were renamed, and are to go
-        self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
         self.is_cordoned = False  # no new log is made here unless somebody asks for it
         self._is_abandoned = False
         self._lock: Lock | None = None
@@ -178,7 +174,7 @@ class LogDir(DirCheckpoints):
             opened = Opened()
             opened.clean, opened.broker_epoch = self._take_marker()
             opened.notes += self.read_checkpoints()
-            found_unclean = self._read_unclean(opened)
+            found_unclean = self._read_unclean(opened.notes)
             boot = self.disk.boot()
             cache_is_lost = not opened.clean and self._last_boot() != boot
             opener = LogOpener(self.failures, opened.clean, now, self._note_recovering)
@@ -357,75 +353,6 @@ class LogDir(DirCheckpoints):
             self._delete_directory(name)
             self.disk.sync_directory("")
         return True
-
-    # Logs that may lack records
-
-    def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
-        """They have all records again, or no other replica has them: the broker says so."""
-        kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
-        with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs(kept))
-
-    def note_unclean(self, log: PartitionLog) -> None:
-        """What is known of a log that came from another dir."""
-        if log.unclean is not None:
-            with self.failures.touching(self.name):
-                known = {**self._unclean.logs, log.partition: log.unclean}
-                self._write_unclean(UncleanLogs(known))
-
-    def _read_unclean(self, opened: Opened) -> UncleanLogs | None:
-        """What the file says; None where it cannot be told which logs are whole."""
-        path = f"{self.name}/{UNCLEAN_LOGS}"
-        try:
-            self._unclean = decode_unclean_logs(read_small(self.disk, UNCLEAN_LOGS), path)
-        except FileNotFoundError:
-            return self._unclean
-        except CorruptFile as error:
-            opened.notes.append(f"no log here is known to be whole: {error}")
-            return None
-        return None if self._unclean.recovering else self._unclean
-
-    def _last_boot(self) -> str:
-        """Which run of the operating system had the logs open last; empty if that is not known."""
-        try:
-            return read_small(self.disk, BOOT).decode("ascii", "replace")
-        except FileNotFoundError:
-            return ""
-
-    def _unflushed(self) -> dict[TopicPartition, Unclean]:
-        """Logs whose end may have been in a page cache that is gone."""
-        logs = (partition for partition, it in self.logs.items() if not it.config.flush_before_ack)
-        return dict.fromkeys(logs, Unclean(Reason.MACHINE_WENT_DOWN))
-
-    def _note_recovering(self) -> None:
-        """Records are about to be cut off: a start that ends here leaves no log known as whole."""
-        if not self._unclean.recovering:
-            self._write_unclean(UncleanLogs(self._unclean.logs, recovering=True))
-
-    def _settle_unclean(
-        self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean]
-    ) -> None:
-        """What may be so, what was known before this start, and what recovery has found."""
-        known |= (
-            all_unknown(self.logs)
-            if before is None
-            else {p: it for p, it in before.logs.items() if p in self.logs}
-        )
-        known |= {p: log.unclean for p, log in self.logs.items() if log.unclean is not None}
-        for partition, unclean in known.items():
-            self.logs[partition].unclean = unclean
-        self._write_unclean(UncleanLogs(known))
-
-    def _write_unclean(self, unclean: UncleanLogs) -> None:
-        """Replaces the file, unless it says so already; there is none while all logs are whole."""
-        if unclean == self._unclean:
-            return
-        if unclean.logs or unclean.recovering:
-            write_small(self.disk, UNCLEAN_LOGS, unclean.encode())
-        else:
-            delete_if_there(self.disk, UNCLEAN_LOGS)
-            self.disk.sync_directory("")
-        self._unclean = unclean
 
     def settle_move(self, partition: TopicPartition) -> None:
         """The old one, wherever it was, is out of the way."""

@@ -1,0 +1,99 @@
+"""Which logs of a dir may lack records: a file that says so, durable before anything is cut.
+
+What is in it was known before this start, was found by recovery, or may be so because the machine
+went down. The broker clears a log once it has all records again.
+"""
+
+from collections.abc import Collection
+
+from odradek.model.ids import TopicPartition
+from odradek.ports import Disk
+from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
+from odradek.storage.files.failures import Failures
+from odradek.storage.files.unclean_logs import (
+    BOOT,
+    UNCLEAN_LOGS,
+    Reason,
+    Unclean,
+    UncleanLogs,
+    all_unknown,
+    decode_unclean_logs,
+)
+from odradek.storage.logs.log import PartitionLog
+
+
+class DirUncleanLogs(DirCheckpoints):
+    """Those of one dir."""
+
+    def __init__(self, disk: Disk, failures: Failures) -> None:
+        super().__init__(disk, failures)
+        self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
+
+    def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
+        """They have all records again, or no other replica has them: the broker says so."""
+        kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
+        with self.failures.touching(self.name):
+            self._write_unclean(UncleanLogs(kept))
+
+    def note_unclean(self, log: PartitionLog) -> None:
+        """What is known of a log that came from another dir."""
+        if log.unclean is not None:
+            with self.failures.touching(self.name):
+                known = {**self._unclean.logs, log.partition: log.unclean}
+                self._write_unclean(UncleanLogs(known))
+
+    def _read_unclean(self, notes: list[str]) -> UncleanLogs | None:
+        """What the file says; None where it cannot be told which logs are whole."""
+        path = f"{self.name}/{UNCLEAN_LOGS}"
+        try:
+            self._unclean = decode_unclean_logs(read_small(self.disk, UNCLEAN_LOGS), path)
+        except FileNotFoundError:
+            return self._unclean
+        except CorruptFile as error:
+            notes.append(f"no log here is known to be whole: {error}")
+            return None
+        return None if self._unclean.recovering else self._unclean
+
+    def _last_boot(self) -> str:
+        """Which run of the operating system had the logs open last; empty if that is not known."""
+        try:
+            return read_small(self.disk, BOOT).decode("ascii", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def _unflushed(self) -> dict[TopicPartition, Unclean]:
+        """Logs whose end may have been in a page cache that is gone."""
+        logs = (partition for partition, it in self.logs.items() if not it.config.flush_before_ack)
+        return dict.fromkeys(logs, Unclean(Reason.MACHINE_WENT_DOWN))
+
+    def _note_recovering(self) -> None:
+        """Records are about to be cut off: a start that ends here leaves no log known as whole."""
+        if not self._unclean.recovering:
+            self._write_unclean(UncleanLogs(self._unclean.logs, recovering=True))
+
+    def _settle_unclean(
+        self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean]
+    ) -> None:
+        """What may be so, what was known before this start, and what recovery has found."""
+        known |= (
+            all_unknown(self.logs)
+            if before is None
+            else {p: it for p, it in before.logs.items() if p in self.logs}
+        )
+        known |= {p: log.unclean for p, log in self.logs.items() if log.unclean is not None}
+        for partition, unclean in known.items():
+            self.logs[partition].unclean = unclean
+        self._write_unclean(UncleanLogs(known))
+
+    def _write_unclean(self, unclean: UncleanLogs) -> None:
+        """Replaces the file, unless it says so already; there is none while all logs are whole."""
+        if unclean == self._unclean:
+            return
+        if unclean.logs or unclean.recovering:
+            write_small(self.disk, UNCLEAN_LOGS, unclean.encode())
+        else:
+            delete_if_there(self.disk, UNCLEAN_LOGS)
+            self.disk.sync_directory("")
+        self._unclean = unclean
