@@ -47,13 +47,15 @@ def up(folder: Path) -> Iterator[str]:
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+    said: list[str] = []
     try:
         assert process.stdout is not None
         for line in process.stdout:
+            said.append(line)
             if found := re.match(r"started: one broker at (\S+),", line):
                 yield found[1]
                 return
-        raise AssertionError("it did not start")
+        raise AssertionError(f"it did not start: {''.join(said)}")
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()

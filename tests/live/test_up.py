@@ -43,6 +43,7 @@ class Up:
             "PATH": f"{programs}:{Path(sys.executable).parent}:/usr/bin:/bin",
             "PYTHONPATH": str(tools.ROOT / "src"),
             "PYTHONUNBUFFERED": "yes",
+            "XDG_CONFIG_HOME": str(folder / "no contexts"),
         }
 
     def __enter__(self) -> Self:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from odradek.cli import settings
+from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import SETTINGS
 from odradek.cli.up_text import Started, text_of
@@ -108,7 +109,7 @@ def _chosen(data: Path, count: int) -> Started:
     zookeeper = port_near(ZOOKEEPER_PORT, taken)
     clients = [port_near(CLIENT_PORT + i, taken) for i in range(count)]
     pages = [port_near(PAGES_PORT + i, taken) for i in range(count)]
-    return Started(data, tuple(clients), tuple(pages), zookeeper)
+    return Started(data, tuple(clients), tuple(pages), zookeeper, client_settings()[BOOTSTRAP])
 
 
 def _settings(started: Started, number: int) -> dict[str, str]:

@@ -30,6 +30,8 @@ class Started(NamedTuple):
     client_ports: tuple[int, ...]
     page_ports: tuple[int, ...]
     zookeeper_port: int
+    found_anyhow: str = DEFAULT
+    """Where the command looks if it is told nothing: a context or a variable may say."""
 
     def folder(self, number: int) -> Path:
         """A broker's own."""
@@ -50,7 +52,7 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
     odradek = _command()
     where = started.bootstrap.split(",")[0]
     is_alone = len(started.client_ports) == 1
-    to = "" if where == DEFAULT or not is_alone else f" -b {where}"
+    to = "" if where == started.found_anyhow or not is_alone else f" -b {where}"
     # any of these finds the others, also when one is killed
     known = ",".join(started.bootstrap.split(",")[:SHOWN_MAX])
     lines = [

@@ -46,6 +46,15 @@ def test_the_text_fits_a_terminal_and_names_every_address(count: int) -> None:
     assert ("export ODRADEK_BOOTSTRAP=127.0.0.1:60000,127.0.0.1:60001," in text) == (count == 3)
 
 
+def test_an_address_that_is_found_anyhow_is_not_printed() -> None:
+    """A context or a variable may name another cluster: then each line says which one is meant."""
+    elsewhere = Started(Path("data"), (9092,), (9644,), 2181, "b1:9092")
+    assert "odradek -b 127.0.0.1:9092 produce numbers" in text_of(elsewhere, [1])
+    assert "odradek produce numbers" in text_of(
+        elsewhere._replace(found_anyhow="127.0.0.1:9092"), [1]
+    )
+
+
 def test_a_cluster_is_not_started_with_fewer_brokers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
