@@ -5,6 +5,7 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 - `kafka_classpath`: the jars of Kafka 3.9.1 (clients, server, tools) and of ZooKeeper 3.8.4
 - `spark_connector`: the jars of Spark's Kafka connector, to be used with the PySpark of the pins
 - `java`, `javac`, `kcat`: the paths of these programs
+- `franz`: our program around franz-go; `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
 `./dev test` installs what the chosen tests ask for and the machine lacks; see
@@ -20,6 +21,7 @@ from contextlib import suppress
 import pytest
 
 from tests.external import tools
+from tests.external.oracle import Oracle
 from tests.external.zookeeper import RealZookeeper
 
 
@@ -82,6 +84,12 @@ def kcat() -> str:
 
 
 @pytest.fixture(scope="session")
+def franz() -> str:
+    """Produces and consumes by franz-go."""
+    return found("franz")
+
+
+@pytest.fixture(scope="session")
 def kafka_classpath() -> str:
     """What to give Java as `-cp`, for Kafka's clients, server and tools and for ZooKeeper's."""
     return found("kafka_classpath")
@@ -91,6 +99,16 @@ def kafka_classpath() -> str:
 def spark_connector() -> str:
     """What to give Spark as `spark.jars`, for its own Kafka connector."""
     return found("spark_connector")
+
+
+@pytest.fixture(scope="session")
+def kafka_in_java(
+    kafka_classpath: str, javac: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Oracle]:
+    """Kafka's classes in one JVM, for all the tests of a worker."""
+    assert javac, "asked for, so that it is installed"
+    with Oracle(kafka_classpath, tmp_path_factory.mktemp("java") / "log") as oracle:
+        yield oracle
 
 
 @pytest.fixture(scope="session")

@@ -92,16 +92,6 @@ def peace(broker: Broker, neighbour: Neighbour) -> Iterator[None]:
         assert resident_bytes(pid) - before < GROWTH_MAX
 
 
-@pytest.fixture(scope="session")
-def kafka_in_java(
-    kafka_classpath: str, javac: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Oracle]:
-    """Kafka's classes in one JVM, for all the tests of a worker."""
-    assert javac, "asked for, so that it is installed"
-    with Oracle(kafka_classpath, tmp_path_factory.mktemp("java") / "log") as oracle:
-        yield oracle
-
-
 @pytest.fixture
 def java_clients(kafka_in_java: Oracle, broker: Broker) -> Java:
     """Kafka's own, at our broker."""

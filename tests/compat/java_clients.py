@@ -3,19 +3,28 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from tests.compat.broker_process import Broker, eventually
+from tests.compat.broker_process import eventually
 from tests.external.oracle import Oracle
 
 TOOLS: Final = "org.apache.kafka.tools"
 _NUMBERS = count()
 
 
+class Servers(Protocol):
+    """A broker, or several."""
+
+    @property
+    def bootstrap(self) -> str:
+        """As clients have it."""
+        ...
+
+
 class Java:
     """The JVM, and the broker that everything in it is pointed at."""
 
-    def __init__(self, oracle: Oracle, broker: Broker) -> None:
+    def __init__(self, oracle: Oracle, broker: Servers) -> None:
         self.oracle = oracle
         self.bootstrap = broker.bootstrap
 

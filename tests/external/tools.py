@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 POM = ROOT / "tests" / "external" / "pom.xml"
 SPARK_POM = ROOT / "tests" / "external" / "spark.xml"
+FRANZ = ROOT / "tests" / "external" / "franz"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
 
@@ -50,6 +51,21 @@ def kafka_classpath() -> str:
 def spark_connector() -> str:
     """The jars of `spark.xml`, as `spark.jars` wants them named: Spark's own Kafka connector."""
     return _classpath(SPARK_POM, "Spark's Kafka connector").replace(":", ",")
+
+
+def franz() -> str:
+    """Our small program around franz-go, the client of those who write Go."""
+    go = _program("go", package="golang-go")
+    sources = sorted(FRANZ.iterdir())
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
+    found = CACHE / f"franz-{digest.hexdigest()[:16]}"
+    with one_at_a_time():
+        if not found.exists():
+            _require_permission("franz-go")
+            folders = {"GOMODCACHE": str(CACHE / "go"), "GOCACHE": str(CACHE / "go-build")}
+            command = [go, "build", "-modcacherw", "-o", str(found)]
+            _run(command, "franz-go", cwd=FRANZ, **folders)
+    return str(found)
 
 
 def _classpath(pom: Path, what: str) -> str:
@@ -107,11 +123,12 @@ def _require_permission(tool: str) -> None:
         raise Missing(f"{tool}: not installed; ./dev test would do it")
 
 
-def _run(command: Sequence[str], tool: str) -> None:
+def _run(command: Sequence[str], tool: str, cwd: Path | None = None, **variables: str) -> None:
     try:
         done = subprocess.run(
             command,
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            cwd=cwd,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -136,6 +153,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 TOOLS: dict[str, Callable[[], str]] = {
+    "franz": franz,
     "java": java,
     "javac": javac,
     "kafka_classpath": kafka_classpath,

@@ -20,6 +20,7 @@ from tests.compat.broker_process import Broker, OdradekBroker, eventually
 from tests.crash.zookeeper_process import ZookeeperProcess
 from tests.external.kafka import RealKafka
 from tests.external.zookeeper import RealZookeeper, free_port
+from tests.live.connections import cut_connections
 
 PATIENCE_SECONDS: Final = 30
 TICK_MS: Final = 500  # a session lasts 1 s at least, 10 s at most
@@ -32,13 +33,21 @@ class ClusterBroker(OdradekBroker):
         super().__init__(directory, **{"broker.id": str(number), **settings})
         self.number = number
 
+        self.is_paused = False
+
     def pause(self) -> None:
         """Its process stands still: sockets stay open, nothing is answered."""
         os.kill(self.pid, signal.SIGSTOP)
+        self.is_paused = True
 
     def resume(self) -> None:
         """It goes on."""
         os.kill(self.pid, signal.SIGCONT)
+        self.is_paused = False
+
+    def cut(self) -> None:
+        """Every connection of its process breaks; what it listens on stays."""
+        cut_connections(self.pid)
 
 
 class LiveCluster:
@@ -110,8 +119,10 @@ class LiveCluster:
         return ",".join(broker.bootstrap for broker in self.all.values())
 
     def admin(self) -> AdminClient:
-        """A client of all of them."""
-        return AdminClient({"bootstrap.servers": self.bootstrap})
+        """A client of all that are awake: it would wait for one that is not."""
+        awake = [broker.bootstrap for broker in self.brokers.values() if not broker.is_paused]
+        awake += [broker.bootstrap for broker in self.kafkas.values()]
+        return AdminClient({"bootstrap.servers": ",".join(awake)})
 
     def make(self, topic: str, partitions: int, replicas: int = 3, **settings: str) -> None:
         """A topic; returns once every partition is led and every replica in sync."""

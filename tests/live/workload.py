@@ -61,6 +61,10 @@ class SteadyProducer:
             left = self._producer.flush(60)
             assert left == 0, f"{left} records were never answered"
 
+    def count(self) -> int:
+        """How many records were acknowledged."""
+        return sum(map(len, self.acknowledged.values()))
+
     def reset_gaps(self) -> None:
         """From now on."""
         self.gaps.clear()
@@ -85,6 +89,51 @@ class SteadyProducer:
         self.gaps[partition] = max(self.gaps[partition], now - before)
         self._acknowledged_at[partition] = now
         self.acknowledged[partition].append((message.offset(), message.value()))
+
+
+class SteadyReader:
+    """A member of a group that reads a topic and commits as it goes."""
+
+    def __init__(self, bootstrap: str, topic: str, group: str) -> None:
+        self.values: dict[int, set[bytes]] = defaultdict(set)
+        self.failed: list[str] = []
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "auto.commit.interval.ms": 100,
+                "session.timeout.ms": 6_000,
+                "reconnect.backoff.max.ms": 100,
+            }
+        )
+        self._consumer.subscribe([topic])
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._consumer.close()
+
+    def has_read(self, producer: SteadyProducer) -> bool:
+        """Everything that was acknowledged."""
+        return all(
+            self.values[partition].issuperset(value for _, value in acknowledged)
+            for partition, acknowledged in producer.acknowledged.items()
+        )
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            for message in self._consumer.consume(1_000, timeout=0.1):
+                if message.error() is None:
+                    self.values[message.partition()].add(message.value())
+                elif not message.error().retriable():
+                    self.failed.append(str(message.error()))
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[int, bytes]]]:
