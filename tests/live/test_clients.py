@@ -68,9 +68,10 @@ def test_clients_go_on_while_brokers_come_and_go(
             cluster.make(topic, PARTITIONS)
         at = ("--bootstrap-server", cluster.bootstrap, "--topic", "java")
         group = ("--group-id", "java", "--reset-policy", "earliest", "--verbose")
-        sender = JavaClient(
-            kafka_classpath, "VerifiableProducer", tmp_path, *at, "--throughput", "300"
-        )
+        config = tmp_path / "producer.properties"
+        config.write_text("retries=2147483647\n")  # as any other producer has it
+        how = ("--throughput", "300", "--producer.config", str(config))
+        sender = JavaClient(kafka_classpath, "VerifiableProducer", tmp_path, *at, *how)
         receiver = JavaClient(kafka_classpath, "VerifiableConsumer", tmp_path, *at, *group)
         both = Franz(franz, cluster, tmp_path)
         with (

@@ -41,6 +41,7 @@ from odradek.broker.figures.request_times import RequestTimes
 from odradek.broker.handlers.controller_service import ControllerService
 from odradek.broker.network.socket_server import SocketServer, naming
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.disk_watch import DiskWatch
 from odradek.broker.partitions.isr_watch import IsrWatch
@@ -100,6 +101,7 @@ class Broker:
         self._zookeeper: ZookeeperServer | None = None
         self._dispatch: Dispatch
         self._fetchers: ReplicaFetchers
+        self._corrupt_replicas: CorruptReplicas
         self._dir_admin: DirAdmin
         self._isr_changes: AlterPartitionManager
         self._to_controller: ControllerRequests
@@ -256,6 +258,9 @@ class Broker:
             listener,
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
+        tell = coordination.report_log_dirs
+        self._corrupt_replicas = CorruptReplicas(replicas, self.cluster, tell)
+        self._corrupt_replicas.on_follower = self._fetchers.on_corrupt
         self.services = services = self._services(controlling, control, tasks, client)
         self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
         self._dispatch = Dispatch(services, apis.OFFERED)
@@ -317,6 +322,7 @@ class Broker:
                 self.timers,
                 self.doors.clock,
                 config[network_rows.FETCH_MAX_BYTES],
+                self._corrupt_replicas.on_corrupt,
                 config[replication_rows.REPLICA_SELECTOR_CLASS],
             ),
             FetchSessions(

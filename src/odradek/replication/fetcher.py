@@ -205,10 +205,14 @@ class ReplicaFetcher:
         return effects
 
     def on_corrupt(self, partition: TopicPartition, offset: Offset, now: Millis) -> None:
-        """The batch at this offset of its log fails its checksum."""
+        """The batch at this offset of its log fails its checksum.
+
+        It is said again by the shell behind a change of the log that is on its way.
+        """
         slot = self._slots[partition]
-        slot.follower.on_corrupt(offset)
-        self._look_at(slot, now)
+        if not isinstance(slot.follower.state, Applying):
+            slot.follower.on_corrupt(offset)
+            self._look_at(slot, now)
 
     def on_log_start(self, partition: TopicPartition, now: Millis) -> None:
         """Its log starts elsewhere, by retention or DeleteRecords: the leader is told."""

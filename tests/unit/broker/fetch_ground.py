@@ -22,6 +22,8 @@ from odradek.model.units import MIB, Bytes, Micros
 from odradek.ports import Address, Clock, FileRange
 from odradek.replication.leader import Leadership
 from odradek.sim.chance import SeededRandom
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import CorruptAt
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -112,9 +114,15 @@ class Reading:
         self.cluster = MetadataCache()
         self.cluster.me = ME
         self.timers = Timers(clock)
-        deps = FetchDeps(replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), selector)
+        deps = FetchDeps(
+            replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), self.on_corrupt, selector
+        )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)
+
+    def on_corrupt(self, log: PartitionLog, corrupt: CorruptAt) -> None:
+        """Nobody mends it here: the batch is not served."""
+        log.corrupt = corrupt
 
     def know(self, *numbers: int) -> None:
         """These brokers are registered now."""

@@ -203,7 +203,8 @@ class BrokerSession:
     def report_log_dirs(self) -> None:
         """A log dir has failed or was replaced: the controller is told, or once ZooKeeper is back.
 
-        It asks for all replicas of this broker, and the answers say which are offline.
+        It asks for all replicas of this broker, and the answers say which are offline: so a replica
+        that fails alone is told in the same way.
         """
         self._changed_dirs += 1
         self._has_news.set()

@@ -17,7 +17,7 @@ from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.partitions.replica import Replica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
-from odradek.model.positions import Offset
+from odradek.model.positions import NO_OFFSET, Offset
 from odradek.model.units import MINUTE, Millis
 from odradek.ports import Random
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest
@@ -74,6 +74,7 @@ class Slot:
         "number",
         "offset",
         "replica",
+        "served_at",
         "session",
         "told_high_watermark",
         "told_log_start",
@@ -86,6 +87,7 @@ class Slot:
         self.topic_id = topic_id
         self.number = number
         self.offset = Offset(0)
+        self.served_at = NO_OFFSET  # from where it got records last
         self.bytes_max = 0
         self.leader_epoch = -1  # -1: it does not say
         self.last_fetched_epoch = -1
@@ -196,6 +198,7 @@ class Session:
 
     def served(self, slot: Slot) -> None:
         """It had its share; the next time the others come first."""
+        slot.served_at = slot.offset
         self.ready.pop(slot, None)
         self.ready[slot] = None
 

@@ -17,7 +17,7 @@ from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID
-from odradek.model.positions import NO_BROKER_EPOCH, LeaderEpoch, Offset
+from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
 from odradek.ports import Clock
 from odradek.replication.progress import FollowerFetch
 from odradek.storage.errors import OffsetOutOfRange
@@ -51,6 +51,7 @@ class Found(NamedTuple):
     size: int = 0  # of the records, in bytes
     is_urgent: bool = False  # nothing to wait for: an error, a diverging epoch, another replica
     was_read: bool = True  # False: there was no room left in the answer
+    segment_base: Offset = NO_OFFSET  # where the records lie
 
 
 class Look(NamedTuple):
@@ -138,7 +139,7 @@ class PartitionReading:
                 AbortedTransaction(it.producer_id, it.first_offset)
                 for it in log.aborted_between(slot.offset, end)
             ]
-        return Found(slot, row, replica, part.chunk.length)
+        return Found(slot, row, replica, part.chunk.length, segment_base=part.segment_base)
 
     def _note(self, slot: Slot, replica: ReadableReplica, reader: Follower) -> None:
         """A follower fetches: the leader learns how far its log goes."""

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.fetching.checked_reads import CheckedRead, OnCorrupt, ReadRange
 from odradek.broker.fetching.fetch_sessions import (
     FINAL_EPOCH,
     FIRST_EPOCH,
@@ -23,7 +24,7 @@ from odradek.broker.fetching.fetch_sessions import (
     Session,
     Slot,
 )
-from odradek.broker.fetching.looked_at import LookedAt, Warming
+from odradek.broker.fetching.looked_at import LookedAt
 from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, PartitionReading
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
@@ -64,6 +65,7 @@ class FetchDeps(NamedTuple):
     timers: Timers
     clock: Clock
     bytes_max: Bytes  # of one response
+    on_corrupt: OnCorrupt  # a batch failed its checksum
     selector_class: str | None = None
 
 
@@ -228,14 +230,17 @@ class Fetch:
         stuck = self._fetches.deps.replicas.logs.stuck
         if not stuck and (self._is_warm or self._timer is not None):
             return True  # it was read, or is new: a fetch is woken for that
+        is_asked_again = one.slot.served_at == one.slot.offset
         for chunk in one.row.records or ():
-            if isinstance(chunk, FileRange) and not chunk.file.is_cached(*chunk[1:]):
-                assert one.replica is not None, one
-                name = one.replica.log.folder.disk.name
-                if name in stuck:
+            if not isinstance(chunk, FileRange):
+                continue
+            assert one.replica is not None, one
+            is_cold = not chunk.file.is_cached(*chunk[1:])
+            if one.replica.log.folder.disk.name in stuck:
+                if is_cold:
                     return False
-                if not self._is_warm:
-                    self._found.cold.append((name, chunk))
+            elif (is_cold or is_asked_again) and not self._is_warm:
+                self._found.cold.append(ReadRange(one.replica.log, one.segment_base, chunk))
         return True
 
     def _on_looked(self) -> None:
@@ -247,13 +252,15 @@ class Fetch:
         else:
             self._park()
 
-    def _warm(self, cold: list[tuple[str, FileRange]]) -> None:
+    def _warm(self, cold: list[ReadRange]) -> None:
         """The loop never waits for a disk: its worker reads first, and then we look again."""
         self._is_warm = True
         self._cold_left = len(cold)
-        for name, chunk in cold:
-            self._fetches.deps.replicas.logs.workers[name].submit(Warming(self, chunk))
-        self._look_out({name for name, _ in cold})
+        deps = self._fetches.deps
+        for read in cold:
+            job = CheckedRead(read, deps.on_corrupt, self._warmed)
+            deps.replicas.logs.worker_of(read.log).submit(job)
+        self._look_out({read.log.folder.disk.name for read in cold})
 
     def _look_out(self, dirs: set[str]) -> None:
         """One of the dirs may hang: then the answer goes without what lies there."""
@@ -270,7 +277,7 @@ class Fetch:
         else:
             self._look_out(dirs)
 
-    def warmed(self) -> None:
+    def _warmed(self) -> None:
         """One of the ranges has been read; what is still cold by now is read as it is."""
         self._cold_left -= 1
         if not self._cold_left and not self._is_gone():

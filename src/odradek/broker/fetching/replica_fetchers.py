@@ -20,6 +20,7 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import replication as rows
 from odradek.metadata.image import ClusterImage
+from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
@@ -60,6 +61,7 @@ class ReplicaFetchers:
         self._settings = _settings(config)
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
+        self._leaving_isr: dict[TopicPartition, None] = {}  # their logs have a corrupt batch
         deps.replicas.on_following.append(self._follow)
         deps.replicas.on_unfollowed.append(self._unfollow)
         deps.cluster.watchers.append(self._on_metadata)
@@ -75,6 +77,8 @@ class ReplicaFetchers:
             if not begin(self._deps.tasks, fetcher.run()):
                 return
         fetcher.add(replica)
+        if replica.log.corrupt is not None:
+            self.on_corrupt(replica, replica.log.corrupt.offset)
 
     def _unfollow(self, replica: FollowingReplica) -> None:
         if replica.leader is None:
@@ -86,12 +90,36 @@ class ReplicaFetchers:
                 fetcher.stop()
                 del self._fetchers[replica.leader]
 
+    def on_corrupt(self, replica: FollowingReplica, offset: Offset) -> None:
+        """The batch at this offset of its log shall be fetched again."""
+        fetcher = None if replica.leader is None else self._fetchers.get(replica.leader)
+        if fetcher is not None:
+            self._leaving_isr[replica.partition] = None
+            fetcher.on_corrupt(replica, offset)
+
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        for partition in tuple(self._leaving_isr):
+            self._on_isr(partition, new)
         if old.brokers is new.brokers:
             return
         for leader, fetcher in self._fetchers.items():
             if old.brokers.get(leader) != new.brokers.get(leader):
                 fetcher.look_up_leader()
+
+    def _on_isr(self, partition: TopicPartition, image: ClusterImage) -> None:
+        """Once it has left the ISR it cuts its log; until then it counts on being told."""
+        replica = self._deps.replicas.followed(partition)
+        if replica is None or replica.leader is None or replica.log.corrupt is None:
+            del self._leaving_isr[partition]
+            return
+        known, fetcher = image.partition(partition), self._fetchers.get(replica.leader)
+        state = None if known is None else known.state
+        if (
+            fetcher is not None
+            and state is not None
+            and state.leader_epoch == replica.leadership.leader_epoch
+        ):
+            fetcher.on_isr(replica, state)
 
     def close(self) -> None:
         """Nothing is fetched from now on."""
@@ -151,6 +179,19 @@ class LeaderFetcher:
         """Follows it no more."""
         if self._replicas.pop(partition, None) is not None:
             self._core.remove(partition)
+            self._has_news.set()
+
+    def on_corrupt(self, replica: FollowingReplica, offset: Offset) -> None:
+        """A batch of its log is corrupt. While its log changes, `_on_applied` says it again."""
+        if self._replicas.get(replica.partition) is replica:
+            self._core.on_corrupt(replica.partition, offset, self._now)
+            self._has_news.set()
+
+    def on_isr(self, replica: FollowingReplica, state: PartitionState) -> None:
+        """The controller says who is in sync."""
+        if self._replicas.get(replica.partition) is replica:
+            told = state.isr, state.partition_epoch
+            self._carry_out(replica, self._core.on_isr(replica.partition, *told, self._now))
             self._has_news.set()
 
     def look_up_leader(self) -> None:
@@ -301,6 +342,8 @@ class LeaderFetcher:
             return
         if error is None:
             self._carry_out(replica, self._core.on_applied(replica.partition, self._now))
+            if replica.log.corrupt is not None:
+                self._core.on_corrupt(replica.partition, replica.log.corrupt.offset, self._now)
         else:
             log.error("follower.not_written", partition=str(replica.partition), error=str(error))
             code = ErrorCode(error.code)

@@ -391,6 +391,28 @@ class ReplicaManager:
         if isinstance(hosted, Leading) and hosted.replica.log is found:
             hosted.replica.on_log_start()
 
+    # One replica alone
+
+    def find_current(self, found: PartitionLog) -> LeadingReplica | FollowingReplica | None:
+        """The replica that has this log."""
+        hosted = self._hosted[found.partition]
+        if isinstance(hosted, Leading | Following) and hosted.replica.log is found:
+            return hosted.replica
+        return None
+
+    def take_offline(self, partition: TopicPartition) -> None:
+        """Ends its role; the controller is answered KAFKA_STORAGE_ERROR until it is back."""
+        hosted = self._hosted[partition]
+        assert hosted is not None, partition
+        self._end_role(partition)
+        self._hosted[partition] = Offline(hosted.state)
+
+    def bring_back(self, partition: TopicPartition) -> None:
+        """It takes a role again when the controller gives it one; not if its dir has failed."""
+        hosted = self._hosted[partition]
+        if isinstance(hosted, Offline) and self.dirs.get(partition) is not None:
+            self._hosted[partition] = Stopped(hosted.state)
+
     # Settings and failures
 
     def on_topic_settings(self, names: Collection[str] | None) -> None:

@@ -326,6 +326,8 @@ class LogDir(DirUncleanLogs):
         for log, offset in logs:
             log.cuts += 1
             log.recovery_point = min(log.recovery_point, offset)
+            if log.corrupt is not None and (fully or offset <= log.corrupt.offset):
+                log.corrupt = None  # it goes, and comes anew from the leader
         return TruncationJob(self, logs, now, fully)
 
     def adopt(self, log: PartitionLog, topic_id: TopicId) -> None:

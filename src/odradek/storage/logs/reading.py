@@ -11,14 +11,17 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from odradek.model.errors import CorruptBatch
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import FileRange
-from odradek.storage.errors import LyingIndex, OffsetOutOfRange, StorageError
+from odradek.storage.errors import CorruptFile, LyingIndex, OffsetOutOfRange, StorageError
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import LOG
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.segments.mending import mend
+from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Folder, Segment, TimestampedOffset
 from odradek.storage.segments.transaction_index import AbortedTransaction
 
@@ -33,12 +36,21 @@ class Slice(NamedTuple):
     aborted: tuple[AbortedTransaction, ...] = ()
 
 
+class CorruptAt(NamedTuple):
+    """A batch that is not as it was written: its disk has spoilt it."""
+
+    segment_base: Offset
+    position: int  # in the segment's file
+    offset: Offset  # that of its first record; all below can be read
+
+
 class ReadableLog:
     """The published part of one partition's log on one disk."""
 
     __slots__ = (
         "_end_position",
         "being_cleaned",
+        "corrupt",
         "failures",
         "folder",
         "high_watermark",
@@ -61,6 +73,7 @@ class ReadableLog:
         self.log_end_offset = Offset(0)
         self.high_watermark = Offset(0)
         self.recovery_point = Offset(0)
+        self.corrupt: CorruptAt | None = None  # the first such batch that was met
         self.being_cleaned = False  # its old segments are being replaced, and must stay
         self._end_position = (-1, -1)  # an offset whose position was looked up last, and that
 
@@ -105,12 +118,40 @@ class ReadableLog:
             return Slice(None, self.active_segment.base_offset)
         try:
             try:
-                return self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
+                found = self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
             except LyingIndex as error:
                 mend(self, error)
-                return self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
+                found = self._read(offset, end_offset, bytes_max, at_least_one=at_least_one)
         except OSError as error:
             raise self.failed(error) from error
+        return found if self.corrupt is None else self._sound(found, self.corrupt)
+
+    def _sound(self, found: Slice, corrupt: CorruptAt) -> Slice:
+        """What lies before the batch that is known to be corrupt; CorruptBatch if that is first."""
+        chunk = found.chunk
+        if chunk is None or found.segment_base != corrupt.segment_base:
+            return found
+        before = corrupt.position - chunk.position
+        if not 0 <= before < chunk.length:
+            return found
+        if not before:
+            path = self.path_of(corrupt.segment_base)
+            raise CorruptBatch(f"{path}: corrupt at byte {corrupt.position}")
+        return found._replace(chunk=chunk._replace(length=before))
+
+    def path_of(self, segment_base: Offset) -> str:
+        """Of the file with this segment's batches."""
+        return self.segment_of(segment_base).path(LOG)
+
+    def locate(self, error: CorruptFile) -> CorruptAt | None:
+        """Which batch this is about; None if that is of no segment now. For the dir's thread."""
+        for segment in self.segments:
+            if segment.path(LOG) == error.path:
+                offset = segment.base_offset
+                for _, header in walk_headers(segment.file, error.path, 0, error.position):
+                    offset = Offset(header.next_offset)
+                return CorruptAt(segment.base_offset, error.position, offset)
+        return None
 
     def _read(
         self, offset: Offset, end_offset: Offset, bytes_max: int, *, at_least_one: bool

@@ -1,0 +1,57 @@
+"""Bytes that are read from the disk before they go out: the disk's worker checks them on the way.
+
+What is in the page cache goes out as it is; its readers check it. What is not is read by the
+worker of its dir, so that the loop waits for no disk, and a batch that fails its checksum is found
+before anybody is served it. The same is done for what one reader fetches a second time: it may have
+found that it cannot be true.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from odradek.model.positions import Offset
+from odradek.ports import FileRange
+from odradek.storage.errors import CorruptFile
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import CorruptAt
+from odradek.storage.segments.scan import walk_batches
+
+OnCorrupt = Callable[[PartitionLog, CorruptAt], None]
+
+
+class ReadRange(NamedTuple):
+    """Whole batches of one segment."""
+
+    log: PartitionLog
+    segment_base: Offset
+    chunk: FileRange
+
+
+class CheckedRead:
+    """A job of the dir's worker. `on_done` is called however it went."""
+
+    __slots__ = ("_corrupt", "_cuts", "_on_corrupt", "_on_done", "_range")
+
+    def __init__(self, read: ReadRange, on_corrupt: OnCorrupt, on_done: Callable[[], None]) -> None:
+        self._range = read
+        self._cuts = read.log.cuts
+        self._on_corrupt = on_corrupt
+        self._on_done = on_done
+        self._corrupt: CorruptAt | None = None
+
+    def run(self) -> None:
+        """On the worker."""
+        log, base, chunk = self._range
+        try:
+            path = log.path_of(base)
+            for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
+                pass
+        except CorruptFile as error:
+            self._corrupt = log.locate(error)
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop. An error of the disk is met again, and told, when the range is sent."""
+        del error
+        if self._corrupt is not None and self._range.log.cuts == self._cuts:
+            self._on_corrupt(self._range.log, self._corrupt)
+        self._on_done()

@@ -1,0 +1,124 @@
+"""A bit has turned on a disk: the batch is fetched again from another broker, and not served."""
+
+import pytest
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+
+NAMED_TOPICS = 12
+"""The last version of a fetch that has the names of topics."""
+
+
+@pytest.fixture
+def _nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the page cache is believed until somebody asks for it again."""
+    monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", lambda *_: False)
+
+
+def spoil(t: ClusterScenario, number: int, offset: int) -> None:
+    """One bit of the batch that begins at this offset, on one broker's disk."""
+    log = t.broker(number).log("orders")
+    assert log is not None
+    segment = log.segment_of(offset)
+    found = segment.find(offset)
+    assert found is not None
+    position, header = found
+    disk = t.broker(number).machine.disk(t.broker(number).disk_of("orders"))
+    disk.flip(segment.path(".log"), position + header.size - 1, 0)
+
+
+def bytes_of(t: ClusterScenario, number: int) -> bytes:
+    """All batches of its replica."""
+    log = t.broker(number).log("orders")
+    assert log is not None
+    return b"".join(segment.file.read(segment.size, 0) for segment in log.segments)
+
+
+def fetched(t: ClusterScenario, number: int, offset: int) -> ErrorCode:
+    """What this broker answers to a consumer that may read from followers."""
+    client = t.client(f"asks-{number}-{offset}")
+    topic = FetchTopic(topic="orders", partitions=[FetchPartition(0, -1, offset, -1, -1, 1 << 20)])
+    request = FetchRequest(max_bytes=1 << 20, topics=[topic], session_epoch=-1, rack_id="here")
+    connection = client.does(client.cluster.broker(BrokerId(number)))
+    answer = client.does(connection.ask(request, NAMED_TOPICS))
+    return ErrorCode(answer.responses[0].partitions[0].error_code)
+
+
+@pytest.mark.usefixtures("_nothing_is_cached")
+def test_a_leader_with_a_corrupt_batch_resigns_and_fetches_it_again(t: ClusterScenario) -> None:
+    """The consumer that met it reads everything, from the next leader."""
+    shop = t.client("shop")
+    shop.make("orders")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    old = t.leader("orders")
+    spoil(t, old, 1)
+    assert shop.read("orders") == ["a", "b", "c"]
+    assert t.leader("orders") != old
+    shop.produce("orders", "d")
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)
+    assert bytes_of(t, old) == bytes_of(t, t.leader("orders"))
+
+
+@pytest.mark.usefixtures("_nothing_is_cached")
+def test_a_follower_with_a_corrupt_batch_leaves_the_isr_and_fetches_it_again(
+    t: ClusterScenario,
+) -> None:
+    """Whoever reads from it is not served the batch; the leader stays."""
+    shop = t.client("shop")
+    shop.make("orders")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=1)
+    leader, sick = t.leader("orders"), t.followers("orders")[0]
+    spoil(t, sick, 1)
+    assert fetched(t, sick, 1) is ErrorCode.CORRUPT_MESSAGE
+    shop.produce("orders", "d")
+    t.wait_until(
+        lambda: fetched(t, sick, 1) is ErrorCode.NONE and sick in t.state("orders").isr,
+        "it has the batch again, and is in sync",
+    )
+    t.run(seconds=1)
+    assert t.leader("orders") == leader
+    assert bytes_of(t, sick) == bytes_of(t, leader)
+
+
+@pytest.mark.usefixtures("_nothing_is_cached")
+def test_a_batch_that_is_nowhere_else_cannot_be_read_and_the_others_can(
+    t: ClusterScenario,
+) -> None:
+    """There is no other replica: its leader goes on, and takes records, too."""
+    shop = t.client("shop")
+    shop.make("orders", replicas=1)
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value, acks=1)
+    alone = t.leader("orders")
+    spoil(t, alone, 1)
+    assert fetched(t, alone, 0) is ErrorCode.NONE
+    assert fetched(t, alone, 1) is ErrorCode.CORRUPT_MESSAGE
+    assert fetched(t, alone, 2) is ErrorCode.NONE
+    shop.produce("orders", "d", acks=1)
+    assert t.leader("orders") == alone
+
+
+def test_a_follower_that_is_sent_a_corrupt_batch_asks_again_and_the_leader_resigns(
+    t: ClusterScenario,
+) -> None:
+    """It was in the leader's page cache, so it went out; who asks again may know better."""
+    shop = t.client("shop")
+    shop.make("orders")
+    leader, away = t.leader("orders"), t.followers("orders")[0]
+    t.broker(away).kill()
+    t.await_isr("orders", *{1, 2, 3} - {away})
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    spoil(t, leader, 1)
+    t.broker(away).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)
+    assert t.leader("orders") != leader
+    assert shop.read("orders") == ["a", "b", "c"]
+    assert bytes_of(t, leader) == bytes_of(t, away)
