@@ -62,7 +62,7 @@ def test_sick_partitions_are_named(java: Java, cluster: LiveCluster) -> None:
         assert described(java, which, *mine) == []
     said = java.tool(ELECT, "--election-type", "preferred", "--all-topic-partitions")
     assert "Error" not in said
-    assert [leader for leader, _ in cluster.partitions(name).values()] == [1, 2]
+    eventually(lambda: [it for it, _ in cluster.partitions(name).values()] == [1, 2])
 
 
 def test_partitions_are_reassigned(java: Java, cluster: LiveCluster, tmp_path: Path) -> None:
