@@ -53,7 +53,8 @@ class ClusterBroker(OdradekBroker):
 class LiveCluster:
     """Brokers 1 to n and their ZooKeeper, which has a process of its own.
 
-    `zookeeper` is a real one, if there shall be one. Its sessions may be short.
+    `zookeeper` is a real one, if there shall be one. Its sessions may be short. A `#` in a setting
+    stands for the broker's number.
     """
 
     def __init__(
@@ -91,7 +92,8 @@ class LiveCluster:
         settings = {**self._settings, "zookeeper.connect": self.zookeeper.connect_string}
         for number in numbers:
             folder = self._directory / f"broker-{number}"
-            self.brokers[number] = ClusterBroker(folder, number, **settings)
+            mine = {name: value.replace("#", str(number)) for name, value in settings.items()}
+            self.brokers[number] = ClusterBroker(folder, number, **mine)
             self.brokers[number].launch()
         for number in numbers:
             self.brokers[number].await_start()

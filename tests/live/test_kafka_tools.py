@@ -1,4 +1,4 @@
-"""Kafka's own tools for several brokers, at three of ours."""
+"""Kafka's own tools for several brokers, at three of ours, each in a rack of its own."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import TOOLS, Java, fresh
@@ -15,13 +16,17 @@ from tests.live.cluster import LiveCluster
 from tests.live.programs import JavaProgram, running
 
 REASSIGN: Final = f"{TOOLS}.reassign.ReassignPartitionsCommand"
+RACKS: Final = {
+    "broker.rack": "rack-#",
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+}
 ELECT: Final = f"{TOOLS}.LeaderElectionCommand"
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     """One for all tests of this file: use topics of your own in it."""
-    with LiveCluster(tmp_path_factory.mktemp("cluster")) as cluster:
+    with LiveCluster(tmp_path_factory.mktemp("cluster"), settings=RACKS) as cluster:
         yield cluster
 
 
@@ -128,3 +133,44 @@ def test_groups_are_described_after_their_coordinator_has_gone(
     assert f"({coordinator})" not in state()
     cluster.brokers[coordinator].start()
     cluster.await_isr(name, 3)
+
+
+def test_a_consumer_reads_from_the_replica_in_its_rack(java: Java, cluster: LiveCluster) -> None:
+    """The leader sends it there (KIP-392), and takes it back when that replica is gone."""
+    name = fresh("orders")
+    cluster.place(name, [1, 2, 3])
+    served_by: list[int] = []
+
+    def look(statistics: str) -> None:
+        found = json.loads(statistics)["topics"].get(name, {}).get("partitions", {}).get("0")
+        if found is not None:
+            served_by.append(found["broker"])
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": fresh("readers"),
+            "client.rack": "rack-3",
+            "statistics.interval.ms": 50,
+            "stats_cb": look,
+        }
+    )
+    consumer.assign([TopicPartition(name, 0, 0)])
+
+    def reads(values: list[str], broker: int) -> bool:
+        taken: list[str] = []
+        java.produce(name, values)
+        while len(taken) < len(values):
+            for message in consumer.consume(len(values) - len(taken), timeout=1):
+                assert message.error() is None, message.error()
+                taken.append((message.value() or b"").decode())
+        eventually(lambda: consumer.poll(0.1) is None and served_by[-1:] == [broker])
+        return taken == values
+
+    assert reads(list("abc"), 3)
+    assert reads(list("def"), 3)
+    cluster.brokers[3].stop()
+    assert reads(list("ghi"), 1)
+    cluster.brokers[3].start()
+    cluster.await_isr(name, 3)
+    consumer.close()

@@ -1,0 +1,145 @@
+"""Brokers refuse what comes from the past, each number by its own error, and nothing changes."""
+
+from typing import Any
+
+import pytest
+
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.peers.control_message import ControlRequest
+from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenario_clients import Client
+from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from odradek.wire.messages.alter_partition import (
+    AlterPartitionRequest,
+    BrokerState,
+    RequestPartitionData,
+    RequestTopicData,
+)
+from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
+from odradek.wire.schema import Request
+
+CONTROL: list[tuple[type[ControlRequest], int]] = [
+    (LeaderAndIsrRequest, 7),
+    (StopReplicaRequest, 4),
+    (UpdateMetadataRequest, 8),
+]
+LONG_AGO, NO_LIFE = 0, -1
+
+
+def asked(client: Client, broker: int, request: Request, version: int) -> Any:
+    """What a broker answers."""
+    connection = client.does(client.cluster.broker(BrokerId(broker)))
+    return client.does(connection.ask(request, version))
+
+
+def broker_epoch(t: ClusterScenario, number: int) -> int:
+    """Of the life that this broker is in."""
+    process = t.broker(number).process.broker
+    assert process is not None
+    return int(process.cluster.broker_epoch)
+
+
+@pytest.mark.parametrize(("kind", "version"), CONTROL)
+def test_a_controller_that_was_replaced_changes_nothing(
+    t: ClusterScenario, kind: type[ControlRequest], version: int
+) -> None:
+    """By its epoch, and by the epoch of the broker's life that it knew."""
+    shop = t.client("shop")
+    shop.make("orders")
+    before = t.state("orders")
+    request: Any = kind(controller_id=9, controller_epoch=LONG_AGO, broker_epoch=broker_epoch(t, 1))
+    assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    request.controller_epoch, request.broker_epoch = 99, LONG_AGO
+    assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_BROKER_EPOCH
+    shop.produce("orders", "a")
+    assert t.state("orders") == before
+
+
+def test_a_broker_of_an_earlier_life_is_refused_by_the_controller(t: ClusterScenario) -> None:
+    """It may not stop, take producer ids or change an ISR in the name of the present one."""
+    shop = t.client("shop")
+    shop.make("orders")
+    controller = t.controller()
+    assert controller is not None
+    requests: list[tuple[Request, int]] = [
+        (ControlledShutdownRequest(1, LONG_AGO), 3),
+        (AllocateProducerIdsRequest(1, LONG_AGO), 0),
+        (AlterPartitionRequest(1, LONG_AGO), 3),
+    ]
+    for request, version in requests:
+        answer = asked(shop, controller, request, version)
+        assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH, request
+    for other in t.others(controller):
+        answer = asked(shop, other.number, *requests[2])
+        assert answer.error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_an_isr_is_changed_by_its_leader_alone_and_in_its_epochs(t: ClusterScenario) -> None:
+    """Each of the controller's checks has its error, and the state stays."""
+    shop = t.client("shop")
+    shop.make("orders")
+    state, controller = t.state("orders"), t.controller()
+    leader, follower = t.leader("orders"), t.followers("orders")[0]
+    assert controller is not None
+    log = t.broker(leader).log("orders")
+    assert log is not None
+
+    def proposed(sender: int, members: list[int], **other: int) -> ErrorCode:
+        isr = [BrokerState(it, NO_LIFE) for it in members]
+        row = RequestPartitionData(
+            partition_index=0,
+            leader_epoch=other.get("leader_epoch", state.leader_epoch),
+            new_isr_with_epochs=isr,
+            partition_epoch=other.get("partition_epoch", state.partition_epoch),
+        )
+        topic = RequestTopicData(topic_id=log.topic_id, partitions=[row])
+        request = AlterPartitionRequest(sender, broker_epoch(t, sender), [topic])
+        (((answer,),),) = [[it.partitions for it in asked(shop, controller, request, 3).topics]]
+        return ErrorCode(answer.error_code)
+
+    smaller = [leader, follower]
+    assert proposed(follower, smaller) is ErrorCode.INVALID_REQUEST
+    assert proposed(leader, [follower]) is ErrorCode.INVALID_REQUEST
+    assert proposed(leader, [*smaller, 9]) is ErrorCode.INVALID_REQUEST
+    assert proposed(leader, smaller, leader_epoch=-1) is ErrorCode.FENCED_LEADER_EPOCH
+    older = state.partition_epoch - 1
+    assert proposed(leader, smaller, partition_epoch=older) is ErrorCode.INVALID_UPDATE_VERSION
+    assert t.state("orders") == state
+
+
+def test_a_reader_of_another_leader_epoch_is_refused(t: ClusterScenario) -> None:
+    """An older one has missed an election; a newer one knows of one that this leader has not."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    old = t.leader("orders")
+    t.broker(old).kill()
+    leader = t.await_new_leader("orders", old)
+    shop.produce("orders", "b")
+    epoch = t.state("orders").leader_epoch
+    for asked_epoch, error in (
+        (epoch - 1, ErrorCode.FENCED_LEADER_EPOCH),
+        (epoch + 1, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ):
+        row = FetchPartition(0, asked_epoch, 0, -1, -1, 1 << 20)
+        request = FetchRequest(
+            max_bytes=1 << 20,
+            topics=[FetchTopic(topic="orders", partitions=[row])],
+            session_epoch=-1,
+        )
+        (((fetched,),),) = [[it.partitions for it in asked(shop, leader, request, 12).responses]]
+        assert fetched.error_code == error
+        end = OffsetForLeaderPartition(0, asked_epoch, 0)
+        question = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("orders", [end])])
+        (((told,),),) = [[it.partitions for it in asked(shop, leader, question, 4).topics]]
+        assert told.error_code == error
