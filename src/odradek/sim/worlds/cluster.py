@@ -62,6 +62,7 @@ from odradek.sim.worlds.cluster_insides import (
     LogsAreOneHistory,
     OneLeaderInEachEpoch,
 )
+from odradek.sim.worlds.cluster_mistakes import MISTAKES
 from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
 from odradek.sim.worlds.cluster_settled import unsettled
 from odradek.sim.worlds.cluster_view import ClusterView
@@ -84,7 +85,6 @@ SETTINGS: Final[Mapping[str, str]] = {
     "controlled.shutdown.retry.backoff.ms": "200",
     "leader.imbalance.check.interval.seconds": "10",
 }
-MISTAKES: Final[Mapping[str, Knob]] = {}
 
 
 class ClusterSimulation(Simulation):
