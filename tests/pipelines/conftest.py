@@ -14,7 +14,7 @@ from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.topics import Topics
 
 COLLECTED: Final = find_spec("pyspark") is not None
-collect_ignore_glob = [] if COLLECTED else ["test_*.py"]
+collect_ignore_glob = [] if COLLECTED else ["*"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -88,14 +88,15 @@ def command(  # noqa: PLR0913 - each is an option
             kept.check(source)
             notes.append(kept.keep)
         if not once and not options().as_json:
-            notes.append(_say)
-        trigger = _trigger(every, once=once)
+            notes.append(say_batch)
+        trigger = trigger_of(every, once=once)
         with spark_session(spark_choice) as spark, stopped_by_signals() as stopping:
-            total = archive(spark, job, trigger, on_batch=_each(notes), stopping=stopping)
-    _report(total)
+            total = archive(spark, job, trigger, on_batch=each(notes), stopping=stopping)
+    report_account(total)
 
 
-def _trigger(every: str | None, *, once: bool) -> "Trigger":
+def trigger_of(every: str | None, *, once: bool) -> "Trigger":
+    """What --once and --every say."""
     from odradek.model.units import Millis
     from odradek.pipelines.moving.triggers import Continuous, Every, Once
 
@@ -109,7 +110,9 @@ def _trigger(every: str | None, *, once: bool) -> "Trigger":
     return Every(Millis(int(found[1]) * UNITS[found[2]]))
 
 
-def _each(notes: "Sequence[Listener]") -> "Listener":
+def each(notes: "Sequence[Listener]") -> "Listener":
+    """Tells all of them."""
+
     def told(report: "BatchReport") -> None:
         for note in notes:
             note(report)
@@ -117,12 +120,14 @@ def _each(notes: "Sequence[Listener]") -> "Listener":
     return told
 
 
-def _say(report: "BatchReport") -> None:
+def say_batch(report: "BatchReport") -> None:
+    """A line for a person who watches."""
     account = report.account
     click.echo(f"batch {report.number}: {account.written} rows, {report.duration_ms} ms", err=True)
 
 
-def _report(total: "Account") -> None:
+def report_account(total: "Account") -> None:
+    """What became of all records."""
     if options().as_json:
         print_json(
             {

@@ -23,6 +23,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "consume": "Print the records of a topic, one a line, until interrupted.",
     },
     "Pipelines": {
+        "pipeline": "Pipelines: topics into tables, as a file describes it.",
         "archive": "Archive topics in a table, exactly once.",
         "replay": "Send the rows of a table into a topic again.",
         "verify": "Compare a table with the log: gaps, doubles, content.",
@@ -93,6 +94,7 @@ ALIASES: Final[dict[str, str]] = {
     "contexts": "context",
     "groups": "group",
     "log-dirs": "logdirs",
+    "pipelines": "pipeline",
     "producer-ids": "producer-id",
     "start": "serve",
     "topics": "topic",

@@ -10,7 +10,7 @@ producer takes batches that somebody has built.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from odradek.client.blocking_cluster import BlockingCluster
 from odradek.client.blocking_fetch import fetch_range
@@ -43,10 +43,14 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch
 from odradek.model.units import Millis
+from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.schema import Request
 
 V = TypeVar("V")
 W = TypeVar("W")
+
+TOPIC: Final = 2
+"""The type of a resource that has settings."""
 
 Question = tuple[Request, Callable[[Any], None]]
 """What to ask one leader, and who reads the answer."""
@@ -90,6 +94,17 @@ class BlockingClient:
         found = self.cluster([name]).topics[name]
         check(found.error, f"topic {name!r}")
         return found
+
+    def topic_settings(self, name: str) -> dict[str, str | None]:
+        """The settings of a topic as they are now, defaults included."""
+        request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, name, None)])
+
+        def attempt() -> Any:
+            (found,) = self._cluster.any().ask(request).results
+            check(found.error_code, found.error_message)
+            return {row.name: row.value for row in found.configs}
+
+        return dict(self._cluster.patiently(attempt))
 
     # Offsets
 

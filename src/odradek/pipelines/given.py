@@ -41,9 +41,7 @@ class GivenOptions:
         for name in sorted(self._texts):
             if name in self._known or name.startswith((KAFKA, *SPARKS_OWN)):
                 continue
-            near = get_close_matches(name, self._known, n=1)
-            hint = f"; did you mean {self._known[near[0]]!r}?" if near else ""
-            raise InvalidOption(f"there is no option {name!r}{hint}")
+            raise InvalidOption(f"there is no option {name!r}{nearest(name, self._known.values())}")
 
     def text(self, name: str) -> str | None:
         """The text of an option; None: it was not given."""
@@ -91,6 +89,13 @@ class GivenOptions:
         if found is None or found["unit"] not in DELAYS:
             raise InvalidOption(f"option {name!r} must be a duration such as 15m, not {text!r}")
         return Millis(int(found["count"]) * DELAYS[found["unit"]])
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` where a known name is near; otherwise nothing."""
+    lowered = {it.lower(): it for it in known}
+    near = get_close_matches(name.lower(), lowered, n=1)
+    return f"; did you mean {lowered[near[0]]!r}?" if near else ""
 
 
 def _number(what: str, text: str, *, least: int) -> int:

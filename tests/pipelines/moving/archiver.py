@@ -26,6 +26,7 @@ class SevenIsDead:
 
     prefix: str = ""
     schema: pa.Schema = RECORD_SCHEMA
+    may_grow: bool = False
 
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """By the number that the value is."""

@@ -53,6 +53,7 @@ class Shouted:
 
     prefix = ""
     schema = RECORD_SCHEMA
+    may_grow = False
 
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """The value, and something behind it."""

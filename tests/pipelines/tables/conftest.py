@@ -1,7 +1,6 @@
 """Places for tables: a directory, and a bucket of a fake S3 server."""
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ import pytest
 if TYPE_CHECKING:
     from tests.pipelines.tables.lake import Lake
 
-collect_ignore_glob = [] if find_spec("pyarrow") else ["test_*.py"]
 FORMATS = ("delta", "iceberg", "parquet")
 
 

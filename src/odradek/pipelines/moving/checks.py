@@ -8,17 +8,18 @@ passes, too, without values, so that the second stage accounts for all of them.
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption, PipelineError
-from odradek.pipelines.moving.jobs import ANSWER, attempted
+from odradek.pipelines.moving.jobs import ANSWER, attempted, run_tasks
 from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, completed
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.reading import read_batches
+from odradek.pipelines.tables.growth import grown
 
 FAIL: Final = "fail"
 DROP: Final = "drop"
@@ -54,11 +55,16 @@ class Violated(PipelineError):
 def run_checked(
     spark: Any, pieces: Sequence[OffsetRange], work: WriteRange, checks: Sequence[Check]
 ) -> list[Written]:
-    """What `run_tasks` says, with rows that were checked."""
-    from pyspark.errors import AnalysisException, ParseException
-    from pyspark.sql.functions import coalesce, expr, lit
+    """What `run_tasks` says, with rows that were checked.
+
+    Spark has to know the columns before it begins, so those that values add are found in a pass of
+    its own, unless the format has always the same.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    growth = _new_columns(spark, pieces, work) if work.values.may_grow else None
+    if growth is not None:
+        work = replace(work, layout=replace(work.layout, schema=growth))
     chosen = tuple(pieces)
     first = ReadRows(work, chosen)
     frame = spark.range(0, len(chosen), 1, len(chosen))
@@ -66,19 +72,52 @@ def run_checked(
     for number, check in enumerate(checks):
         if check.action not in ACTIONS:
             raise InvalidOption(f"expectation {check.name!r}: {check.action!r} is no action")
-        try:
-            holds = coalesce(expr(check.condition).cast("boolean"), lit(False))  # noqa: FBT003
-            frame = frame.withColumn(f"{HOLDS}{number}", holds)
-            _ = frame.schema
-        except (AnalysisException, ParseException) as error:
-            text = str(error).strip().splitlines()[0]
-            raise InvalidOption(f"expectation {check.name!r}: {text}") from error
+        frame = frame.withColumn(f"{HOLDS}{number}", condition_of(frame, check))
     last = frame.mapInArrow(WriteRows(work, chosen, tuple(checks)), ANSWER)
     answers: dict[int, Written] = dict(
         pickle.loads(row[0])  # noqa: S301 - our own tasks wrote it
         for row in attempted(last.collect)
     )
-    return [answers.get(number, Written()) for number in range(len(chosen))]
+    written = [answers.get(number, Written()) for number in range(len(chosen))]
+    return [replace(it, schema=growth) for it in written]
+
+
+def condition_of(frame: Any, check: Check) -> Any:
+    """The condition as a column that is true or false; InvalidOption if it is none."""
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.sql.functions import coalesce, expr, lit
+
+    try:
+        holds = coalesce(expr(check.condition).cast("boolean"), lit(False))  # noqa: FBT003
+        _ = frame.select(holds).schema
+    except (AnalysisException, ParseException) as error:
+        text = str(error).strip().splitlines()[0]
+        raise InvalidOption(f"expectation {check.name!r}: {text}") from error
+    return holds
+
+
+def _new_columns(spark: Any, pieces: Sequence[OffsetRange], work: WriteRange) -> pa.Schema | None:
+    """The table's schema with the columns that values of these ranges add; None: none."""
+    uri = work.layout.store.uri
+    schema = work.layout.schema
+    for found in run_tasks(spark, pieces, FindColumns(work)):
+        schema = grown(schema, found, uri) or schema
+    return None if schema.equals(work.layout.schema) else schema
+
+
+@dataclass(frozen=True)
+class FindColumns:
+    """The work of a task that only looks which columns the rows of a range have."""
+
+    work: WriteRange
+
+    def __call__(self, of: OffsetRange) -> pa.Schema:
+        """The table's schema and what values of the range add."""
+        schema = self.work.layout.schema
+        for batch in read_batches(self.work.source, of, RECORD):
+            rows = self.work.values.convert(batch, schema).rows
+            schema = grown(schema, rows.schema, self.work.layout.store.uri) or schema
+        return schema
 
 
 @dataclass(frozen=True)
@@ -103,12 +142,6 @@ class ReadRows:
     def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         schema = self.work.layout.schema
         converted = self.work.values.convert(records, schema)
-        new = [name for name in converted.rows.schema.names if name not in schema.names]
-        if new:
-            raise PipelineError(
-                f"column {new[0]!r} is not in the table: with expectations a new column has to be "
-                "added to the schema first"
-            )
         without = converted.dead.keys() | converted.dropped
         kept = [at for at in range(records.num_rows) if at not in without]
         if converted.rows.num_rows:

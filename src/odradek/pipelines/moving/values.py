@@ -43,6 +43,10 @@ class Values(Protocol):
         them, with the types that records have.
         """
 
+    @property
+    def may_grow(self) -> bool:
+        """Whether rows may have columns that the table does not have."""
+
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """Rows of a batch that has the columns `RECORD`.
 
@@ -61,6 +65,11 @@ class RawValues:
     def schema(self) -> pa.Schema:
         """The columns of a record."""
         return RECORD_SCHEMA
+
+    @property
+    def may_grow(self) -> bool:
+        """A record has always the same."""
+        return False
 
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:  # noqa: ARG002
         """All of them."""

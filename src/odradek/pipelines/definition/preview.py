@@ -1,0 +1,86 @@
+"""The first records of a pipeline's source, and what they would become. Nothing is kept."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from odradek.pipelines.definition.definition import Definition
+from odradek.pipelines.moving.checks import FAIL, condition_of
+from odradek.pipelines.moving.values import RECORD
+from odradek.pipelines.planning import plan
+from odradek.pipelines.reading import read_batches
+from odradek.pipelines.source.offsets import SourceOffsets
+
+ROW = "_odradek_row"
+
+OpenSession = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One record: its row, or why it gives none."""
+
+    topic: str
+    partition: int
+    offset: int
+    row: dict[str, Any] | None = None
+    reason: str = ""
+
+
+def preview(definition: Definition, count: int, open_session: OpenSession) -> list[Shown]:
+    """Up to `count` records of each partition's start; Spark is asked only for conditions."""
+    job = definition.archive
+    offsets = SourceOffsets(job.source)
+    ranges = plan(job.source, offsets.starting(), offsets.latest())
+    records: list[pa.RecordBatch] = []
+    left = count
+    for piece in ranges:
+        if left <= 0:
+            break
+        for batch in read_batches(job.source, piece, RECORD):
+            records.append(batch.slice(0, left))
+            left -= records[-1].num_rows
+            if left <= 0:
+                break
+    if not records:
+        return []
+    (batch,) = pa.Table.from_batches(records).combine_chunks().to_batches()
+    return _shown(definition, batch, open_session)
+
+
+def _shown(definition: Definition, batch: pa.RecordBatch, open_session: OpenSession) -> list[Shown]:
+    job = definition.archive
+    converted = job.values.convert(batch, job.values.schema)
+    fates = dict(converted.dead)
+    fates |= dict.fromkeys(converted.dropped, "dropped: it has no value")
+    given = [at for at in range(batch.num_rows) if at not in fates]
+    if job.checks and given:
+        for row, reason in _not_met(definition, converted.rows, open_session).items():
+            fates[given[row]] = reason
+    rows = dict(zip(given, converted.rows.to_pylist(), strict=True))
+    places = batch.select(("topic", "partition", "offset")).to_pylist()
+    return [
+        Shown(**place, row=None if at in fates else rows[at], reason=fates.get(at, ""))
+        for at, place in enumerate(places)
+    ]
+
+
+def _not_met(
+    definition: Definition, rows: pa.RecordBatch, open_session: OpenSession
+) -> dict[int, str]:
+    """The rows that do not meet a condition, with what becomes of them."""
+    numbered = pa.Table.from_batches([rows]).append_column(
+        ROW, pa.array(range(rows.num_rows), pa.int64())
+    )
+    found: dict[int, str] = {}
+    with open_session() as spark:
+        frame = spark.createDataFrame(numbered)
+        for check in definition.archive.checks:
+            failing = frame.where(~condition_of(frame, check)).select(ROW)
+            word = "the run stops" if check.action == FAIL else check.action
+            for (row,) in failing.collect():
+                found.setdefault(row, f"{word}: expectation {check.name!r}: {check.condition}")
+    return found

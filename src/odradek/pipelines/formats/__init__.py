@@ -1,0 +1,1 @@
+"""Formats of values: how the bytes of a record become a row of a table."""

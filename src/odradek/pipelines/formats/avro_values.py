@@ -1,0 +1,104 @@
+"""Values that are Avro records behind the number of their schema, as Confluent's serializers write.
+
+Byte 0, four bytes of the number, then the record. The schema that a value was written with says
+which columns it has; a newer schema adds columns to the table.
+"""
+
+import io
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import fastavro
+import pyarrow as pa
+
+from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.formats.avro_types import columns_of, plain
+from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
+from odradek.pipelines.formats.rows import make_rows, record_fields
+from odradek.pipelines.moving.values import PREFIX, Converted
+from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.tables.table import TableRefused
+
+MAGIC: Final = 0
+HEAD: Final = struct.Struct(">bI")
+
+Columns = tuple[tuple[str, pa.DataType], ...]
+
+
+@lru_cache(maxsize=1_000)
+def _known(url: str, number: int) -> tuple[Any, Columns]:
+    """Parsed once in each worker."""
+    schema = schema_by_id(url, number)
+    return fastavro.parse_schema(schema), columns_of(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class AvroValues:
+    """Records of Avro; `columns` are those of the newest schema when the table is made."""
+
+    registry: str
+    columns: Columns = ()
+
+    @property
+    def prefix(self) -> str:
+        """Before the names of a record's own columns."""
+        return PREFIX
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of a table without rows."""
+        return pa.schema([*record_fields(), *(pa.field(*it) for it in self.columns)])
+
+    @property
+    def may_grow(self) -> bool:
+        """A newer schema has more."""
+        return True
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """One row for each record of Avro."""
+        dead: dict[int, str] = {}
+        dropped: set[int] = set()
+        parsed: list[Mapping[str, Any] | None] = []
+        for at, value in enumerate(batch.column("value").to_pylist()):
+            parsed.append(None)
+            if value is None:
+                dropped.add(at)
+                continue
+            try:
+                parsed[at], columns = self._read(value)
+                table = _with(table, columns)
+            except (ValueError, UnknownSchema, InvalidOption, TableRefused) as error:
+                parsed[at], dead[at] = None, str(error)
+        return make_rows(
+            batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False
+        )
+
+    def _read(self, value: bytes) -> tuple[Mapping[str, Any], Columns]:
+        if len(value) < HEAD.size or value[0] != MAGIC:
+            raise ValueError("the value does not begin with the number of an Avro schema")
+        _, number = HEAD.unpack_from(value)
+        schema, columns = _known(self.registry, number)
+        body = io.BytesIO(value[HEAD.size :])
+        try:
+            record: Any = fastavro.schemaless_reader(body, schema, None)
+        except Exception as error:
+            raise ValueError(f"the value is no record of Avro schema {number}: {error}") from error
+        return {name: plain(record.get(name), kind) for name, kind in columns}, columns
+
+
+def _with(table: pa.Schema, columns: Columns) -> pa.Schema:
+    """The table's schema and the columns of a value's."""
+    return grown(table, pa.schema(list(columns)), "the table") or table
+
+
+def avro_values(registry: str, topics: tuple[str, ...]) -> AvroValues:
+    """With the columns of the newest schemas of the topics, as far as the registry has them."""
+    columns: dict[str, pa.DataType] = {}
+    for topic in topics:
+        schema = newest_schema(registry, topic)
+        for name, kind in columns_of(schema) if schema is not None else ():
+            columns.setdefault(name, kind)
+    return AvroValues(registry, tuple(columns.items()))

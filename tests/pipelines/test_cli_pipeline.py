@@ -1,0 +1,105 @@
+"""`odradek pipeline` as a person uses it: one file, from the check to a backfill."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.pipelines.topics import Topics
+
+FILE = """
+name = "orders-to-lake"
+
+[source]
+bootstrap-server = "{bootstrap}"
+topics = ["{topic}"]
+
+[values]
+format = "json"
+[values.columns]
+id = "long"
+
+[expectations.has-id]
+condition = "id is not null"
+action = "dead-letter"
+
+[dead-letters]
+table = "delta:dead"
+
+[table]
+location = "delta:rows"
+
+[spark]
+master = "local[2]"
+[spark.conf]
+"spark.driver.memory" = "1g"
+"""
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    """What the command prints."""
+    command = [sys.executable, "-m", "odradek", "pipeline", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def told(*arguments: object) -> Any:
+    """As JSON."""
+    return json.loads(call(*arguments, "--json"))
+
+
+@pytest.fixture
+def file(topics: Topics, tmp_path: Path) -> Path:
+    """A pipeline of six records, one of which is bad."""
+    topic = topics.make(partitions=1)
+    values = [b'{"id": 1}', b'{"id": 2, "note": "x"}', b"bad", b'{"id": null}', b'{"id": 5}', None]
+    topics.fill(topic, [{"value": it} for it in values])
+    path = tmp_path / "orders.toml"
+    path.write_text(FILE.format(bootstrap=topics.bootstrap, topic=topic))
+    return path
+
+
+def test_a_file_is_checked_tried_run_watched_and_repaired(
+    topics: Topics, file: Path, tmp_path: Path
+) -> None:
+    """Each verb does what it says, and says what it did."""
+    assert told("check", file)["table"] == f"delta:{tmp_path}/rows"
+    shown = told("preview", file, "-n", 6)
+    assert [it["row"] is not None for it in shown] == [True, True, False, False, True, False]
+    assert "is no JSON" in shown[2]["reason"]
+    assert "expectation 'has-id'" in shown[3]["reason"]
+    assert not (tmp_path / "rows").exists()
+    assert "is not there yet" in call("status", file)
+
+    done = told("run", file, "--once")
+    assert done | {"bytes": 0} == {"read": 6, "written": 3, "dropped": 1, "dead": 2, "bytes": 0}
+    found = told("status", file)
+    assert (found["rows"], found["dead_letters"], found["lag"]) == (3, 2, 0)
+    topic = found["partitions"][0]["topic"]
+    reader = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "orders-to-lake"})
+    (committed,) = reader.committed([TopicPartition(topic, 0)], timeout=20)
+    reader.close()
+    assert committed.offset == 6
+
+    topics.fill(topic, [{"value": b'{"id": 7}'}])
+    assert told("status", file)["lag"] == 1
+    assert told("backfill", file, "--from", "earliest")["written"] == 3
+    assert told("status", file)["rows"] == 3
+    assert told("run", file, "--once")["read"] == 1
+
+    assert "not done without --yes" in call("reset", file, code=2)
+    assert told("reset", file, "--yes")["rows"] == 4
+    assert told("status", file)["lag"] == 7
+    assert told("run", file, "--once")["read"] == 7
+
+
+def test_what_is_wrong_is_one_sentence(file: Path) -> None:
+    """It names the key, and the nearest that has a meaning."""
+    file.write_text(file.read_text().replace("[table]", "[tabel]"))
+    assert "did you mean 'table'?" in call("check", file, code=1) + call("run", file, code=1)
