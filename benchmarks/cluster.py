@@ -17,7 +17,6 @@ import compileall
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -299,11 +298,10 @@ def start_kafka(root: Path, keeper: ZookeeperProcess) -> Cluster:
         number: KafkaBroker(tools.kafka_classpath(), root / f"kafka-{number}", where, number)
         for number in (1, 2, 3)
     }
-    starting = [threading.Thread(target=broker.start) for broker in brokers.values()]
-    for thread in starting:
-        thread.start()
-    for thread in starting:
-        thread.join()
+    for broker in brokers.values():
+        broker.begin()
+    for broker in brokers.values():
+        broker.await_started()
     return Cluster("kafka", dict(brokers))
 
 

@@ -55,11 +55,21 @@ class RealKafka:
         A client that asks sooner is told of no controller and no topic, and librdkafka may not ask
         again for minutes.
         """
+        self.begin()
+        self.await_started()
+
+    def begin(self) -> None:
+        """Starts the process. It dies with the thread that calls this."""
         assert self._process is None, "it runs already"
         self._directory.mkdir(exist_ok=True)
         self._said = len(self.log()) if self._log.exists() else 0
         self.port = self.port or free_port()
-        process = self._process = self._launch()
+        self._process = self._launch()
+
+    def await_started(self) -> None:
+        """Returns once clients can use it."""
+        process = self._process
+        assert process is not None, "it was not begun"
         pause = threading.Event()
         for _ in range(int(READY_SECONDS_MAX / POLL_SECONDS)):
             if process.poll() is not None:
