@@ -51,6 +51,15 @@ def test_log_dirs(odradek: Shell, broker: Broker, letters: str) -> None:
     dirs = {str(broker.directory / name) for name in ("disk-a", "disk-b")}
     assert {row["log_dir"] for row in rows} == dirs
     assert {(row["broker"], row["state"]) for row in rows} == {(1, "online")}
+    rows = odradek("logdirs", "describe", "--json").json
+    assert {(row["log_dir"], row["state"]) for row in rows} == {(it, "online") for it in dirs}
+    one = min(dirs)
+    assert "is cordoned" in odradek("logdirs", "cordon", one).out
+    assert "cordoned" in {row["state"] for row in odradek("logdirs", "describe", "--json").json}
+    assert "takes new partitions" in odradek("logdirs", "uncordon", one).out
+    assert "is online" in odradek.fails("logdirs", "replace", one)
+    assert "no log dir" in odradek.fails("logdirs", "offline", "/nowhere", "--yes")
+    odradek("logdirs", "balance")
     rows = odradek("logdirs", "partitions", letters, "--json").json
     assert sorted(row["partition"] for row in rows) == [0, 1]
     assert all(row["log_dir"] in dirs and not row["future"] for row in rows)

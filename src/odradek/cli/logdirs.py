@@ -1,16 +1,46 @@
 """`odradek logdirs`: the log dirs of the brokers, and which partition is in which."""
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 import click
 
-from odradek.cli.grammar import Noun
+from odradek.cli import log_dir_balance
+from odradek.cli.confirming import confirm
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import DestroyingVerb, Noun
+from odradek.cli.moments import moment_text
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
-from odradek.cli.printing import Size, show_table
+from odradek.cli.printing import Size, show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import (
+    LOG_DIR_CORDON,
+    LOG_DIR_OFFLINE,
+    LOG_DIR_REPLACE,
+    LOG_DIR_UNCORDON,
+    LOG_DIRS_DESCRIBE,
+    AdminOperation,
+)
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+
+SIZES: Final = ("bytes", "free")
+DESCRIBED: Final = (
+    "broker",
+    "log_dir",
+    "state",
+    "since",
+    "reason",
+    "partitions",
+    "leaders",
+    "size",
+    "free",
+    "moves",
+)
 
 _brokers = click.option("--broker", "brokers", type=int, multiple=True, help="Only this broker.")
 
@@ -87,3 +117,146 @@ def partitions(*, topics: tuple[str, ...], brokers: tuple[int, ...]) -> None:
 
     columns = ("topic", "partition", "broker", "log_dir", "size", "offset_lag", "future")
     show_table(columns, talk(ask))
+
+
+@command.command()
+@_brokers
+def describe(*, brokers: tuple[int, ...]) -> None:
+    """Show state, reason, size and running moves of each log dir.
+
+    Brokers of Kafka tell less: use `odradek logdirs list` for them.
+    """
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = []
+        for broker in await brokers_named(cluster, brokers):
+            wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
+            for found in (await operate(cluster, wanted))["dirs"]:
+                since = found.get("since")
+                rows.append(
+                    (
+                        broker,
+                        found["dir"],
+                        found["state"],
+                        None if since is None else moment_text(since),
+                        found.get("reason"),
+                        found.get("partitions"),
+                        found.get("leaders"),
+                        *(None if found.get(it) is None else Size(found[it]) for it in SIZES),
+                        tuple(map(_progress, found.get("moves", ()))),
+                    )
+                )
+        return rows
+
+    show_table(DESCRIBED, talk(ask))
+
+
+def _progress(move: Mapping[str, Any]) -> str:
+    """How much of a copy is done, and how long the rest takes at its pace so far."""
+    share = 100 if not move["bytes"] else 100 * (move["bytes"] - move["left"]) // move["bytes"]
+    pace = move["bytes_per_second"]
+    rest = f" {move['left'] // pace} s left" if pace else ""
+    return f"{move['topic']}-{move['partition']} {share}%{rest}"
+
+
+_of_broker = click.option("--broker", type=int, help="The broker; needed if there are several.")
+_dir = click.argument("directory")
+
+
+@command.command(cls=DestroyingVerb)
+@_dir
+@_of_broker
+def offline(*, directory: str, broker: int | None) -> None:
+    """Treat a log dir as failed, before its disk is pulled.
+
+    The partitions in it are led by other brokers from then on.
+    """
+    asked = f"take {directory} offline, with every replica in it"
+    found = _operate(LOG_DIR_OFFLINE, directory, broker, asked)
+    show(found, f"{directory} is offline; {found['replicas']} replicas were in it")
+
+
+@command.command()
+@_dir
+@_of_broker
+def replace(*, directory: str, broker: int | None) -> None:
+    """Use a new, empty disk in the place of one that failed.
+
+    The replicas that were on the old disk are made anew and filled by their leaders; the broker
+    goes on meanwhile.
+    """
+    found = _operate(LOG_DIR_REPLACE, directory, broker)
+    show(found, f"{directory} is online; {found['replicas']} replicas are filled again")
+
+
+@command.command()
+@_dir
+@_of_broker
+def cordon(*, directory: str, broker: int | None) -> None:
+    """Put no new partition into a log dir."""
+    found = _operate(LOG_DIR_CORDON, directory, broker)
+    show(found, f"{directory} is cordoned")
+
+
+@command.command()
+@_dir
+@_of_broker
+def uncordon(*, directory: str, broker: int | None) -> None:
+    """Put new partitions into a log dir again."""
+    found = _operate(LOG_DIR_UNCORDON, directory, broker)
+    show(found, f"{directory} takes new partitions")
+
+
+def _operate(
+    operation: AdminOperation, directory: str, number: int | None, asked: str = ""
+) -> dict[str, Any]:
+    async def find(cluster: Cluster) -> BrokerId:
+        known = await brokers_named(cluster, () if number is None else (number,))
+        if len(known) > 1:
+            raise Failed("the cluster has several brokers: name one with --broker")
+        return known[0]
+
+    broker = talk(find)
+    if asked:
+        confirm(f"broker {broker}: {asked}")
+    wanted = Wanted(operation, {"dir": directory}, resource=str(broker), broker=broker)
+    found = talk(lambda cluster: operate(cluster, wanted))
+    return {"broker": broker, "log_dir": directory, **found}
+
+
+@command.command()
+@_brokers
+@click.option("--execute", is_flag=True, help="Begin the moves; without it the plan is shown.")
+def balance(*, brokers: tuple[int, ...], execute: bool) -> None:
+    """Plan moves that spread the bytes of each broker evenly over its log dirs.
+
+    `odradek logdirs describe` shows how far the moves are.
+    """
+
+    async def ask(cluster: Cluster) -> list[log_dir_balance.Planned]:
+        planned: list[log_dir_balance.Planned] = []
+        for broker in await brokers_named(cluster, brokers):
+            found = log_dir_balance.plan(broker, await log_dirs_of(cluster, broker))
+            planned += found
+            if execute:
+                await log_dir_balance.begin(cluster, broker, found)
+        return planned
+
+    planned = talk(ask)
+    verb = "moves" if execute else "would move"
+    show_outcomes(
+        [
+            (
+                f"broker {it.broker}: {it.partition} {verb} from {it.source} to {it.target}",
+                {
+                    "broker": it.broker,
+                    "topic": it.partition.topic,
+                    "partition": it.partition.partition,
+                    "source": it.source,
+                    "target": it.target,
+                    "size": it.size,
+                },
+            )
+            for it in planned
+        ]
+    )

@@ -79,9 +79,8 @@ class BrokerMachine:
         self.broker: Broker | None = None  # of this life
         self._on_ready, self._on_exit = on_ready, on_exit
         self._world = world
-        said = {**SETTINGS, **_settings_of(number), **(settings or {})}
-        static = {name: Given(text, "here") for name, text in said.items()}
-        self._config: BrokerConfig = read(Layers(static=static))[0]
+        self.disks: tuple[str, ...] = DISKS  # that its settings name
+        self._said = {**SETTINGS, **_settings_of(number), **(settings or {})}
 
     @property
     def serves(self) -> bool:
@@ -94,18 +93,26 @@ class BrokerMachine:
         assert self.broker is not None
         return not self.broker.services_of_this_life.replicas.dirs.some_failed
 
+    def _config(self) -> BrokerConfig:
+        said = {**self._said, "log.dirs": ",".join(self.disks)}
+        return read(Layers(static={it: Given(text, "here") for it, text in said.items()}))[0]
+
+    def drop_disk(self, disk: str) -> None:
+        """From the settings of its next life."""
+        self.disks = tuple(it for it in self.disks if it != disk)
+
     def start(self) -> None:
         """A life; it will be ready some time later."""
         self.broker = None
         self.machine.start(self._serve)
 
     async def _serve(self, machine: Machine) -> None:
-        self.workers = {name: SimulatedWorker() for name in DISKS}
-        dirs = tuple(Dir(machine.disk(name), self.workers[name]) for name in DISKS)
+        self.workers = {name: SimulatedWorker() for name in self.disks}
+        dirs = tuple(Dir(machine.disk(name), self.workers[name]) for name in self.disks)
         journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
         host = self.machine.name
         doors = Doors(machine.clock, machine.random, machine.network, dirs, host, lambda: journal)
-        self.broker = Broker(self._config, doors)
+        self.broker = Broker(self._config(), doors)
         await self.broker.serve(self._on_ready)
 
     def _exited(self, error: BaseException | None) -> None:

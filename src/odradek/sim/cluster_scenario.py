@@ -122,10 +122,15 @@ class NumberedBroker:
         """As its settings name the log dir."""
         return self.machine.disk(disk).name
 
-    def fail_disk(self, disk: str) -> None:
-        """Every call to it fails from now on."""
+    def fail_disk(self, disk: str, after: int = 0) -> None:
+        """Every call to it fails from now on, or after so many."""
         assert disk in DISKS, disk
-        self.machine.disk(disk).faults.rows.append(Fault())
+        self.machine.disk(disk).faults.rows.append(Fault(skip=after))
+
+    def repair_disk(self, disk: str) -> None:
+        """While it does not run: the disk works again, with all that is on it."""
+        assert not self.machine.running, self.number
+        self.machine.disk(disk).faults.rows.clear()
 
     def hang_disk(self, disk: str) -> None:
         """It does not return from the next call that it is asked for."""

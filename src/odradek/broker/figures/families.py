@@ -12,12 +12,16 @@ HELP: Final[dict[str, str]] = {
     f"{_BROKER}underreplicatedpartitions": "Led partitions with a replica that is not in sync.",
     f"{_BROKER}underminisrpartitioncount": "Led partitions below min.insync.replicas.",
     f"{_BROKER}atminisrpartitioncount": "Led partitions with exactly min.insync.replicas in sync.",
-    f"{_BROKER}offlinereplicacount": "Replicas of this broker that no online log dir holds.",
+    f"{_BROKER}offlinereplicacount": "Replicas of this broker in a log dir that failed.",
     f"{_BROKER}isrshrinks_total": "Replicas that left the ISR of a partition led here.",
     f"{_BROKER}isrexpands_total": "Replicas that joined the ISR of a partition led here.",
     "kafka_log_logmanager_offlinelogdirectorycount": "Log dirs that failed.",
     "kafka_log_logmanager_logdirectoryoffline": "Whether this log dir failed.",
     "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
+    "odradek_log_dir_free_bytes": "Bytes that the disk of this log dir has left.",
+    "odradek_log_dir_hangs": "Whether the disk of this log dir does not return from a call.",
+    "odradek_log_dir_writes_total": "Groups of appends written to this log dir.",
+    "odradek_log_dir_write_microseconds_total": "Time that these took, their syncs included.",
     "kafka_controller_kafkacontroller_activecontrollercount": "Whether this is the controller.",
     "kafka_controller_kafkacontroller_activepreferredcontrollercount": (
         "Whether this is the controller, and preferred."

@@ -15,6 +15,7 @@ from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.traffic import Traffic
 from odradek.broker.services import Services
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.wire.apis import APIS
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -89,21 +90,27 @@ def _replicas(services: Services) -> Iterator[Sample]:
     yield Sample(f"{prefix}underreplicatedpartitions", len(short))
     yield Sample(f"{prefix}underminisrpartitioncount", len(under))
     yield Sample(f"{prefix}atminisrpartitioncount", len(at_min))
-    assigned = services.cluster.image.topics.values() if offline else ()
-    replicas_here = sum(
-        services.broker_id in it.assignment.replicas
-        for topic in assigned
-        for it in topic.partitions.values()
-    )
-    hosted = sum(len(it.logs) for it in replicas.dirs.online)
-    yield Sample(f"{prefix}offlinereplicacount", max(0, replicas_here - hosted) if offline else 0)
+    yield Sample(f"{prefix}offlinereplicacount", replicas.offline_count)
     yield Sample("kafka_log_logmanager_offlinelogdirectorycount", len(offline))
     for log_dir in replicas.dirs.dirs:
         labels = (("logdirectory", log_dir.name),)
         yield Sample("kafka_log_logmanager_logdirectoryoffline", log_dir.is_offline, labels)
-        if not log_dir.is_offline:
-            size = sum(it.size for logs in (log_dir.logs, log_dir.futures) for it in logs.values())
-            yield Sample("odradek_log_dir_size_bytes", size, labels)
+        yield from _log_dir(services, log_dir, labels)
+
+
+def _log_dir(
+    services: Services, log_dir: LogDir, labels: tuple[tuple[str, str], ...]
+) -> Iterator[Sample]:
+    """Ours: Kafka tells of a dir only whether it is offline."""
+    logs, prefix = services.replicas.logs, "odradek_log_dir_"
+    sizes = (found.size for found in (*log_dir.logs.values(), *log_dir.futures.values()))
+    yield Sample(f"{prefix}size_bytes", sum(sizes), labels)
+    yield Sample(f"{prefix}hangs", log_dir.name in logs.stuck, labels)
+    if log_dir.name in logs.free and not log_dir.is_offline:
+        yield Sample(f"{prefix}free_bytes", logs.free[log_dir.name], labels)
+    appends = logs.appends[log_dir.name]
+    yield Sample(f"{prefix}writes_total", appends.writes, labels)
+    yield Sample(f"{prefix}write_microseconds_total", appends.write_micros, labels)
 
 
 def _process(services: Services) -> Iterator[Sample]:

@@ -45,12 +45,14 @@ class GroupCommit:
 
     def __init__(self, worker: Worker, clock: Clock, settings: SettingsSource) -> None:
         self._worker = worker
-        self._clock = clock
+        self.clock = clock
         self._settings = settings
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Replica] = []
         self._gathered: list[_Part] = []  # while a job is under way
         self._under_way: list[_Part] = []  # in the worker's job
+        self.writes = 0  # groups that were written
+        self.write_micros = 0  # what they took altogether, their syncs included
         self._told_stuck = 0  # so many of both were told that the disk hangs
         self._is_busy = False  # one of our jobs is, or a group lingers
         self._lingering: asyncio.TimerHandle | None = None
@@ -108,19 +110,26 @@ class GroupCommit:
                 left -= part.job.size
                 if left < 0 or part.job.may_block:
                     return False
-        return self._worker.idle and self._inline_paused_until <= self._clock.monotonic()
+        return self._worker.idle and self._inline_paused_until <= self.clock.monotonic()
 
     def _write_here(self, parts: list[_Part]) -> None:
-        began = self._clock.micros()
+        began = self.clock.micros()
         errors = [_run(part.job) for part in parts]
-        if self._clock.micros() - began > SLOW_MICROS:
-            self._inline_paused_until = Millis(self._clock.monotonic() + INLINE_PAUSE)
+        micros = self.clock.micros() - began
+        self.count(micros)
+        if micros > SLOW_MICROS:
+            self._inline_paused_until = Millis(self.clock.monotonic() + INLINE_PAUSE)
         _finish(parts, errors)
 
     def _write_there(self, parts: list[_Part]) -> None:
         self._is_busy = True
         self._under_way = parts
         self._worker.submit(_Group(self, parts))
+
+    def count(self, micros: int) -> None:
+        """One more group is written."""
+        self.writes += 1
+        self.write_micros += micros
 
     def on_stuck(self, patience: Patience) -> None:
         """The disk hangs: those who wait for it do so no longer than they were asked to."""
@@ -145,15 +154,21 @@ class GroupCommit:
 class _Group:
     """The parts of one turn or of several, as a job of the worker."""
 
-    __slots__ = ("_appends", "_errors", "_parts")
+    __slots__ = ("_appends", "_errors", "_micros", "_parts")
 
     def __init__(self, appends: GroupCommit, parts: list[_Part]) -> None:
         self._appends = appends
         self._parts = parts
         self._errors: list[BrokerError | None] = []
+        self._micros = 0
 
     def run(self) -> None:
         """On the worker: writes all, then syncs what is to be synced."""
+        began = self._appends.clock.micros()
+        self._write()
+        self._micros = self._appends.clock.micros() - began
+
+    def _write(self) -> None:
         self._errors = [_run(part.job) for part in self._parts]
         syncing = [
             part.job
@@ -177,6 +192,7 @@ class _Group:
         if error is not None:  # the dir was given up
             assert isinstance(error, StorageError), error
             self._errors = [error] * len(self._parts)
+        self._appends.count(self._micros)
         try:
             _finish(self._parts, self._errors)
         finally:

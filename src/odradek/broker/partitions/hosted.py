@@ -195,6 +195,11 @@ class HostedPartitions:
         """Every replica that leads."""
         return list(self._leading.values())
 
+    @property
+    def offline_count(self) -> int:
+        """How many replicas are in a log dir that has failed."""
+        return sum(isinstance(it, Offline) for it in self._by_partition.values())
+
     def all_following(self) -> list[FollowingReplica]:
         """Every replica that follows."""
         return [it.replica for it in self._by_partition.values() if isinstance(it, Following)]

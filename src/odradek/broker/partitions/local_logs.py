@@ -21,7 +21,7 @@ from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.storage.dirs.log_dir import InDir, LogDir, NewLog, Opened
@@ -63,6 +63,7 @@ class LocalLogs:
         }
         self._clock = doors.clock
         self._settings = settings
+        self.free: dict[str, Bytes] = {}  # of each disk, when it was last looked at
         self.stuck: set[str] = set()  # dirs whose disk does not answer at this moment
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir

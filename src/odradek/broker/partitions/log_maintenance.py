@@ -26,7 +26,7 @@ from odradek.config.rows import replication as replication_rows
 from odradek.config.setting import BrokerSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.compacting.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
 from odradek.storage.dirs.log_dir import LogDir
@@ -38,6 +38,7 @@ from odradek.storage.logs.retention import DeleteJob, deletable_up_to
 
 FLUSH_ROUND: Final = Millis(SECOND)
 RATE_MAX: Final = 1e15
+MEASURE_ROUND: Final = Millis(30 * SECOND)
 REST_ROUNDS: Final = 10
 """A log that is not written to for so many rounds of flushing is put to rest."""
 
@@ -88,6 +89,7 @@ class LogMaintenance:
             ),
             _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
             _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
+            _Round(self._measure, MEASURE_ROUND),
         )
         self._active[log_dir.name].clear()
         return [tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
@@ -179,6 +181,11 @@ class LogMaintenance:
         while await off_loop(worker, log_dir.delete_next):
             pass
 
+    async def _measure(self, log_dir: LogDir) -> None:
+        """How much room is left, for whoever looks at the metrics."""
+        free = await off_loop(self._worker(log_dir), partial(_free_bytes, log_dir))
+        self._replicas.logs.free[log_dir.name] = free
+
     async def _compact(self, log_dir: LogDir) -> None:
         """The log that gains the most, if any is due."""
         if not self._settings.broker[cleaner_rows.LOG_CLEANER_ENABLE]:
@@ -257,6 +264,11 @@ class LogMaintenance:
         for found in list(log_dir.logs.values()):
             if log_dir.logs.get(found.partition) is found:
                 yield found
+
+
+def _free_bytes(log_dir: LogDir) -> Bytes:
+    with log_dir.failures.touching(log_dir.name):
+        return log_dir.disk.free_bytes()
 
 
 def _rate(bytes_per_second: float) -> int | None:

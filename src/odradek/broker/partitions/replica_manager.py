@@ -117,6 +117,11 @@ class ReplicaManager:
         """Every partition that this broker follows."""
         return self._hosted.all_following()
 
+    @property
+    def offline_count(self) -> int:
+        """How many replicas of this broker are in a log dir that has failed."""
+        return self._hosted.offline_count
+
     def is_unclean(self, partition: TopicPartition) -> bool:
         """Whether its log is known to have lost records."""
         found = self.dirs.get(partition)
