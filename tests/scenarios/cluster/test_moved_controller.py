@@ -46,6 +46,20 @@ def test_a_move_there_and_back_and_there(t: ClusterScenario) -> None:
     shop.produce("orders", "a", partition=1)
 
 
+def test_what_changed_during_a_hand_over_is_seen_when_the_controller_is_back(
+    t: ClusterScenario,
+) -> None:
+    """What waited in its queue then does not keep it from hearing of anything later."""
+    first = int(t.controller() or 0)
+    other, third = (it for it in t.brokers if it != first)
+    for number in (other, first, other, first):
+        t.put("/admin/delete_topics/unknown", b"")
+        move(t, number)
+    t.broker(third).kill()
+    t.run(seconds=1)
+    t.broker(third).start()
+
+
 def test_the_candidate_is_killed_before_it_is_ready(t: ClusterScenario) -> None:
     """The controller goes on as before, and says why."""
     old = t.controller()

@@ -173,9 +173,10 @@ class ControllerLoop:
         if self._runner.channels is not None:
             self._runner.channels.close()
             self._runner.channels = None
-        for item in (*self._queue, *self._held):
-            _refuse(item)
+        self._queue.extendleft(reversed(self._held))
         self._held.clear()
+        for item in self._queue:
+            _refuse(item)
 
     async def leave(self) -> None:
         """This broker stops: where another can be the controller it is that first."""
