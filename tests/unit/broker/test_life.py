@@ -1,5 +1,6 @@
 """A broker from its start to its stop, and what is there when it comes back."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from structlog.testing import capture_logs
 
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.controller.events import CreationAsked
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.sim.worker import SimulatedWorker
@@ -195,6 +196,19 @@ def test_many_topics_that_are_asked_for_are_made_together() -> None:
         assert codes.pop("bad name") == ErrorCode.INVALID_TOPIC_EXCEPTION
         assert codes == dict.fromkeys(names, ErrorCode.NONE)
         assert events.creations == 1
+
+
+def test_who_waits_for_a_topic_that_another_asked_for_learns_why_it_is_not_made() -> None:
+    """Not only the first client is told that there are too few brokers."""
+    with Stage(default_replication_factor="3") as stage:
+        admin = stage.running.services_of_this_life.topic_admin
+
+        async def at_once() -> list[dict[str, BrokerError]]:
+            return await asyncio.gather(*(admin.ensure_all(["orders"]) for _ in range(3)))
+
+        found = stage.world.ask("broker", at_once())
+    codes = [errors["orders"].code for errors in found]
+    assert codes == [ErrorCode.INVALID_REPLICATION_FACTOR] * 3
 
 
 def test_a_topic_that_is_asked_for_while_it_is_deleted_comes_anew() -> None:

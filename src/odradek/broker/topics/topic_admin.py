@@ -124,6 +124,9 @@ class TopicAdmin:
                 future.set_result(None)
         for other in others:
             await asyncio.shield(other)
+        left = [it for it in names if it not in ours and it not in self._cluster.image.topics]
+        if left:  # the request before could not make them: this one learns why by itself
+            errors |= await self.ensure_all(left)
         return errors
 
     async def _make(self, names: Sequence[str]) -> dict[str, BrokerError]:
