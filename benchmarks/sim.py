@@ -13,7 +13,7 @@ import sys
 import time
 
 from odradek.sim.simulation import run
-from odradek.sim.worlds import NAMES, kind
+from odradek.sim.worlds import ALL, kind
 
 ROUNDS = 3
 FIRST_EVENT = """
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     seeds = range(1, parser.parse_args().seeds + 1)
     print(f"{'':12} {'min':>6} {'median':>6} {'max':>6} s   {'events/s':>9}   first event")
-    for name in NAMES:
+    for name in ALL:
         run(kind(name), 0)  # what is compiled when it is first needed
         found = [seconds_of(name, seed) for seed in seeds]
         times = [seconds for seconds, _ in found]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from odradek.sim.worlds import NAMES
+from odradek.sim.worlds import ALL
 
 SOURCE = Path(__file__).parents[2] / "src"
 SEED = "11"
@@ -55,7 +55,7 @@ def other_pythons() -> list[str]:
     return sorted(map(str, found))
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", ALL)
 def test_two_processes_have_the_same_history(kind: str) -> None:
     """Strings and tasks hash differently in each; the history does not."""
     one, other = (
@@ -65,7 +65,7 @@ def test_two_processes_have_the_same_history(kind: str) -> None:
     assert one == other
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", ALL)
 def test_every_python_has_the_same_history(kind: str, packages: Path) -> None:
     """A seed that fails on one version can be looked at on another."""
     how = ("-c", ANYWHERE, "--scenario", kind)
