@@ -298,6 +298,7 @@ class ControllerContext:
         about = list(writes)
         self.set_states({write.partition: write.state for write in about})
         for write in about:
+            self.unclean_elections += write.is_unclean
             image = self.image.partition(write.partition)
             if image is not None:
                 self.tell(write.partition, image, is_new=write.is_new)

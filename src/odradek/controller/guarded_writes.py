@@ -58,6 +58,7 @@ class StateWrite(NamedTuple):
     partition: TopicPartition
     state: PartitionState
     is_new: bool = False
+    is_unclean: bool = False  # its leader was elected from outside the ISR
 
     @property
     def path(self) -> str:

@@ -4,6 +4,8 @@ from typing import Final
 
 _BROKER: Final = "kafka_server_replicamanager_"
 _TOPIC: Final = "kafka_server_brokertopicmetrics_"
+_CONTROLLER: Final = "kafka_controller_kafkacontroller_"
+_EVENTS: Final = "kafka_controller_controllereventmanager_"
 _PARTITION: Final = "kafka_topic_partition_"
 
 HELP: Final[dict[str, str]] = {
@@ -22,17 +24,30 @@ HELP: Final[dict[str, str]] = {
     "odradek_log_dir_hangs": "Whether the disk of this log dir does not return from a call.",
     "odradek_log_dir_writes_total": "Groups of appends written to this log dir.",
     "odradek_log_dir_write_microseconds_total": "Time that these took, their syncs included.",
-    "kafka_controller_kafkacontroller_activecontrollercount": "Whether this is the controller.",
-    "kafka_controller_kafkacontroller_activepreferredcontrollercount": (
+    f"{_CONTROLLER}activecontrollercount": "Whether this is the controller.",
+    f"{_CONTROLLER}activepreferredcontrollercount": (
         "Whether this is the controller, and preferred."
     ),
-    "kafka_controller_kafkacontroller_standbypreferredcontrollercount": (
+    f"{_CONTROLLER}standbypreferredcontrollercount": (
         "Whether this is preferred as the controller, and another is it."
     ),
     "odradek_controller_withheld": "Whether there is no controller because no preferred one lives.",
-    "kafka_controller_kafkacontroller_offlinepartitionscount": "Partitions without a live leader.",
-    "kafka_controller_kafkacontroller_globaltopiccount": "Topics of the cluster.",
-    "kafka_controller_kafkacontroller_globalpartitioncount": "Partitions of the cluster.",
+    f"{_CONTROLLER}offlinepartitionscount": "Partitions without a live leader.",
+    f"{_CONTROLLER}globaltopiccount": "Topics of the cluster.",
+    f"{_CONTROLLER}globalpartitioncount": "Partitions of the cluster.",
+    f"{_CONTROLLER}activebrokercount": "Brokers that are registered, as the controller knows.",
+    f"{_CONTROLLER}preferredreplicaimbalancecount": "Partitions that another replica leads.",
+    f"{_CONTROLLER}topicstodeletecount": "Topics whose deletion is not over.",
+    f"{_CONTROLLER}replicastodeletecount": "Replicas whose deletion is not over.",
+    f"{_CONTROLLER}topicsineligibletodeletecount": "Topics whose deletion waits.",
+    f"{_CONTROLLER}replicasineligibletodeletecount": "Replicas whose deletion waits.",
+    "kafka_controller_controllerstats_uncleanleaderelections_total": (
+        "Leaders elected from outside the ISR."
+    ),
+    f"{_EVENTS}eventqueuesize": "Events that wait for the controller.",
+    f"{_EVENTS}events_total": "Events that the controller has dealt with.",
+    f"{_EVENTS}eventqueuetimems_total": "Milliseconds that events have waited.",
+    f"{_EVENTS}eventtimems_total": "Milliseconds that events have taken.",
     "kafka_broker_info": "Brokers that are registered, with the hosts of their listeners.",
     "kafka_brokers": "How many brokers are registered.",
     f"{_TOPIC}messagesin_total": "Records appended.",

@@ -9,9 +9,11 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from odradek.broker.figures.controller_samples import controller_samples
 from odradek.broker.figures.families import family_of, heading
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
+from odradek.broker.figures.sample import Sample
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.traffic import Traffic
 from odradek.broker.services import Services
@@ -19,24 +21,9 @@ from odradek.storage.dirs.log_dir import LogDir
 from odradek.wire.apis import APIS
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 SAMPLES_PER_TURN: Final = 500  # about a millisecond
-
-
-class Sample(NamedTuple):
-    """One line."""
-
-    name: str
-    value: float
-    labels: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        labels = ",".join(f'{name}="{value.translate(ESCAPES)}"' for name, value in self.labels)
-        braced = f"{{{labels}}}" if labels else ""
-        value = int(self.value) if self.value == int(self.value) else self.value
-        return f"{self.name}{braced} {value}"
 
 
 class Kept(NamedTuple):
@@ -68,7 +55,7 @@ def _all(kept: Kept) -> Iterator[Sample]:
     yield from _process(services)
     yield from _replicas(services)
     yield from _isr(kept)
-    yield from _controller(kept)
+    yield from controller_samples(services, is_controller=kept.is_controller)
     yield from _traffic(services)
     yield from _connections(services)
     yield from _idleness(kept)
@@ -122,28 +109,6 @@ def _isr(kept: Kept) -> Iterator[Sample]:
     prefix, changes = "kafka_server_replicamanager_", kept.isr_changes
     yield Sample(f"{prefix}isrshrinks_total", changes.shrinks)
     yield Sample(f"{prefix}isrexpands_total", changes.expands)
-
-
-def _controller(kept: Kept) -> Iterator[Sample]:
-    prefix = "kafka_controller_kafkacontroller_"
-    topics = kept.services.cluster.image.topics
-    live = kept.services.cluster.image.brokers
-    partitions = [it for topic in topics.values() for it in topic.partitions.values()]
-    offline = sum(it.leader not in live for it in partitions)
-    yield Sample(f"{prefix}activecontrollercount", kept.is_controller)
-    loop = kept.services.controller
-    is_preferred = loop.policy.is_preferred
-    is_active = loop.controller is not None
-    yield Sample(f"{prefix}activepreferredcontrollercount", is_preferred and is_active)
-    yield Sample(f"{prefix}standbypreferredcontrollercount", is_preferred and not is_active)
-    yield Sample("odradek_controller_withheld", loop.standing_by.is_withheld)
-    yield Sample(f"{prefix}offlinepartitionscount", offline if kept.is_controller else 0)
-    yield Sample(f"{prefix}globaltopiccount", len(topics))
-    yield Sample(f"{prefix}globalpartitioncount", len(partitions))
-    yield Sample("kafka_brokers", len(live))
-    for broker in live.values():
-        labels = tuple((f"listener_{at.listener.lower()}", at.host) for at in broker.endpoints)
-        yield Sample("kafka_broker_info", 1, (("id", str(broker.id)), *labels))
 
 
 def _traffic(services: Services) -> Iterator[Sample]:

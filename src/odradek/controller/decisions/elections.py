@@ -239,5 +239,5 @@ def elect_uncleanly(context: ControllerContext) -> Rule:
 def _elected(
     context: ControllerContext, partition: TopicPartition, state: PartitionState, choice: Choice
 ) -> StateWrite:
-    context.unclean_elections += choice.unclean
-    return StateWrite(partition, next_state(state, choice, context.lease.epoch))
+    chosen = next_state(state, choice, context.lease.epoch)
+    return StateWrite(partition, chosen, is_unclean=choice.unclean)

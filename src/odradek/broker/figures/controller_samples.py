@@ -1,0 +1,69 @@
+"""What the controller says of itself on `/metrics`, under the names of Kafka's exporters.
+
+A broker that is not the controller says 0 of all that only the controller knows, as Kafka does:
+boards take the sum or the maximum over all brokers.
+"""
+
+from collections.abc import Iterator
+
+from odradek.broker.figures.sample import Sample
+from odradek.broker.services import Services
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions.balance import imbalanced_partitions, offline_partitions
+from odradek.controller.phases import ReplicaPhase
+from odradek.model.units import SECOND
+
+PREFIX = "kafka_controller_kafkacontroller_"
+
+
+def controller_samples(services: Services, *, is_controller: bool) -> Iterator[Sample]:
+    """Gauges and counters."""
+    image = services.cluster.image
+    decisions = services.controller.controller
+    yield Sample(f"{PREFIX}activecontrollercount", is_controller)
+    is_preferred = services.controller.policy.is_preferred
+    is_active = decisions is not None
+    yield Sample(f"{PREFIX}activepreferredcontrollercount", is_preferred and is_active)
+    yield Sample(f"{PREFIX}standbypreferredcontrollercount", is_preferred and not is_active)
+    yield Sample("odradek_controller_withheld", services.controller.standing_by.is_withheld)
+    yield Sample(f"{PREFIX}activebrokercount", len(image.brokers) if is_controller else 0)
+    yield Sample(f"{PREFIX}globaltopiccount", len(image.topics))
+    partitions = sum(len(topic.partitions) for topic in image.topics.values())
+    yield Sample(f"{PREFIX}globalpartitioncount", partitions)
+    yield from _decisions(decisions.context if decisions is not None else None)
+    yield from _events(services)
+    yield Sample("kafka_brokers", len(image.brokers))
+    for broker in image.brokers.values():
+        labels = tuple((f"listener_{at.listener.lower()}", at.host) for at in broker.endpoints)
+        yield Sample("kafka_broker_info", 1, (("id", str(broker.id)), *labels))
+
+
+def _decisions(context: ControllerContext | None) -> Iterator[Sample]:
+    offline = imbalanced = topics = replicas = waiting_topics = waiting = unclean = 0
+    if context is not None:
+        offline, imbalanced = offline_partitions(context), imbalanced_partitions(context)
+        topics, unclean = len(context.deletions), context.unclean_elections
+        for deletion in context.deletions.values():
+            phases = list(deletion.replicas.values())
+            ineligible = phases.count(ReplicaPhase.DELETION_INELIGIBLE)
+            replicas += len(phases) - phases.count(ReplicaPhase.DELETION_SUCCESSFUL)
+            waiting += ineligible
+            waiting_topics += bool(ineligible or not deletion.has_begun)
+    yield Sample(f"{PREFIX}offlinepartitionscount", offline)
+    yield Sample(f"{PREFIX}preferredreplicaimbalancecount", imbalanced)
+    yield Sample(f"{PREFIX}topicstodeletecount", topics)
+    yield Sample(f"{PREFIX}replicastodeletecount", replicas)
+    yield Sample(f"{PREFIX}topicsineligibletodeletecount", waiting_topics)
+    yield Sample(f"{PREFIX}replicasineligibletodeletecount", waiting)
+    yield Sample("kafka_controller_controllerstats_uncleanleaderelections_total", unclean)
+
+
+def _events(services: Services) -> Iterator[Sample]:
+    """By kind of event: how many, how long they waited in the queue, how long they took."""
+    prefix = "kafka_controller_controllereventmanager_"
+    yield Sample(f"{prefix}eventqueuesize", services.controller.backlog)
+    for kind, times in sorted(services.controller.times.by_kind.items()):
+        labels = (("event", kind),)
+        yield Sample(f"{prefix}events_total", times.count, labels)
+        yield Sample(f"{prefix}eventqueuetimems_total", times.waited / SECOND, labels)
+        yield Sample(f"{prefix}eventtimems_total", times.micros / SECOND, labels)
