@@ -85,10 +85,11 @@ def _on_lost(context: ControllerContext, lost: frozenset[BrokerId]) -> Steps[Non
         if image is not None and lost & image.offline:
             returned[partition] = image._replace(offline=image.offline - lost)
     context.set_partitions(returned)
-    yield from change_states(context, led, lose(context, lost))
-    yield from change_states(context, hosted, lose(context, lost))
+    changed = yield from change_states(context, led, lose(context, lost))
+    followed = [it for it in hosted if it not in changed]
+    changed |= yield from change_states(context, followed, lose(context, lost))
     fail_deletions(context, lost)
-    context.batch.add_update(dict.fromkeys(hosted))
+    context.batch.add_update(dict.fromkeys(it for it in hosted if it not in changed))
     yield from send(context)
 
 

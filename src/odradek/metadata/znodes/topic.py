@@ -5,6 +5,7 @@ reassignment adds and removes (KIP-455), version 3 the topic's id (KIP-516). Kaf
 version 3 even where there is no id, and so do we.
 """
 
+import re
 from typing import Final
 
 from odradek.metadata.json_body import Body, MalformedZnode, encoded, whole_number
@@ -20,6 +21,11 @@ from odradek.model.ids import (
 from odradek.model.names import topic_name_fault
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 
+_NUMBER: Final = rb"(?:0|[1-9]\d{0,8})"
+_PLAIN_STATE: Final = re.compile(
+    rb'\{"controller_epoch":(%b),"leader":(-1|%b),"version":1,"leader_epoch":(%b),'
+    rb'"isr":\[(%b(?:,%b)*)\]\}'.replace(b"%b", _NUMBER)
+)
 RECOVERING: Final = 1  # the one value of leader_recovery_state that is written
 
 
@@ -100,7 +106,7 @@ class PartitionStateZnode:
     @staticmethod
     def path(partition: TopicPartition) -> str:
         """Where the state is."""
-        return f"{PartitionZnode.path(partition)}{PartitionStateZnode.SUFFIX}"
+        return f"{TopicsZnode.PATH}/{partition.topic}/partitions/{partition.partition}/state"
 
     @staticmethod
     def encode(state: PartitionState) -> bytes:
@@ -109,23 +115,21 @@ class PartitionStateZnode:
         Kafka does not know `eligible_replicas` and passes over it.
         """
         leader = NO_BROKER if state.leader is None else state.leader
-        eligible = {"eligible_replicas": state.eligible} if state.eligible else {}
-        recovery = {"leader_recovery_state": RECOVERING} if state.recovering else {}
-        return encoded(
-            {
-                "controller_epoch": state.controller_epoch,
-                "leader": leader,
-                "version": 1,
-                **recovery,
-                "leader_epoch": state.leader_epoch,
-                "isr": state.isr,
-                **eligible,
-            }
-        )
+        recovery = f'"leader_recovery_state":{RECOVERING},' if state.recovering else ""
+        eligible = f',"eligible_replicas":[{_listed(state.eligible)}]' if state.eligible else ""
+        return (
+            f'{{"controller_epoch":{state.controller_epoch},"leader":{leader},"version":1,{recovery}'
+            f'"leader_epoch":{state.leader_epoch},"isr":[{_listed(state.isr)}]{eligible}}}'
+        ).encode()
 
     @classmethod
     def decode(cls, partition: TopicPartition, data: bytes | None, version: int) -> PartitionState:
         """The state, with the version of its znode."""
+        plain = _PLAIN_STATE.fullmatch(data or b"")
+        if plain is not None:
+            found = _plain(plain, version)
+            if found is not None:
+                return found
         body = Body.parse(cls.path(partition), data)
         leader = BrokerId(body.integer("leader", low=NO_BROKER))
         recovering = body.has("leader_recovery_state") and bool(
@@ -140,6 +144,24 @@ class PartitionStateZnode:
             recovering=recovering,
             eligible=_eligible(body),
         )
+
+
+def _plain(state: re.Match[bytes], version: int) -> PartitionState | None:
+    """The state as almost all are written: a new controller reads one for each partition."""
+    leader, isr = int(state[2]), tuple([BrokerId(int(it)) for it in state[4].split(b",")])
+    if len(set(isr)) != len(isr):
+        return None
+    return PartitionState(
+        leader=None if leader == NO_BROKER else BrokerId(leader),
+        leader_epoch=LeaderEpoch(int(state[3])),
+        isr=isr,
+        partition_epoch=PartitionEpoch(version),
+        controller_epoch=ControllerEpoch(int(state[1])),
+    )
+
+
+def _listed(brokers: tuple[BrokerId, ...]) -> str:
+    return ",".join(map(str, brokers))
 
 
 def _eligible(body: Body) -> tuple[BrokerId, ...]:

@@ -1,0 +1,70 @@
+"""How far reassignments are: bytes that added replicas have of what their leaders have.
+
+A partition that is over counts as whole. Where nothing was written yet partitions are counted.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.cli.logdirs import log_dirs_of
+from odradek.cli.progress import progress
+from odradek.client.cluster import Cluster
+from odradek.client.placement_admin import reassignments
+from odradek.model.ids import BrokerId, TopicPartition
+
+POLL_SECONDS: Final = 0.5
+Targets = Mapping[TopicPartition, tuple[int, ...]]
+Sizes = dict[tuple[TopicPartition, int], int]
+
+
+async def sizes_of(cluster: Cluster, brokers: set[int]) -> Sizes:
+    """Bytes of each replica on these brokers; those of brokers that are gone are not known."""
+    found: Sizes = {}
+    for broker in sorted(brokers & set(cluster.brokers)):
+        for log_dir in await log_dirs_of(cluster, BrokerId(broker)):
+            for topic in log_dir.topics:
+                for row in topic.partitions:
+                    if not row.is_future_key:
+                        where = TopicPartition(topic.name, row.partition_index)
+                        found[where, broker] = row.partition_size
+    return found
+
+
+def bytes_to_copy(
+    targets: Targets, before: Mapping[TopicPartition, tuple[int, ...]], sizes: Sizes
+) -> dict[TopicPartition, int]:
+    """What each reassignment copies: the largest replica, as often as replicas are added."""
+    return {
+        it: max((sizes.get((it, broker), 0) for broker in before[it]), default=0)
+        * len(set(target) - set(before[it]))
+        for it, target in targets.items()
+    }
+
+
+async def wait_for(
+    cluster: Cluster,
+    targets: Targets,
+    before: Mapping[TopicPartition, tuple[int, ...]],
+    to_copy: Mapping[TopicPartition, int],
+) -> None:
+    """Until all are over; on a terminal with a bar and the time that is left."""
+    total = sum(to_copy.values())
+    added = {broker for it, target in targets.items() for broker in set(target) - set(before[it])}
+    with progress("copying" if total else "reassigning", total or len(targets)) as bar:
+        shown = 0
+        while True:
+            ongoing = {it for it in await reassignments(cluster) if it in targets}
+            done = len(targets) - len(ongoing)
+            if total:
+                done = sum(to_copy[it] for it in targets if it not in ongoing)
+                sizes = await sizes_of(cluster, added) if ongoing else {}
+                for it in ongoing:
+                    new = set(targets[it]) - set(before[it])
+                    copied = sum(sizes.get((it, broker), 0) for broker in new)
+                    done += min(copied, to_copy[it])
+            bar.update(max(done - shown, 0))
+            shown = max(done, shown)
+            if not ongoing:
+                return
+            await asyncio.sleep(POLL_SECONDS)
