@@ -35,6 +35,7 @@ from tests.live.cluster import LiveCluster
 
 SETTLE_SECONDS: Final = 90
 LOOK_SECONDS: Final = 0.05
+REST_SHARE: Final = 0.05
 TOLD: Final = re.compile(
     r"controller\.(slow_event|begun|elected|brokers_changed).*|control\.slow.*"
 )
@@ -99,16 +100,30 @@ class Stage:
         return [it.leader for it in found.values()] or [-1]
 
     def await_led(self, topics: int, *without: int) -> None:
-        """Until every partition is led, and by none of these.
+        """Until the topic that is decided last is led, and by none of these.
 
-        The topic that is decided last is asked for until it is so, and then each of the others:
-        to ask for all of them all the time would cost the brokers more than the failover.
+        To ask for all of them all the time would cost the brokers more than the failover;
+        `check_led` does it once.
         """
-        for number in reversed(range(topics)):
-            self._await(partial(self._is_led, f"many-{number}", {-1, *without}))
+        self._await(partial(self._is_led, f"many-{topics - 1}", {-1, *without}))
+
+    def check_led(self, topics: int, *without: int) -> None:
+        """The others are, too."""
+        for number in range(topics):
+            assert self._is_led(f"many-{number}", {-1, *without}), number
 
     def _is_led(self, topic: str, without: set[int]) -> bool:
         return not without & {*self.leaders(topic)}
+
+    def await_rest(self) -> float:
+        """Until the brokers do next to nothing; how long that took."""
+        began = perf_counter()
+        share = 1.0
+        while share > REST_SHARE and perf_counter() - began < SETTLE_SECONDS:
+            before = sum(self.cluster.cpu())
+            sleep(2)
+            share = (sum(self.cluster.cpu()) - before) / 2 / len(self.cluster.brokers)
+        return perf_counter() - began
 
     def _await(self, is_so: Callable[[], bool]) -> None:
         end = perf_counter() + SETTLE_SECONDS
@@ -136,7 +151,10 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
         stage.await_led(topics)
     for it in range(topics):
         cluster.await_isr(f"many-{it}", 3)
-    sleep(5)
+    stage.check_led(topics)
+    print(
+        f"  at rest {stage.await_rest():.1f} s later: logs are made when they are needed or after"
+    )
     before = sum(cluster.cpu())
     sleep(10)
     idle = (sum(cluster.cpu()) - before) / 10 / len(cluster.brokers)
@@ -144,6 +162,7 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     with stage.measured(f"kill -9 of broker {plain}, which leads all"):
         cluster.brokers[plain].kill()
         stage.await_led(topics, plain)
+    stage.check_led(topics, plain)
     with stage.measured(f"broker {plain} is back, all replicas in sync"):
         cluster.brokers[plain].start()
         for it in range(topics):
@@ -151,6 +170,7 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     with stage.measured(f"kill -9 of the controller, broker {controller}"):
         cluster.brokers[controller].kill()
         stage.await_led(topics, controller)
+    stage.check_led(topics, controller)
     print(f"\nafterwards: RSS {[round(it) for it in cluster.rss()]} MB")
 
 

@@ -4,6 +4,7 @@ A controller that was replaced, or whose session is over, stops in the middle: w
 stands, and the next controller reads it. Brokers are never waited for.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -105,6 +106,7 @@ class StepRunner:
                 for receivers, message in messages:
                     if self.channels is not None:
                         self.channels.send(receivers, message)
+                await asyncio.sleep(0)  # what comes next is built in another turn
             case TopicIsMade(name, settings):
                 self._settings.on_entity(Entity(EntityType.TOPICS, name), settings)
             case TopicIsGone(name):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from odradek.controller.context import ControllerContext, Deletion
-from odradek.controller.decisions.broker_changes import tell_broker
+from odradek.controller.decisions.broker_changes import tell_all, tell_broker
 from odradek.controller.decisions.deletions import start_deletion
 from odradek.controller.decisions.elections import (
     FormerLives,
@@ -79,10 +79,7 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     suspects = _suspects(context, former)
     dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
     changed = yield from change_states(context, suspects, lose(context, dead, former))
-    for broker in context.image.brokers:
-        tell_broker(context, broker, leaving_out=changed)
-    context.batch.update.clear()  # everybody has it from the whole
-    yield from send(context)
+    yield from tell_all(context, context.image.brokers, leaving_out=changed)
     yield from _resume(context)
 
 

@@ -6,12 +6,13 @@ life, is a failure and then a start: what it leads and follows is decided anew, 
 not be what it was.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import fail_deletions, resume_deletions
 from odradek.controller.decisions.elections import (
+    TOGETHER_MAX,
     change_states,
     elect_where_needed,
     lose,
@@ -100,27 +101,48 @@ def _on_arrived(context: ControllerContext, arrived: frozenset[BrokerId]) -> Ste
     context.batch.full |= dict.fromkeys(arrived)
     context.batch.add_update(dict.fromkeys(hosted))
     elected = yield from change_states(context, hosted, elect_where_needed(context))
-    for broker in sorted(arrived):
-        tell_broker(context, broker, leaving_out=elected)
-    yield from send(context)
+    yield from tell_all(context, sorted(arrived), leaving_out=elected)
     yield from resume_reassignments(context, arrived)
     yield from resume_deletions(context, arrived)
 
 
-def tell_broker(
+def tell_all(
     context: ControllerContext,
-    broker: BrokerId,
-    partitions: Iterable[TopicPartition] | None = None,
+    brokers: Iterable[BrokerId],
     *,
-    leaving_out: Mapping[TopicPartition, object] | None = None,
+    leaving_out: Mapping[TopicPartition, object],
+) -> Steps[None]:
+    """These brokers hear of all that they hold, but not what they have just heard.
+
+    Nothing has changed, so metadata goes to nobody. Messages are built in different turns.
+    """
+    yield from send(context)
+    hosted = dict.fromkeys(it for broker in brokers for it in context.hosted.get(broker, ()))
+    told = [it for it in hosted if it not in leaving_out]
+    alive = frozenset(brokers)
+    for at in range(0, len(told), TOGETHER_MAX):
+        for partition in told[at : at + TOGETHER_MAX]:
+            _tell(context, partition, alive)
+        context.batch.update.clear()
+        yield from send(context)
+
+
+def tell_broker(
+    context: ControllerContext, broker: BrokerId, partitions: Iterable[TopicPartition]
 ) -> None:
-    """All that one broker holds, or these, with who leads it; but not what it has just heard."""
-    hosted = context.hosted.get(broker, {})
-    for partition in hosted if partitions is None else (it for it in partitions if it in hosted):
-        image = context.image.partition(partition)
-        if image is None or image.state is None or context.is_deleting(partition.topic):
-            continue
-        if partition not in (leaving_out or {}):
+    """One broker hears of these, as far as it holds them."""
+    for partition in partitions:
+        _tell(context, partition, (broker,))
+
+
+def _tell(
+    context: ControllerContext, partition: TopicPartition, brokers: Container[BrokerId]
+) -> None:
+    image = context.image.partition(partition)
+    if image is None or image.state is None or context.is_deleting(partition.topic):
+        return
+    for broker in image.assignment.replicas:
+        if broker in brokers:
             is_new = broker in image.assignment.adding
             context.batch.add_lead((broker,), partition, is_new=is_new)
 

@@ -6,7 +6,7 @@ what stands there now, so nothing that had to follow is forgotten. Brokers are t
 thousand are written.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from odradek.controller.context import ControllerContext
@@ -53,30 +53,32 @@ def change_states(
     waiting = list(dict.fromkeys(partitions))
     changed: dict[TopicPartition, PartitionState] = {}
     for _ in range(LOOKS_MAX):
-        writes = _writes(context, waiting, rule)
-        if not writes:
-            break
-        waiting = []
-        for at in range(0, len(writes), TOGETHER_MAX):
-            outcome = yield from write_states(writes[at : at + TOGETHER_MAX])
+        looked_at, waiting = iter(waiting), []
+        while writes := _writes(context, looked_at, rule):
+            outcome = yield from write_states(writes)
             context.on_written(outcome.written)
             changed |= {write.partition: write.state for write in outcome.written}
             yield from send(context)
             yield from _look_again(context, outcome)
             waiting += outcome.conflicts
+        if not waiting:
+            break
     return changed
 
 
 def _writes(
-    context: ControllerContext, partitions: Sequence[TopicPartition], rule: Rule
+    context: ControllerContext, partitions: Iterator[TopicPartition], rule: Rule
 ) -> list[StateWrite]:
-    found = []
+    """The next of them: the others are decided when these are written, in other turns."""
+    found: list[StateWrite] = []
     for partition in partitions:
         image = context.image.partition(partition)
         if image is not None and not context.is_deleting(partition.topic):
             write = rule(partition, image)
             if write is not None:
                 found.append(write)
+                if len(found) == TOGETHER_MAX:
+                    break
     return found
 
 

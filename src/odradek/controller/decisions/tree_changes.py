@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from odradek.controller.context import ControllerContext
-from odradek.controller.decisions.broker_changes import on_brokers, tell_broker
+from odradek.controller.decisions.broker_changes import on_brokers, tell_all
 from odradek.controller.decisions.deletions import finish_if_done, on_marks
 from odradek.controller.decisions.elections import change_states, elect_preferred, send
 from odradek.controller.decisions.reassignments import advance, on_znode
@@ -169,10 +169,8 @@ def _look_at_log_dirs(context: ControllerContext) -> Steps[None]:
             brokers[LogDirEventZnode.decode(answer.data)] = None
         except MalformedZnode as fault:
             yield ignored(fault)
-    for broker in brokers:
-        if broker in context.image.brokers:
-            tell_broker(context, broker)
-    yield from send(context)
+    alive = [it for it in brokers if it in context.image.brokers]
+    yield from tell_all(context, alive, leaving_out={})
     yield from delete_each(paths)
 
 
