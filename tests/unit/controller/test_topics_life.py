@@ -259,3 +259,26 @@ def test_topics_that_make_no_sense_are_named_and_left_alone() -> None:
     assert talk.leads("good")[0] == 1
     assert talk.notes.count("controller.znode_ignored") == 3
     assert "/admin/delete_topics/bad name" in talk.tree.nodes
+
+
+@pytest.mark.parametrize("is_found_at_the_beginning", [True, False])
+def test_a_topic_of_older_tools_is_given_an_id(*, is_found_at_the_beginning: bool) -> None:
+    """Its ISR could never change without: leaders ask for that by the topic's id."""
+    talk = Conversation()
+    data = TopicZnode.encode(TopicAssignment({0: Assignment((BrokerId(2), BrokerId(3)))}))
+    if is_found_at_the_beginning:
+        talk.tree.put(TopicZnode.path("orders"), data)
+        talk.write_state("orders", leader=2, isr=(2, 3))
+        talk.begin()
+    else:
+        talk.begin()
+        talk.tree.put(TopicZnode.path("orders"), data)
+        talk.topics_changed()
+    node = talk.tree.nodes[TopicZnode.path("orders")]
+    topic_id = TopicZnode.decode("orders", node.data).topic_id
+    assert topic_id is not None
+    assert talk.context.image.topics["orders"].topic_id == topic_id
+    assert talk.context.topic_versions["orders"] == node.version
+    talk.topics_changed("orders")
+    talk.begin()
+    assert TopicZnode.decode("orders", node.data).topic_id == topic_id

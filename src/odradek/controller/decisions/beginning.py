@@ -23,6 +23,7 @@ from odradek.controller.decisions.elections import (
 )
 from odradek.controller.decisions.handover import on_wish
 from odradek.controller.decisions.reassignments import advance
+from odradek.controller.decisions.topic_changes import give_ids
 from odradek.controller.decisions.tree_changes import (
     drop_notifications,
     ignored,
@@ -73,6 +74,7 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     names = yield from read_marks()
     if context.policy.may_delete:  # topics that are being deleted get no leaders
         _mark_deletions(context, names)
+    yield from give_ids(context, list(context.image.topics))
     context.batch.full |= dict.fromkeys(context.image.brokers)
     yield from send(context)
     former = _former_lives(context, reading, context.image.brokers)

@@ -215,7 +215,10 @@ def _adopt(
 def _take_over(context: ControllerContext, name: str, found: TopicAssignment, version: int) -> None:
     """Somebody else has written the topic; new partitions are brought online by its watch."""
     context.topic_versions[name] = version
-    known = context.image.topics[name].partitions
+    topic = context.image.topics[name]
+    known = topic.partitions
+    if found.topic_id is not None and found.topic_id != topic.topic_id:
+        context.set_topic(name, found.topic_id, dict(known))  # another has given it one
     context.set_partitions(
         {
             TopicPartition(name, number): known[number]._replace(assignment=assignment)

@@ -1,13 +1,14 @@
 """Topics as they stand in the tree: made, enlarged, replaced or removed, by us or by others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone
 from odradek.controller.decisions.elections import change_states, elect_where_needed, send
-from odradek.controller.decisions.reassignments import advance
+from odradek.controller.decisions.reassignments import advance, write_assignments
 from odradek.controller.steps import Note, Steps
+from odradek.controller.topics import new_topic_id
 from odradek.metadata.image import PartitionImage, TopicImage
 from odradek.metadata.nouns import TopicAssignment
 from odradek.model.ids import TopicPartition
@@ -35,12 +36,28 @@ def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]
         if known is None:
             partitions = {number: PartitionImage(a) for number, a in it.topic.partitions.items()}
             context.set_topic(name, it.topic.topic_id, partitions)
+            context.topic_versions[name] = it.version
+            yield from give_ids(context, [name])
             added += context.partitions_of(name)
         elif it.version >= context.topic_versions.get(name, -1):
             added += yield from _on_known(context, known, it.topic)
         context.topic_versions[name] = max(it.version, context.topic_versions.get(name, -1))
     yield from change_states(context, added, elect_where_needed(context))
     yield from send(context)
+
+
+def give_ids(context: ControllerContext, names: Iterable[str]) -> Steps[None]:
+    """Topics of tools from before Kafka 2.8 have no id, and an ISR is changed by the topic's id."""
+    for name in names:
+        topic = context.image.topics[name]
+        if topic.topic_id is not None or name in context.deletions:
+            continue
+        partitions = dict(topic.partitions)
+        context.set_topic(name, new_topic_id(context.policy.random), partitions)
+        failure = yield from write_assignments(context, name, {})
+        if failure is not None:
+            context.set_topic(name, None, partitions)
+            yield Note("topic.without_id", {"topic": name, "why": str(failure)})
 
 
 def _is_another(known: TopicImage, now: TopicAssignment) -> bool:
