@@ -6,6 +6,7 @@ import pytest
 
 from odradek.metadata.znodes.admin import PreferredElectionZnode
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario
 
 
@@ -19,7 +20,7 @@ def cast(t: ClusterScenario) -> tuple[int, int, int]:
 
 def test_a_preferred_leader_is_elected_on_demand(t: ClusterScenario) -> None:
     """After its return leadership stays where it is until somebody asks, or the balance is kept."""
-    _, preferred, other = cast(t)
+    controller, preferred, other = cast(t)
     operator = t.operator()
     operator.places("orders", (preferred, other))
     t.broker(preferred).stop()
@@ -27,6 +28,11 @@ def test_a_preferred_leader_is_elected_on_demand(t: ClusterScenario) -> None:
     assert t.leader("orders") == other
     t.await_isr("orders", preferred, other)
     assert operator.elects("orders") is ErrorCode.NONE
+    broker = t.broker(controller).process.broker
+    assert broker is not None
+    told = broker.cluster.image.partition(TopicPartition("orders", 0))
+    assert told is not None
+    assert told.leader == preferred  # whoever was answered finds it so
     assert t.leader("orders") == preferred
     assert operator.elects("orders") is ErrorCode.ELECTION_NOT_NEEDED
     assert operator.elects("elsewhere") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import NO_BROKER, BrokerId
+from odradek.model.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 
 Watcher = Callable[[ClusterImage, ClusterImage], None]
@@ -65,6 +65,20 @@ class MetadataCache:
     async def has_topics(self, names: Iterable[str]) -> None:
         """Returns once each of these is there, and all its partitions have leaders."""
         await self._wait(dict.fromkeys(names), _is_led)
+
+    async def has_leaders(self, partitions: Iterable[TopicPartition], *, preferred: bool) -> None:
+        """Returns once each of these is led, by its preferred leader if that is what was asked."""
+        by_topic: dict[str, list[TopicPartition]] = {}
+        for partition in partitions:
+            by_topic.setdefault(partition.topic, []).append(partition)
+
+        def is_led(image: ClusterImage, name: str) -> bool:
+            found = [it for it in map(image.partition, by_topic[name]) if it is not None]
+            if preferred:
+                return all(it.leader == it.assignment.replicas[0] for it in found)
+            return all(it.leader in image.brokers for it in found)
+
+        await self._wait(dict.fromkeys(by_topic), is_led)
 
     async def has_not_topics(self, names: Iterable[str]) -> None:
         """Returns once none of these is there."""

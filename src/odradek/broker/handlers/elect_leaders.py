@@ -40,7 +40,7 @@ async def handle(
     elected = [partition for partition, error in outcomes.items() if error is None]
     try:
         async with asyncio.timeout(max(request.timeout_ms, 0) / 1_000):
-            await services.cluster.has_topics({it.topic for it in elected})
+            await services.cluster.has_leaders(elected, preferred=kind is ElectionType.PREFERRED)
     except TimeoutError:
         outcomes |= {it: _TimedOutError(f"{it}: not every leader is known yet") for it in elected}
     return ElectLeadersResponse(replica_election_results=_results(outcomes))
