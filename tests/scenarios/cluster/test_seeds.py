@@ -31,8 +31,9 @@ def test_on_topic_change(t: ClusterScenario) -> None:
     operator.produce("orders", "a", partition=2)
     assert operator.deletion_of("orders") is ErrorCode.NONE
     t.wait_until(lambda: not operator.problems(), "nothing is left of it")
-    for broker in t.brokers.values():
-        t.wait_until(lambda it=broker: it.log_end("orders", 2) == -1, "replicas are stopped")
+    t.wait_until(
+        lambda: all(it.log_end("orders", 2) == -1 for it in t.brokers.values()), "all are stopped"
+    )
     assert t.controller() == controller
 
 
@@ -169,7 +170,7 @@ def test_delete_topic_enable_false() -> None:
         operator.places("orders", (1, 2, 3))
         assert operator.deletion_of("orders") is ErrorCode.TOPIC_DELETION_DISABLED
         mark = DeleteTopicZnode.path("orders")
-        keeper.does(keeper.zookeeper.create(mark, None))
+        keeper.does(keeper.zookeeper.create(mark, b""))
         t.wait_until(lambda: not keeper.does(keeper.zookeeper.exists(mark)), "the mark goes")
         operator.produce("orders", "a")
         assert operator.read("orders") == ["a"]
@@ -180,10 +181,11 @@ def test_the_znode_of_a_deletion(t: ClusterScenario) -> None:
     operator, keeper = t.operator(), t.keeper("tools")
     operator.places("orders", (1, 2, 3))
     for name in ("orders", "nowhere"):
-        keeper.does(keeper.zookeeper.create(DeleteTopicZnode.path(name), None))
-    for name in ("orders", "nowhere"):
-        path = DeleteTopicZnode.path(name)
-        t.wait_until(lambda it=path: not keeper.does(keeper.zookeeper.exists(it)), "the mark goes")
+        keeper.does(keeper.zookeeper.create(DeleteTopicZnode.path(name), b""))
+    marks = [DeleteTopicZnode.path(name) for name in ("orders", "nowhere")]
+    t.wait_until(
+        lambda: not any(keeper.does(keeper.zookeeper.exists(it)) for it in marks), "the marks go"
+    )
     operator.places("orders", (3, 2, 1))
 
 
