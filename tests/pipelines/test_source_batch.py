@@ -44,3 +44,43 @@ def test_log_append_time(spark: Any, topics: Topics) -> None:
     ours, theirs = both(spark, topics.options(topic))
     assert ours == theirs
     assert {row[6] for row in ours} == {1}
+
+
+OFFSETS = '{{"{0}": {{"0": 40, "1": -2, "2": -1}}}}'
+ENDS = '{{"{0}": {{"0": 60, "1": -1, "2": 5}}}}'
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"startingOffsets": OFFSETS},
+        {"endingOffsets": ENDS},
+        {"startingTimestamp": "{1}"},
+        {"startingOffsetsByTimestamp": '{{"{0}": {{"0": {1}, "1": {2}, "2": {1}}}}}'},
+        {"endingTimestamp": "{2}"},
+        {"assign": '{{"{0}": [1]}}'},
+        {"subscribePattern": ".*from_where_to_where.*"},
+        {"minPartitions": "7"},
+        {"maxRecordsPerPartition": "13"},
+    ],
+    ids="-".join,
+)
+def test_from_where_to_where(spark: Any, topics: Topics, options: dict[str, str]) -> None:
+    """Offsets, times, partitions and cuts mean what they mean to the connector."""
+    topic = topics.make(partitions=3)
+    begin = now_ms() - 100_000
+    for partition in range(3):
+        topics.fill(
+            topic,
+            [
+                {"value": b"%d" % it, "partition": partition, "timestamp": begin + it * 1_000}
+                for it in range(90)
+            ],
+        )
+    chosen = {k: v.format(topic, begin + 30_000, begin + 70_000) for k, v in options.items()}
+    given = topics.options(topic, **chosen)
+    if {"assign", "subscribePattern"} & options.keys():
+        del given["subscribe"]
+    ours, theirs = both(spark, given)
+    assert ours
+    assert ours == theirs
