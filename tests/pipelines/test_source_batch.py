@@ -46,7 +46,7 @@ def test_log_append_time(spark: Any, topics: Topics) -> None:
     assert {row[6] for row in ours} == {1}
 
 
-OFFSETS = '{{"{0}": {{"0": 40, "1": -2, "2": -1}}}}'
+OFFSETS = '{{"{0}": {{"0": 40, "1": -2, "2": 7}}}}'
 ENDS = '{{"{0}": {{"0": 60, "1": -1, "2": 5}}}}'
 
 

@@ -165,7 +165,7 @@ class Archiver:
         self._added += added
         if self._job.merge_after is not None and self._added >= self._job.merge_after:
             self._added = 0
-            merge_small(self._spark, self.rows, self._job.file_bytes)
+            merge_small(self._spark, self.rows, self._job.file_bytes, is_running=True)
             self.rows.table.expire(wall_ms() - self._job.keep_ms)
             self.rows.reload()
 

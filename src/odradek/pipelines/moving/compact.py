@@ -67,10 +67,12 @@ def compact(spark: Any, job: Upkeep) -> Kept:
     return Kept(merged, into, expired, sweep(opened.table, job.orphan_age_ms))
 
 
-def merge_small(spark: Any, opened: OpenTable, file_bytes: int) -> tuple[int, int]:
+def merge_small(
+    spark: Any, opened: OpenTable, file_bytes: int, *, is_running: bool = False
+) -> tuple[int, int]:
     """Merges small files that lie beside each other; how many went, and how many came."""
     snapshot: Snapshot = opened.snapshot
-    groups = groups_to_merge(opened.table.files(snapshot), file_bytes)
+    groups = groups_to_merge(opened.table.files(snapshot), file_bytes, is_running=is_running)
     rewriting = Rewriting(opened.layout(file_bytes), topics_of(snapshot))
     merged: Sequence[tuple[DataFile, ...]] = run_tasks(spark, groups, MergeGroup(rewriting))
     went = came = 0

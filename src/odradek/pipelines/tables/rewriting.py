@@ -103,8 +103,14 @@ def topics_of(snapshot: Snapshot) -> dict[str, str]:
     return {topic.topic_id: name for name, topic in snapshot.positions.topics.items()}
 
 
-def groups_to_merge(files: Sequence[DataFile], file_bytes: int) -> list[tuple[DataFile, ...]]:
-    """Small files that lie beside each other in one partition and one directory."""
+def groups_to_merge(
+    files: Sequence[DataFile], file_bytes: int, *, is_running: bool = False
+) -> list[tuple[DataFile, ...]]:
+    """Small files that lie beside each other in one partition and one directory.
+
+    While an archive runs, a file is left alone as long as it is much larger than all behind it:
+    so a row is written again a few times, however often files are merged.
+    """
 
     def place(file: DataFile) -> tuple[str, int, tuple[tuple[str, str], ...]]:
         span = file.span
@@ -124,11 +130,22 @@ def groups_to_merge(files: Sequence[DataFile], file_bytes: int) -> list[tuple[Da
             small = file is not None and file.bytes * SMALL_SHARE <= file_bytes
             full = sum(it.bytes for it in run) >= file_bytes or len(run) >= FILES_MAX
             if run and (not small or full):
+                run = _grown_enough(run) if is_running else run
                 groups += [tuple(run)] if len(run) >= FILES_MIN else []
                 run = []
             if small and file is not None:
                 run.append(file)
     return groups
+
+
+def _grown_enough(run: list[DataFile]) -> list[DataFile]:
+    """The last files of a run, up to the first that is larger than twice all behind it."""
+    behind = run[-1].bytes
+    for number in range(len(run) - 2, -1, -1):
+        if run[number].bytes > 2 * behind:
+            return run[number + 1 :]
+        behind += run[number].bytes
+    return run
 
 
 def merge_small(table: Table, layout: Layout, snapshot: Snapshot) -> tuple[int, int]:
