@@ -105,8 +105,10 @@ def test_a_replica_stays_in_the_dir_where_it_stands() -> None:
         dirs = [it.name for it in stage.running.services_of_this_life.replicas.dirs.dirs]
         moves = set(map(outcome, dirs))
         assert moves == {ErrorCode.NONE}
-        assert outcome("elsewhere") == ErrorCode.LOG_DIR_NOT_FOUND
-        assert outcome(dirs[0], "nowhere") == ErrorCode.REPLICA_NOT_AVAILABLE
+        with capture_logs() as lines:
+            assert outcome("elsewhere") == ErrorCode.LOG_DIR_NOT_FOUND
+            assert outcome(dirs[0], "nowhere") == ErrorCode.REPLICA_NOT_AVAILABLE
+        assert {line["log_level"] for line in lines} <= {"debug"}  # clients are told, not operators
 
 
 @pytest.mark.parametrize("version", [10, 11])

@@ -45,7 +45,7 @@ async def _move(services: Services, partition: TopicPartition, path: str) -> Err
     try:
         is_moving = await services.replicas.move(partition, path)
     except BrokerError as error:
-        log.warning("move.refused", partition=str(partition), target=path, error=str(error))
+        log.debug("move.refused", partition=str(partition), target=path, error=str(error))
         return error.code
     if is_moving or services.replicas.dirs.home_of(partition) is not None:
         return ErrorCode.NONE
