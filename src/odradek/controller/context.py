@@ -307,9 +307,27 @@ class ControllerContext:
         self, partition: TopicPartition, image: PartitionImage, *, is_new: bool = False
     ) -> None:
         """Everybody who holds a partition hears who leads it."""
-        alive = self.image.brokers
-        holders = [it for it in image.assignment.replicas if it in alive]
-        self.batch.add_lead(holders, partition, is_new=is_new)
+        for broker in image.assignment.replicas:
+            if broker in self.image.brokers:
+                self.tell_one(broker, partition, image, is_new=is_new)
+
+    def tell_one(
+        self,
+        broker: BrokerId,
+        partition: TopicPartition,
+        image: PartitionImage,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """One that holds a partition hears who leads it.
+
+        A replica that is being added is new until it was in sync, in every message: a broker with a
+        failed dir takes one for offline that is not new and has no log, for it may be in there.
+        """
+        state = image.state
+        was_in_sync = state is not None and broker in {*state.isr, *state.eligible}
+        is_new = is_new or (broker in image.assignment.adding and not was_in_sync)
+        self.batch.add_lead((broker,), partition, is_new=is_new)
 
     def _index(self, partition: TopicPartition, image: PartitionImage) -> None:
         for replica in image.assignment.replicas:

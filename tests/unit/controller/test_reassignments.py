@@ -18,6 +18,7 @@ from odradek.wire.messages.alter_partition import (
     RequestPartitionData,
     RequestTopicData,
 )
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from tests.unit.controller.conversation import Conversation, Deposed
 
 ORDERS = TopicPartition("orders", 0)
@@ -91,6 +92,33 @@ def test_the_isr_grows_to_all_and_shrinks_to_the_target() -> None:
     in_sync(talk, 1, 2, 3, 4, 5, 6)
     assert talk.leads("orders")[:2] == (4, (4, 5, 6))
     assert assignment(talk) == Assignment(ids(4, 5, 6))
+
+
+def test_an_added_replica_is_new_in_its_first_message_too() -> None:
+    """Else a broker with a failed dir takes it for offline: its log might be in there."""
+    talk = Conversation(brokers=(1, 2, 3)).begin().make("orders", (1,))
+    reassign(talk, 2)
+    reassign(talk, 3)
+    for broker in (2, 3):
+        rows = [
+            row
+            for to, request in talk.sent
+            if to == broker and isinstance(request, LeaderAndIsrRequest)
+            for topic in request.topic_states
+            for row in topic.partition_states
+        ]
+        assert rows
+        assert all(row.is_new for row in rows)
+
+
+def test_an_added_replica_that_was_in_sync_is_not_new() -> None:
+    """Its log was there: an empty one in its place must not lead."""
+    talk = Conversation(brokers=(1, 2, 3)).begin().make("orders", (1,))
+    reassign(talk, 2, 3)
+    assert in_sync(talk, 1, 2) == ErrorCode.NONE
+    talk.brokers(2, 3)
+    assert talk.state("orders").leader == 2
+    assert not talk.led(2)["orders", 0].is_new
 
 
 def test_a_move_begun_by_the_znode_waits_for_a_dead_target() -> None:

@@ -143,8 +143,7 @@ def _tell(
         return
     for broker in image.assignment.replicas:
         if broker in brokers:
-            is_new = broker in image.assignment.adding
-            context.batch.add_lead((broker,), partition, is_new=is_new)
+            context.tell_one(broker, partition, image)
 
 
 # Controlled shutdown

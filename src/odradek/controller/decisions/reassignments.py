@@ -256,9 +256,6 @@ def advance(
         yield from _complete(context, partition, image.assignment)
     elif begins:
         yield from change_states(context, [partition], _new_epoch(context))
-        for replica in image.assignment.adding:
-            context.batch.add_lead((replica,), partition, is_new=True)
-        yield from send(context)
 
 
 def is_complete(
