@@ -161,7 +161,7 @@ def gap_of(cluster: Cluster, topic: str, hit: Callable[[], int]) -> Figures:
     cluster.make(topic, GAP_PARTITIONS)
     with SteadyProducer(cluster.bootstrap, topic, GAP_PARTITIONS, pause=0.01) as producer:
         sleep(2)
-        producer.reset_gaps()
+        producer.reset()
         sleep(1)
         quiet = max(producer.gaps.values())
         ended = hit()
@@ -215,7 +215,7 @@ def case_rolling(cluster: Cluster, topic: str) -> Figures:
     with SteadyProducer(cluster.bootstrap, topic, GAP_PARTITIONS, pause=0.01) as producer:
         sleep(2)
         for broker in cluster.brokers.values():
-            producer.reset_gaps()
+            producer.reset()
             broker.stop()
             broker.start()
             cluster.await_isr(topic, 3)

@@ -17,7 +17,8 @@ PATIENCE_SECONDS: Final = 30
 class SteadyProducer:
     """Sends numbered values to every partition of a topic, a round each few milliseconds.
 
-    `gaps` says for each partition the longest time between two acknowledgements.
+    `gaps` says for each partition the longest time between two acknowledgements, `latencies` how
+    long each record took, in seconds.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class SteadyProducer:
         self.failed: list[str] = []
         self._acknowledged_at: dict[int, float] = {}
         self.gaps: dict[int, float] = defaultdict(float)
+        self.latencies: list[float] = []
         self._topic = topic
         self._partitions = partitions
         self._pause = pause
@@ -65,9 +67,10 @@ class SteadyProducer:
         """How many records were acknowledged."""
         return sum(map(len, self.acknowledged.values()))
 
-    def reset_gaps(self) -> None:
-        """From now on."""
+    def reset(self) -> None:
+        """Gaps and latencies from now on."""
         self.gaps.clear()
+        self.latencies = []
         self._acknowledged_at.clear()
 
     def _run(self) -> None:
@@ -88,6 +91,7 @@ class SteadyProducer:
         before = self._acknowledged_at.get(partition, now)
         self.gaps[partition] = max(self.gaps[partition], now - before)
         self._acknowledged_at[partition] = now
+        self.latencies.append(message.latency())
         self.acknowledged[partition].append((message.offset(), message.value()))
 
 

@@ -283,7 +283,7 @@ class Broker:
         watches = (isr_changes.run(), isr_watch.run(), disk_watch.run())
         self._running += [tasks.create_task(each) for each in watches]
         doors = (self.doors.network, self.doors.clock)
-        watch = ControllerWatch(self.cluster, doors, listener, controlling.on_controller_gone)
+        watch = ControllerWatch(self.cluster, doors, listener, controlling.on_process_news)
         controlling.standing_by.on_awaited = watch.also
         self._prefer = coordination.prefer
         self._running.append(tasks.create_task(controlling.run()))

@@ -5,7 +5,8 @@ the bounce, would mark replicas that are fine. A top-level error says that the b
 another controller or of a later life of its own; the tree will tell us, too.
 
 Of the errors of single partitions two mean something: KAFKA_STORAGE_ERROR (the log dir has failed)
-and none at all. Others are old news.
+and none at all. Others are old news. That a replica has stopped says that it is deleted only if
+that was asked for.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,20 +14,19 @@ from collections.abc import Iterable, Sequence
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import ReplicaReport, on_replica_report
 from odradek.controller.decisions.deletions import on_stopped
+from odradek.controller.events import BrokerAnswered
 from odradek.controller.steps import Note, Steps
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrPartitionError, LeaderAndIsrResponse
-from odradek.wire.messages.stop_replica import StopReplicaResponse
+from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataResponse
-from odradek.wire.schema import Response
 
 
-def on_answer(
-    context: ControllerContext, broker: BrokerId, epoch: BrokerEpoch, response: Response
-) -> Steps[None]:
+def on_answer(context: ControllerContext, answered: BrokerAnswered) -> Steps[None]:
     """One answer of one broker."""
+    broker, epoch, request, response = answered
     known = context.image.brokers.get(broker)
     if known is None or known.epoch != epoch:
         return
@@ -41,7 +41,8 @@ def on_answer(
         report = _report(broker, epoch, list(_rows(context, response)))
         yield from on_replica_report(context, report)
     elif isinstance(response, StopReplicaResponse):
-        yield from _on_stopped(context, broker, response)
+        assert isinstance(request, StopReplicaRequest), request
+        yield from _on_stopped(context, broker, request, response)
 
 
 def _rows(
@@ -74,13 +75,28 @@ def _report(
 
 
 def _on_stopped(
-    context: ControllerContext, broker: BrokerId, response: StopReplicaResponse
+    context: ControllerContext,
+    broker: BrokerId,
+    request: StopReplicaRequest,
+    response: StopReplicaResponse,
 ) -> Steps[None]:
+    asked = frozenset(_to_delete(context, request))
     rows = [
         (TopicPartition(row.topic_name, row.partition_index), row.error_code)
         for row in response.partition_errors
-        if row.topic_name in context.deletions
     ]
-    deleted = [partition for partition, code in rows if code == ErrorCode.NONE]
-    failed = [partition for partition, code in rows if code != ErrorCode.NONE]
+    deleted = [it for it, code in rows if code == ErrorCode.NONE and it in asked]
+    failed = [it for it, code in rows if code != ErrorCode.NONE and it in asked]
     yield from on_stopped(context, broker, deleted, failed)
+
+
+def _to_delete(context: ControllerContext, request: StopReplicaRequest) -> Iterable[TopicPartition]:
+    """Of topics that are being deleted; a replica of an earlier topic of the name is another."""
+    for topic in request.topic_states:
+        known = context.image.topics.get(topic.topic_name)
+        if known is None or topic.topic_name not in context.deletions:
+            continue
+        if bytes(topic.topic_id) == (known.topic_id or NO_TOPIC_ID):
+            for row in topic.partition_states:
+                if row.delete_partition:
+                    yield TopicPartition(topic.topic_name, row.partition_index)

@@ -93,8 +93,8 @@ class Controller:
                 raise AssertionError(event)  # the loop's own: it may end this very controller
             case TreeChanged(paths):
                 return on_tree_changed(context, paths)
-            case BrokerAnswered(broker, epoch, response):
-                return on_answer(context, broker, epoch, response)
+            case BrokerAnswered():
+                return on_answer(context, event)
             case ProcessIsGone(broker, epoch):
                 return on_process_gone(context, broker, epoch)
             case AlterPartitionAsked(request, version):

@@ -12,7 +12,7 @@ from odradek.controller.topics import Growth, NewTopic
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch
 from odradek.wire.messages.alter_partition import AlterPartitionRequest
-from odradek.wire.schema import Response
+from odradek.wire.schema import Request, Response
 
 
 class ControllerChanged(NamedTuple):
@@ -54,6 +54,7 @@ class BrokerAnswered(NamedTuple):
 
     broker: BrokerId
     epoch: BrokerEpoch
+    request: Request
     response: Response
 
 

@@ -27,7 +27,10 @@ log = structlog.get_logger()
 
 
 class WatchedConnection:
-    """To one address. `on_gone` is called once for each connection that a refusal followed."""
+    """To one address. `on_gone` is called once for each connection that a refusal followed.
+
+    `on_there` is called whenever there is a connection.
+    """
 
     def __init__(
         self,
@@ -35,11 +38,14 @@ class WatchedConnection:
         address: Address,
         client_id: str,
         on_gone: Callable[[], None],
+        *,
+        on_there: Callable[[], None] = lambda: None,
     ) -> None:
         self.address = address
         self._network, self._clock = doors
         self._client_id = client_id
         self._on_gone = on_gone
+        self._on_there = on_there
         self._connection: Connection | None = None
         self._is_connected = asyncio.Event()
 
@@ -93,4 +99,5 @@ class WatchedConnection:
         connection = Connection(self._clock, self.address, self._client_id, on_end)
         self._connection = await connection.open(self._network)
         self._is_connected.set()
+        self._on_there()
         return await ended

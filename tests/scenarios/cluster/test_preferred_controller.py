@@ -57,6 +57,24 @@ def test_the_other_preferred_broker_follows_when_one_dies() -> None:
         assert t.acts() == [3 - first]
 
 
+def test_a_preferred_broker_that_died_once_is_waited_for_again() -> None:
+    """Its death was news of that life only; here it is slow to hear of an empty seat."""
+    with cluster(1, 2, brokers=5) as t:
+        t.wait_until(lambda: t.acts() in ([1], [2]), "a preferred broker is the controller")
+        (first,) = t.acts()
+        t.broker(first).kill()
+        await_controller(t, 3 - first)
+        t.broker(first).start()
+        t.run(seconds=1)
+        t.broker(first).machine.pause()
+        t.broker(3 - first).kill()
+        t.run(seconds=0.5)
+        assert t.acts() == []
+        t.broker(first).machine.resume()
+        t.run(seconds=0.5)
+        assert t.acts() == [first]
+
+
 def test_with_the_fall_back_a_data_broker_stands_in() -> None:
     """It gives the seat back, once the preferred broker has settled, and not before."""
     with cluster(1) as t:

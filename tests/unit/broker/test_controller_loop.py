@@ -25,7 +25,9 @@ from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS
+from odradek.metadata.znodes.controller import NextControllerZnode, ReadyToServeZnode, Wish
 from odradek.model.ids import BrokerId
+from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Millis, Timestamp
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.ports import Journal
@@ -491,3 +493,21 @@ def test_requests_whose_client_is_gone_are_dropped_before_they_begin() -> None:
 
 async def _never() -> None:
     await asyncio.get_running_loop().create_future()
+
+
+def test_what_was_loaded_for_a_wish_serves_one_controller() -> None:
+    """What that one came to know besides is not true for the next, of the same broker."""
+    with ensemble(2) as stage:
+        other = stage.other
+        wish = Wish("a", other.number, ControllerEpoch(1), "an operator")
+        stage.controller.door.refuse = lambda request: (
+            SystemFault("held") if isinstance(request, Multi) else None
+        )
+        data = NextControllerZnode.encode(wish)
+        stage.does(stage.keeper.zookeeper.create(NextControllerZnode.PATH, data))
+        stage.run(seconds=0.5)
+        assert stage.get(ReadyToServeZnode.PATH) is not None
+        name, loaded = other.machine.name, other.loop.standing_by.image
+        first, _ = stage.world.ask(name, loaded())
+        second, _ = stage.world.ask(name, loaded())
+        assert second is not first

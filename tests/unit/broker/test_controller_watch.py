@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.control.controller_watch import ControllerWatch
+from odradek.broker.control.controller_watch import ControllerWatch, OnProcess
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.config.listeners import SecurityProtocol
 from odradek.metadata.image import Changes
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch
 from odradek.model.units import Millis
 from odradek.sim.world import World
 from tests.unit.peers.kafka_process import PORT, KafkaProcess
@@ -26,7 +25,8 @@ class Stage:
     def __init__(self, world: World) -> None:
         self.world = world
         self.processes = {FIRST: KafkaProcess(world, "b2"), SECOND: KafkaProcess(world, "b3")}
-        self.gone: list[tuple[Millis, BrokerId, BrokerEpoch]] = []
+        self.gone: list[tuple[Millis, BrokerId]] = []
+        self.there: list[BrokerId] = []
         self.cluster = MetadataCache()
         self.cluster.me = ME
         self.machine = world.machine("b1")
@@ -34,11 +34,12 @@ class Stage:
         self.run(10)
 
     async def _live(self, machine: Any) -> None:
-        def on_gone(broker: BrokerId, epoch: BrokerEpoch) -> None:
-            self.gone.append((machine.clock.monotonic(), broker, epoch))
+        def gone(broker: BrokerId) -> None:
+            self.gone.append((machine.clock.monotonic(), broker))
 
         doors = machine.network, machine.clock
-        await ControllerWatch(self.cluster, doors, LISTENER, on_gone).run()
+        on_process = OnProcess(gone, self.there.append)
+        await ControllerWatch(self.cluster, doors, LISTENER, on_process).run()
 
     def run(self, millis: int) -> None:
         """Time passes."""
@@ -74,9 +75,20 @@ def test_the_controllers_death_is_told_at_once_and_once(stage: Stage) -> None:
     died = stage.machine.clock.monotonic()
     stage.processes[FIRST].machine.kill()
     stage.run(3_000)
-    ((when, broker, _),) = stage.gone
+    ((when, broker),) = stage.gone
     assert broker == FIRST
     assert when - died < 50
+
+
+def test_its_next_life_is_noticed(stage: Stage) -> None:
+    """It is tried after its end: from then on it is waited for again."""
+    stage.told(FIRST)
+    stage.processes[FIRST].machine.kill()
+    stage.run(1_000)
+    stage.there.clear()
+    stage.processes[FIRST].start()
+    stage.run(500)
+    assert stage.there == [FIRST]
 
 
 def test_a_silent_controller_is_left_to_zookeeper(stage: Stage) -> None:

@@ -59,7 +59,7 @@ from odradek.wire.messages.stop_replica import (
     StopReplicaResponse,
 )
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
-from odradek.wire.schema import Request
+from odradek.wire.schema import Request, Response
 from odradek.zookeeper.client.errors import MultiFailed
 from odradek.zookeeper.protocol.jute_replies import Results
 from odradek.zookeeper.protocol.jute_requests import Check, Multi
@@ -264,16 +264,18 @@ class Conversation:
         self.on(TreeChanged(frozenset(paths)))
 
     def stopped(self, broker: int, code: ErrorCode = ErrorCode.NONE) -> None:
-        """A broker answers every StopReplica that asks for a deletion and has no answer yet."""
-        mine = [it for it in self.sent if it[0] == broker and isinstance(it[1], StopReplicaRequest)]
-        for message in mine:
+        """A broker answers every StopReplica that has no answer yet."""
+        for message in [it for it in self.sent if it[0] == broker]:
+            request = message[1]
+            if not isinstance(request, StopReplicaRequest):
+                continue
             self.sent.remove(message)
             rows = [
                 StopReplicaPartitionError(topic.topic_name, row.partition_index, code)
-                for topic in message[1].topic_states  # type: ignore[attr-defined]
+                for topic in request.topic_states
                 for row in topic.partition_states
             ]
-            self.answer(broker, StopReplicaResponse(partition_errors=rows))
+            self.answer(broker, request, StopReplicaResponse(partition_errors=rows))
 
     def reports(
         self, broker: int, *partitions: tuple[str, int], unclean: bool = False, code: int = 0
@@ -287,12 +289,12 @@ class Conversation:
             )
             for name, number in partitions
         ]
-        self.answer(broker, LeaderAndIsrResponse(topics=rows))
+        self.answer(broker, LeaderAndIsrRequest(), LeaderAndIsrResponse(topics=rows))
 
-    def answer(self, broker: int, response: Any) -> None:
+    def answer(self, broker: int, request: Request, response: Response) -> None:
         """From its present life."""
         epoch = self.context.image.brokers[BrokerId(broker)].epoch
-        self.on(BrokerAnswered(BrokerId(broker), epoch, response))
+        self.on(BrokerAnswered(BrokerId(broker), epoch, request, response))
 
     # What one looks at
 

@@ -3,7 +3,7 @@
 from odradek.controller.candidacy import ControllerLease, Lost
 from odradek.controller.decisions.campaign import Candidate, Won, campaign, step_down, still_holds
 from odradek.controller.events import ProducerIdsAsked
-from odradek.controller.standing import Abstains
+from odradek.controller.standing import Abstains, Standing
 from odradek.metadata.nouns import Assignment
 from odradek.metadata.znodes.cluster import ControllerZnode, FeatureZnode, ProducerIdBlock
 from odradek.model.ids import BrokerId, ProducerId, TopicPartition
@@ -129,7 +129,9 @@ def test_producer_ids_are_given_in_blocks_to_brokers_that_live() -> None:
 def compete(talk: Conversation, *, gone: int | None = None) -> ControllerLease | Lost | Abstains:
     """Broker 1 does, in session 1."""
     dead = None if gone is None else BrokerId(gone)
-    outcome = talk.take(campaign(Candidate(BrokerId(1), 1, Timestamp(7), dead)))
+    standing = Standing(gone=frozenset(() if dead is None else (dead,)))
+    candidate = Candidate(BrokerId(1), 1, Timestamp(7), dead, standing=standing)
+    outcome = talk.take(campaign(candidate))
     return outcome.lease if isinstance(outcome, Won) else outcome
 
 

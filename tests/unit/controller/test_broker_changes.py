@@ -169,7 +169,8 @@ def test_the_answer_of_an_earlier_life_marks_nothing() -> None:
     before = talk.context.image.brokers[BrokerId(1)].epoch
     talk.bounce(1)
     row = LeaderAndIsrPartitionError("orders", 0, ErrorCode.KAFKA_STORAGE_ERROR)
-    talk.on(BrokerAnswered(BrokerId(1), before, LeaderAndIsrResponse(partition_errors=[row])))
+    response = LeaderAndIsrResponse(partition_errors=[row])
+    talk.on(BrokerAnswered(BrokerId(1), before, LeaderAndIsrRequest(), response))
     assert list(talk.metadata(3)[ORDERS].offline_replicas) == []
 
 

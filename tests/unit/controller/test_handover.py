@@ -280,6 +280,16 @@ def test_a_candidate_whose_process_ends_is_not_waited_for(t: Move) -> None:
     assert "process" in t.refusal
 
 
+def test_a_candidate_whose_session_ends_is_not_waited_for(t: Move) -> None:
+    """Its process may live, but it has loaded nothing any more."""
+    t.wish(2)
+    t.becomes_ready(2)
+    t.dies(2)
+    t.on(WishChanged())
+    assert not t.hands_over()
+    assert "not ready" in t.refusal
+
+
 def test_a_reminder_of_another_wish_means_nothing(t: Move) -> None:
     """That wish is over, and another one stands."""
     t.wish(2)

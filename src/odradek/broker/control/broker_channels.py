@@ -81,6 +81,6 @@ class BrokerChannels:
     def _on_event(self, event: ChannelEvent) -> None:
         broker, epoch = event.broker
         if isinstance(event, ControlAnswer):
-            self._post(BrokerAnswered(broker, epoch, event.response))
+            self._post(BrokerAnswered(broker, epoch, event.request, event.response))
         else:
             self._post(ProcessIsGone(broker, epoch))

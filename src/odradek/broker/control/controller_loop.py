@@ -19,6 +19,7 @@ import structlog
 
 from odradek.broker.control.broker_channels import BrokerChannels
 from odradek.broker.control.controller_policy import ControllerPolicy
+from odradek.broker.control.controller_watch import OnProcess
 from odradek.broker.control.event_times import EventTimes
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.standing_by import StandingBy
@@ -52,7 +53,6 @@ from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnod
 from odradek.metadata.znodes.controller import NextControllerZnode, ReadyToServeZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Micros, Millis
 from odradek.zookeeper.protocol.codes import KeeperError
 
@@ -128,13 +128,17 @@ class ControllerLoop:
         self.standing_by.on_session_over()
         self.resign("the ZooKeeper session is over")
 
-    def on_controller_gone(self, broker: BrokerId, epoch: BrokerEpoch) -> None:
+    @property
+    def on_process_news(self) -> OnProcess:
+        """Who hears that the process of a broker has ended, or is there again."""
+        return OnProcess(self._on_controller_gone, self.standing_by.on_there)
+
+    def _on_controller_gone(self, broker: BrokerId) -> None:
         """The process of the controller, or of the next one, is known to be dead.
 
-        It is replaced, or not waited for. Which life of it that was tells the session that owns
-        /controller.
+        It is replaced, or not waited for; another life of it may be the controller by then.
         """
-        self.standing_by.on_gone(broker, epoch)
+        self.standing_by.on_gone(broker)
         self._put(_Item(ControllerChanged(broker)))
 
     def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:

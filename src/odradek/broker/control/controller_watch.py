@@ -2,8 +2,9 @@
 
 The controller is the broker that UpdateMetadata named last, or ZooKeeper names: one that dies
 before it has told anybody is noticed, too, and so is one that the others leave the seat to. A
-connection to each is kept open for nothing but its end (`peers.watched_connection`). ZooKeeper's
-session time-out is the fall-back, for machines that vanish.
+connection to each is kept open for nothing but its end (`peers.watched_connection`), and tried
+after that, so that its next life is noticed. ZooKeeper's session time-out is the fall-back, for
+machines that vanish.
 """
 
 import asyncio
@@ -15,20 +16,23 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.metadata.image import ClusterImage
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch
 from odradek.peers.watched_connection import WatchedConnection
 from odradek.ports import Address, Clock, Network
 
-OnGone = Callable[[BrokerId, BrokerEpoch], None]
-
 log = structlog.get_logger()
+
+
+class OnProcess(NamedTuple):
+    """Who is told of the process of a broker."""
+
+    gone: Callable[[BrokerId], None]
+    there: Callable[[BrokerId], None]
 
 
 class _Watched(NamedTuple):
     """Who is watched, and where."""
 
     broker: BrokerId
-    epoch: BrokerEpoch
     address: Address
 
 
@@ -36,13 +40,17 @@ class ControllerWatch:
     """Watches whichever brokers are the controller or shall be, unless it is this one."""
 
     def __init__(
-        self, cluster: MetadataCache, doors: tuple[Network, Clock], listener: str, on_gone: OnGone
+        self,
+        cluster: MetadataCache,
+        doors: tuple[Network, Clock],
+        listener: str,
+        on_process: OnProcess,
     ) -> None:
         """`listener` is where brokers talk among themselves."""
         self._cluster = cluster
         self._doors = doors
         self._listener = listener
-        self._on_gone = on_gone
+        self._on_process = on_process
         self._also: Collection[BrokerId] = ()
         self._changed = asyncio.Event()
         self._changed.set()
@@ -79,13 +87,16 @@ class ControllerWatch:
             broker = image.brokers.get(number)
             at = broker.endpoint(self._listener) if broker is not None else None
             if broker is not None and at is not None:
-                found[_Watched(broker.id, broker.epoch, (at.host, at.port))] = None
+                found[_Watched(broker.id, (at.host, at.port))] = None
         return list(found)
 
     async def _watch(self, watched: _Watched) -> None:
         def gone() -> None:
             log.warning("controller.process_is_gone", controller=watched.broker)
-            self._on_gone(watched.broker, watched.epoch)
+            self._on_process.gone(watched.broker)
+
+        def there() -> None:
+            self._on_process.there(watched.broker)
 
         name = f"broker-{self._cluster.me}-watch"
-        await WatchedConnection(self._doors, watched.address, name, gone).keep()
+        await WatchedConnection(self._doors, watched.address, name, gone, on_there=there).keep()

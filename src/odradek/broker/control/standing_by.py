@@ -30,7 +30,6 @@ from odradek.controller.standby import NO_LEASE, Standby, stop_watching
 from odradek.controller.standing import Abstains, Standing
 from odradek.controller.tree_reading import TreeReading
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
 
@@ -55,8 +54,9 @@ class StandingBy:
         self._runner = runner
         self._policy = policy
         self._since = Millis(0)  # it abstains
-        self._gone: dict[BrokerId, BrokerEpoch] = {}  # lives that have ended
+        self._gone: dict[BrokerId, None] = {}  # their processes have ended
         self._standby: Standby | None = None
+        self._watches_all = False  # for it
 
     @property
     def is_withheld(self) -> bool:
@@ -72,22 +72,23 @@ class StandingBy:
         if self.abstains is not None:
             over_session = self.abstains.over_session
         standing = self._standing()._replace(
-            gone=frozenset(self._still_gone()),
+            gone=frozenset(self._gone),
             lease_is_over=self.abstains is not None
             and now - self._since >= self._policy.handover_lease,
         )
         me, wall = self._cluster.me, self._clock.wall()
         return Candidate(me, session_id, wall, gone, over_session, standing)
 
-    def on_gone(self, broker: BrokerId, epoch: BrokerEpoch) -> None:
-        """The process of this life has ended: nothing is left to it until it has another."""
-        self._gone[broker] = epoch
+    def on_gone(self, broker: BrokerId) -> None:
+        """Its process has ended: nothing is left to it until it has another."""
+        self._gone[broker] = None
+        self._watch(self._elected, self._ready)
 
-    def _still_gone(self) -> list[BrokerId]:
-        alive = self._cluster.image.brokers
-        return [
-            it for it, epoch in self._gone.items() if it not in alive or alive[it].epoch <= epoch
-        ]
+    def on_there(self, broker: BrokerId) -> None:
+        """It has one."""
+        if broker in self._gone:
+            del self._gone[broker]
+            self._watch(self._elected, self._ready)
 
     def _standing(self) -> Standing:
         return Standing(self._policy.is_preferred, self._policy.has_fallback)
@@ -117,9 +118,12 @@ class StandingBy:
         return Millis(max(self._since + self._policy.handover_lease - now, 1))
 
     def _watch(self, elected: BrokerId | None, ready: BrokerId | None) -> None:
-        """The end of their processes concerns this broker, from before they are needed."""
+        """The end of their processes concerns this broker, from before they are needed.
+
+        So does the return of those whose process has ended.
+        """
         self._elected, self._ready = elected, ready
-        self.on_awaited([it for it in (elected, ready) if it is not None])
+        self.on_awaited([it for it in (elected, ready, *self._gone) if it is not None])
 
     # It gets ready
 
@@ -130,7 +134,7 @@ class StandingBy:
 
     def on_session_over(self) -> None:
         """With it went its watches, and what it had said."""
-        self._standby = None
+        self._standby, self._watches_all = None, False
 
     async def look(self, session_id: int) -> bool:
         """The wish has changed, or who is ready: does its part; whether it may take over now."""
@@ -142,6 +146,7 @@ class StandingBy:
         match part:
             case GetReady(wish):
                 self._standby = standby = Standby(candidate.broker, wish.id, self._policy)
+                self._watches_all = True
                 await self._runner.take(standby.load())
                 await self._runner.take(say_ready(wish, seat))
             case SayReady(wish):
@@ -151,17 +156,21 @@ class StandingBy:
         return isinstance(part, TakeOver)
 
     async def image(self) -> tuple[ControllerContext, TreeReading]:
-        """What the tree holds, as this broker begins to be the controller."""
+        """What the tree holds, as this broker begins to be the controller: it is used once."""
         standby = self._standby
         if standby is None:
             reading = await self._runner.take(read_tree())
             image = reading.image()
             return ControllerContext(self._cluster.me, NO_LEASE, image, self._policy), reading
-        return await self._runner.take(standby.catch_up()), standby.reading
+        try:
+            return await self._runner.take(standby.catch_up()), standby.reading
+        finally:
+            self._standby = None  # its context is that of a controller from now on
 
     async def tidy(self, session_id: int) -> None:
         """It stands by no more: it was elected, or another is wished for."""
-        if self._standby is not None:
-            self._standby = None
+        self._standby = None
+        if self._watches_all:
+            self._watches_all = False
             await self._runner.take(stop_watching())
         await self._runner.take(say_no_more(session_id))

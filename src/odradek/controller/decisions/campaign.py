@@ -87,7 +87,7 @@ def campaign(candidate: Candidate) -> Steps[Won | Lost | Abstains]:
 def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Won | Lost | Abstains]:
     me, controller = candidate.broker, seat.controller
     elected = seat.elected
-    is_over = controller is not None and _is_over(candidate, controller, elected)
+    is_over = controller is not None and (yield from _is_over(candidate, controller, elected))
     handed_over = elected is not None and not is_over and seat.is_handed_over_to(me)
     if elected is not None and not is_over and not handed_over:
         return Lost(elected)
@@ -119,8 +119,6 @@ def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Won | Lost 
 def _abstention(candidate: Candidate, seat: Seat) -> Steps[Abstains | None]:
     """To whom this broker leaves it; a preferred one, and one that is ready, do not ask further."""
     me, standing = candidate.broker, candidate.standing
-    if candidate.gone is not None:
-        standing = standing._replace(gone=standing.gone | {candidate.gone})
     ready = seat.readiness
     abstention = abstains_for_ready(me, standing, ready, seat.current_epoch)
     if abstention is not None or standing.is_preferred:
@@ -164,13 +162,19 @@ def _is_refused(answer: KeeperError) -> bool:
     return not isinstance(answer, OutcomeUnknown)
 
 
-def _is_over(candidate: Candidate, controller: Data, elected: BrokerId | None) -> bool:
+def _is_over(candidate: Candidate, controller: Data, elected: BrokerId | None) -> Steps[bool]:
     """The node of a former life of ours, or of a broker that is known to be dead."""
-    if controller.stat.ephemeral_owner == candidate.session_id:
-        return True  # we resigned, and could not say so
-    if controller.stat.ephemeral_owner == candidate.over_session:
+    owner = controller.stat.ephemeral_owner
+    if owner in {candidate.session_id, candidate.over_session}:
+        return True  # we resigned, and could not say so; or it was over when we abstained
+    if elected == candidate.broker:
         return True
-    return elected in {candidate.broker, candidate.gone}
+    if elected is None or elected != candidate.gone:
+        return False
+    if elected in candidate.standing.gone:
+        return True
+    (found,) = yield from read(GetData(BrokerZnode.path(elected), watch=False))  # it is back
+    return not (isinstance(found, Data) and found.stat.ephemeral_owner == owner)
 
 
 def step_down(session_id: int) -> Steps[None]:

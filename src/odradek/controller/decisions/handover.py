@@ -4,7 +4,7 @@
       │  └─nobody gets ready in time, or its process ends──▶ taken back
       ▼ ready
     handed over: nothing is under way, and no other event is dealt with
-      │  └─the lease is over, or the broker's process ends──▶ taken back; this controller goes on
+      │  └─the lease is over, or the broker's process or session ends──▶ taken back; it goes on
       ▼ replaced
 
 The controller keeps /controller until it is replaced, so a broker that dies on the way costs at
@@ -81,6 +81,8 @@ def on_wish(context: ControllerContext) -> Steps[None]:
         return
     version = seat.wish.stat.version
     if state.wish == wish and state.version == version and state.is_handing_over:
+        if not _is_ready(seat, wish):
+            yield from take_back(context, f"broker {wish.broker} is not ready any more")
         return  # as we have written it; it is replaced, or its lease will be over
     if state.wish is not None and state.wish.id != wish.id:
         yield Note("controller.wish_superseded", {"broker": state.wish.broker, "by": wish.broker})

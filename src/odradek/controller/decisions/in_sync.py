@@ -107,7 +107,7 @@ def _judge(
         return ErrorCode.INVALID_REQUEST
     if not set(isr) <= set(image.assignment.replicas):
         return ErrorCode.INVALID_REQUEST
-    if not _may_be_members(context, isr, _epochs(row, version)):
+    if not _may_be_members(context, context.online(image), isr, _epochs(row, version)):
         since_841 = version >= IDS_SINCE
         return ErrorCode.INELIGIBLE_REPLICA if since_841 else ErrorCode.OPERATION_NOT_ATTEMPTED
     min_isr = context.policy.min_isr(partition.topic)
@@ -131,11 +131,14 @@ def _epochs(row: RequestPartitionData, version: int) -> dict[BrokerId, int]:
 
 
 def _may_be_members(
-    context: ControllerContext, isr: tuple[BrokerId, ...], epochs: Mapping[BrokerId, int]
+    context: ControllerContext,
+    online: frozenset[BrokerId],
+    isr: tuple[BrokerId, ...],
+    epochs: Mapping[BrokerId, int],
 ) -> bool:
-    """Alive, not about to go, and in the very life in which the leader saw them catch up."""
+    """Alive, on a disk that serves, and in the very life in which the leader saw them catch up."""
     for broker in isr:
-        if broker not in context.live:
+        if broker not in online:
             return False
         seen = epochs.get(broker, -1)
         if seen >= 0 and seen != context.image.brokers[broker].epoch:

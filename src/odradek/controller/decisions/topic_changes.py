@@ -69,10 +69,10 @@ def _on_known(
 ) -> Steps[list[TopicPartition]]:
     """What somebody else has changed in a topic; the partitions that are new are returned."""
     name, before = known.name, known.partitions
-    added = {
+    added = {  # or taken over by a write that met them
         TopicPartition(name, number): PartitionImage(assignment)
         for number, assignment in now.partitions.items()
-        if number not in before
+        if number not in before or before[number].state is None
     }
     moved = {
         TopicPartition(name, number): before[number]._replace(assignment=assignment)
