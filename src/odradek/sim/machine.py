@@ -127,7 +127,9 @@ class MachineLife:
 
     def keep(self, handle: Handle) -> None:
         """For later, if there is a later."""
-        if not self.over:
+        if self.over:
+            _hear(handle)
+        else:
             self._kept.append(handle)
 
     def adopt(self, task: SimulatedTask) -> None:
@@ -157,6 +159,8 @@ class MachineLife:
     def end(self) -> None:
         """Nothing of it ever happens again."""
         self.over, self.awake = True, False
+        for handle in self._kept:
+            _hear(handle)
         self._kept.clear()
         self._loop.inter(self.tasks)
         self.tasks = []
@@ -302,6 +306,13 @@ class Machine:
 
     def _note(self, what: str, *details: object) -> None:
         self._world.history.note(self.name, what, *details)
+
+
+def _hear(handle: Handle) -> None:
+    """What a call that never comes would have been told: no error is unheard with its process."""
+    for told in handle._args:  # noqa: SLF001 - the loop's own
+        if isinstance(told, asyncio.Future) and told.done() and not told.cancelled():
+            told.exception()
 
 
 def _wake(future: asyncio.Future[None]) -> None:

@@ -226,6 +226,25 @@ def test_a_dir_fails_during_a_deletion(t: ClusterScenario) -> None:
     assert shop.read("orders") == ["new"]
 
 
+def test_a_dir_fails_when_the_first_of_its_logs_is_deleted(t: ClusterScenario) -> None:
+    """The others in it are not deleted either; the topic is gone once none of them is left."""
+    shop = t.operator()
+    shop.make("orders", partitions=4)
+    broker = t.broker(t.leader("orders"))
+    t.wait_until(lambda: all(broker.log("orders", it) for it in range(4)), "it has all logs")
+    disk = broker.disk_of("orders")
+    assert sum(broker.disk_of("orders", number) == disk for number in range(4)) > 1
+    broker.fail_disk(disk)
+    shop.delete("orders")
+    t.run(seconds=5)
+    assert t.has_topic("orders")
+    broker.stop()
+    broker.repair_disk(disk)
+    broker.start()
+    t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
+    assert {broker.log("orders", number) for number in range(4)} == {None}
+
+
 def test_a_dir_fails_during_a_start(t: ClusterScenario) -> None:
     """It is offline from then on; the broker serves with the other."""
     shop = t.operator()

@@ -228,7 +228,7 @@ class ReplicaManager:
                 errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
         left = {partition: None for its in in_dirs.values() for partition in its}
         work = [
-            self._lanes[name].run(partial(self._delete_in, its, left, errors))
+            self._lanes[name].run(partial(self._delete_in, name, its, left, errors))
             for name, its in in_dirs.items()
         ]
         return self._deleted(work, in_dirs, left, errors)
@@ -328,12 +328,18 @@ class ReplicaManager:
 
     async def _delete_in(
         self,
+        name: str,
         partitions: Sequence[TopicPartition],
         left: dict[TopicPartition, None],
         errors: dict[TopicPartition, ErrorCode],
     ) -> None:
-        """In the lane of a dir: a log that was asked for again meanwhile stays."""
+        """In the lane of a dir: a log that was asked for again meanwhile stays.
+
+        Once the dir has failed its logs are not found, and the rest is `left`: it is still there.
+        """
         for partition in partitions:
+            if all(log_dir.name != name for log_dir in self.dirs.online):
+                return
             if self._hosted[partition] is None:
                 try:
                     await self.logs.put_away(partition)

@@ -4,11 +4,12 @@
 whenever a client is told something, but not more often than twenty times in a simulated second.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from odradek.broker.broker import Broker
+from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicId
 from odradek.sim.broker_machine import name_of
 from odradek.sim.history import Event, History
@@ -66,6 +67,8 @@ class Copies:
         self._now = history.now
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
+        self._logs: list[tuple[BrokerId, Place, PartitionLog]] = []  # as of the last look
+        self.states: dict[Place, PartitionState] = {}  # likewise, of those that have one
         history.watch(self._on_told, TOLD)
         history.watch(self._on_power_lost, {"loses power"})
 
@@ -80,9 +83,14 @@ class Copies:
             self.lose(self._numbers[event.who], wiped=False)
 
     def look(self) -> None:
-        """Notes what is committed, and who has it: what leaders say comes first."""
-        places = [place for place, _ in self.view.places()]
-        self.of = {place: self.of.get(place) or Copied() for place in places}
+        """Notes what is committed, and who has it.
+
+        What may be lost by now is forgotten first: who leads without it says so next.
+        """
+        self._find()
+        for holder, place, found in self._logs:
+            self.of[place].ends[holder] = found.log_end_offset
+        self._forget()
         opened = list(self.view.opened())
         for number, broker in opened:
             for replica in broker.services_of_this_life.replicas.all_led():
@@ -91,8 +99,8 @@ class Copies:
                 if copied is not None and replica.leader_epoch > copied.since_epoch:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
                     self._compare(BrokerId(number), place, replica.log)
-        for number, place, found in self.logs():
-            copied, state = self.of[place], self.view.state(place.partition)
+        for number, place, found in self._logs:
+            copied, state = self.of[place], self.states.get(place)
             copied.ends[number] = found.log_end_offset
             if found.log_end_offset >= copied.committed:
                 copied.lacking.discard(number)
@@ -113,19 +121,28 @@ class Copies:
             if known != row:
                 self._history.note("world", "logs.differ", str(place), number, offset, known, row)
 
-    def logs(self) -> Iterator[tuple[BrokerId, Place, PartitionLog]]:
-        """Every replica that serves."""
+    def _find(self) -> None:
+        """All partitions, their states, and every replica that serves."""
+        self.of = {place: self.of.get(place) or Copied() for place, _ in self.view.places()}
+        states = ((place, self.view.state(place.partition)) for place in self.of)
+        self.states = {place: state for place, state in states if state is not None}
+        wanted = {place.partition: place for place in self.of}
+        self._logs = []
         for number, broker in self.view.opened():
-            for place in self.of:
-                found = self.view.log(broker, place)
-                if found is not None:
-                    yield BrokerId(number), place, found
+            for found in broker.services_of_this_life.replicas.dirs:
+                place = wanted.get(found.partition)
+                if place is not None and place.topic_id == found.topic_id:
+                    self._logs.append((BrokerId(number), place, found))
+
+    def logs(self) -> Iterable[tuple[BrokerId, Place, PartitionLog]]:
+        """Every replica that serves, as of the last look."""
+        return self._logs
 
     def all_are_whole(self) -> bool:
         """Whether every replica has all that is committed, and may be elected."""
         self.look()
         for place, replicas in self.view.places():
-            state, copied = self.view.state(place.partition), self.of[place]
+            state, copied = self.states.get(place), self.of[place]
             if state is None or {*replicas} - copied.holders or {*replicas} - {*state.isr}:
                 return False
         return True
@@ -152,7 +169,7 @@ class Copies:
         """Where as many disks as the ISR must have members have lost something, all may be lost."""
         lost: set[str] = set()
         for place, replicas in self.view.places():
-            copied, state = self.of[place], self.view.state(place.partition)
+            copied, state = self.of[place], self.states.get(place)
             if state is None or not copied.committed:
                 continue
             topic = place.partition.topic
@@ -203,7 +220,7 @@ class InSyncReplicasHaveAll(Looks):
     def look(self) -> None:
         """Of every replica that serves."""
         for number, place, found in self._copies.logs():
-            copied, state = self._copies.of[place], self._view.state(place.partition)
+            copied, state = self._copies.of[place], self._copies.states.get(place)
             if state is None or number in copied.lacking:
                 continue
             if number in state.isr or number in state.eligible:
@@ -245,11 +262,8 @@ class LeadersKnowTheIsr(Looks):
 
     def look(self) -> None:
         """Of every leader that is as far as the tree."""
-        for place in self._copies.of:
-            state = self._view.state(place.partition)
-            if state is not None:
-                version = (place, int(state.partition_epoch))
-                self._written[version] = frozenset(state.isr)
+        for place, state in self._copies.states.items():
+            self._written[place, int(state.partition_epoch)] = frozenset(state.isr)
         for number, broker in self._view.opened():
             for replica in broker.services_of_this_life.replicas.all_led():
                 leader = replica.leader
@@ -312,7 +326,7 @@ class BoundsHoldEverywhere(Looks):
                 assert high_watermark >= old, f"{place} of {number}: {high_watermark} after {old}"
                 assert start >= old_start, f"{place} of {number}: starts at {start}, {old_start}"
             last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
-            state = self._view.state(place.partition)
+            state = self._copies.states.get(place)
             assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
             sure = min(high_watermark, self._copies.of[place].committed)
             self._before[number, place, since] = log, start, sure
