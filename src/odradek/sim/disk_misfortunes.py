@@ -1,7 +1,8 @@
 """What can go wrong with disks and journals; see `faults`."""
 
 import re
-from typing import Final
+from functools import partial
+from typing import ClassVar, Final
 
 from odradek.model.units import Millis
 from odradek.sim.chance import SeededRandom
@@ -43,6 +44,8 @@ class DiskErrors(OfCalls):
     """Some calls on a disk fail, of a write perhaps after a part of it."""
 
     name = "disk-errors"
+    passes: ClassVar = False
+    """Whether it ends by itself: else it waits for its calls until everything heals."""
 
     def strike(self, chance: SeededRandom) -> str | None:
         """One kind of call, a few times."""
@@ -53,7 +56,19 @@ class DiskErrors(OfCalls):
         row = DiskFault(calls=frozenset({call}), skip=chance.below(10), times=1 + chance.below(5))
         row.part = chance.below(5_000)
         disk.faults.rows.append(row)
+        if self.passes:
+            self.world.after(self.later(chance), partial(_end, row))
         return f"{disk.name} {call}"
+
+
+def _end(row: DiskFault) -> None:
+    row.times = 0
+
+
+class PassingDiskErrors(DiskErrors):
+    """Some calls on a disk fail for a while; a process that starts again and again meets fewer."""
+
+    passes: ClassVar = True
 
 
 class SlowDisk(OfCalls):

@@ -15,9 +15,9 @@ from typing import ClassVar, Final
 from odradek.ensemble.server import JournalFailed
 from odradek.sim.broker_machine import PORT, BrokerMachine, name_of
 from odradek.sim.disk_misfortunes import (
-    DiskErrors,
     FullDisk,
     JournalErrors,
+    PassingDiskErrors,
     PowerCutInCall,
     ReadOnlyDisk,
     SlowDisk,
@@ -155,7 +155,7 @@ class ClusterSimulation(Simulation):
             SlowLinks(*everybody),
             SlowReceivers(*everybody),
             PowerCutInCall(*brokers),
-            DiskErrors(*brokers),
+            PassingDiskErrors(*brokers),
             SlowDisk(*brokers),
             ReadOnlyDisk(*brokers),
             FullDisk(*brokers),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from odradek.broker.partitions import group_commit
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import broker_changes, deletions
 from odradek.controller.phases import ReplicaPhase
@@ -15,17 +16,62 @@ from odradek.controller.steps import Steps
 from odradek.metadata.delta import BrokersDelta, brokers_delta
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.replication.following import Follower, FollowerEffects
+from odradek.model.positions import Offset
+from odradek.model.units import Millis
+from odradek.replication.following import EpochEnd, Fetching, Follower, FollowerEffects
 from odradek.replication.leader import Leader
 from odradek.sim.simulation import Knob
+from odradek.sim.worlds.cluster_control_mistakes import CONTROL_MISTAKES
 from odradek.storage.dirs.dir_unclean_logs import DirUncleanLogs
 from odradek.storage.files.unclean_logs import Unclean
+from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import ReadableLog
+from odradek.storage.logs.writing import WriteJob
 
 
 def _begin_at_high_watermark(follower: Any) -> FollowerEffects:
     """What it has beyond that is not believed (before KIP-101)."""
     effects: FollowerEffects = follower._cut_at_high_watermark()  # noqa: SLF001 - the wrong rule
     return effects
+
+
+def _compared_once(follower: Any, theirs: EpochEnd, _now: Millis) -> FollowerEffects:
+    """The leader's answer is the end, whichever epoch it names (KIP-101 without KIP-279)."""
+    if theirs.end_offset < 0:
+        return _begin_at_high_watermark(follower)
+    end = min(theirs.end_offset, follower._log.log_end_offset)  # noqa: SLF001 - the wrong rule
+    effects: FollowerEffects = follower._truncate(end, Fetching())  # noqa: SLF001 - likewise
+    return effects
+
+
+def _committed_isr_only(leader: Any, _now: int) -> int | None:
+    """A member that is proposed is not waited for."""
+    followers = leader._followers.items()  # noqa: SLF001 - the wrong rule
+    ends = [it.end_offset for broker, it in followers if broker in leader.isr.committed]
+    return None if None in ends else min([leader.log_end_offset, *ends])
+
+
+def _read_to_the_end(
+    log: PartitionLog, offset: Offset, _end: Offset, *how: Any, **more: Any
+) -> Any:
+    """Consumers see what is not committed."""
+    return _read(log, offset, log.log_end_offset, *how, **more)
+
+
+def _sync_what_is_left(jobs: list[WriteJob]) -> None:
+    """The segment that an earlier job of the group has begun is synced some other time."""
+    synced: set[int] = set()
+    for job in reversed(jobs):
+        segments = {id(piece.segment) for piece in job.pieces}
+        if segments - synced:
+            job.sync()
+            synced |= segments
+
+
+def _published_producers(log: PartitionLog) -> bytes:
+    """A snapshot lacks what this turn has decided."""
+    return producer_snapshot.encode(log.producers.entries.values())
 
 
 def _own_end(leader: Leader, _now: int) -> int:
@@ -62,6 +108,7 @@ def _finish_at_once(context: ControllerContext, name: str) -> Steps[None]:
 
 
 _finish_if_done = deletions.finish_if_done
+_read = ReadableLog.read
 
 MISTAKES: Final[Mapping[str, Knob]] = {
     "truncate-to-high-watermark": Knob(Follower, "begin", _begin_at_high_watermark),
@@ -71,5 +118,11 @@ MISTAKES: Final[Mapping[str, Knob]] = {
     "page-cache-trusted": Knob(DirUncleanLogs, "_unflushed", _none_of),
     "unclean-logs-forgotten": Knob(DirUncleanLogs, "_settle_unclean", _nothing),
     "deleted-before-all-replicas-are": Knob(deletions, "finish_if_done", _finish_at_once),
+    "one-comparison-is-enough": Knob(Follower, "_compared", _compared_once),
+    "committed-isr-only": Knob(Leader, "_smallest_end", _committed_isr_only),
+    "read-beyond-the-high-watermark": Knob(ReadableLog, "read", _read_to_the_end),
+    "group-sync-skips-what-was-begun": Knob(group_commit, "sync_group", _sync_what_is_left),
+    "snapshot-without-this-turn": Knob(PartitionLog, "_snapshot", _published_producers),
+    **CONTROL_MISTAKES,
 }
 """By name."""

@@ -1,0 +1,98 @@
+"""Wrong rules of the controller, of brokers that obey it, and of what they tell each other."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions import replica_manager
+from odradek.broker.partitions.hosted import Hosted, LeaderAndIsrState, Role
+from odradek.controller import guarded_writes
+from odradek.controller.context import ControllerContext
+from odradek.controller.decisions import deletions, elections, in_sync
+from odradek.controller.guarded_writes import StateWrite
+from odradek.controller.steps import StatesWritten, Steps
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.positions import BrokerEpoch, ControllerEpoch
+from odradek.sim.simulation import Knob
+from odradek.zookeeper.protocol.codes import ANY_VERSION
+from odradek.zookeeper.protocol.jute_requests import Check, SetData, WriteOp
+
+
+def _alive(context: ControllerContext, isr: tuple[BrokerId, ...], _: object) -> bool:
+    """In whichever life the leader saw it catch up (before KIP-903)."""
+    return context.live.issuperset(isr)
+
+
+def _of_any_version(write: StateWrite, *, parent: bool = True) -> tuple[WriteOp, ...]:
+    """Whoever writes last is right."""
+    if write.is_new:
+        return _operations(write, parent=parent)
+    return (SetData(write.path, write.data, ANY_VERSION),)
+
+
+def _unguarded(path: str, _version: int) -> Check:
+    """A controller goes on after its lease: whatever the epoch, it writes."""
+    return Check(path, ANY_VERSION)
+
+
+def _obeyed(
+    cluster: MetadataCache, controller_epoch: ControllerEpoch, _broker_epoch: BrokerEpoch
+) -> None:
+    """Also controllers of the past, and words for an earlier life (before KIP-380)."""
+    cluster.controller_epoch = controller_epoch
+
+
+def _role(_hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -> Role | ErrorCode:
+    """Whatever the leader epoch."""
+    return Role.LEAD if state.leader == me else Role.FOLLOW
+
+
+def _none_unclean(*_: object) -> frozenset[BrokerId]:
+    """A broker whose log lacks records is as good as a whole one."""
+    return frozenset()
+
+
+def _never(*_: object) -> bool:
+    """Nothing is asked of a leader's log."""
+    return False
+
+
+async def _stay(*_: object) -> None:
+    """It could not write, and remains the controller."""
+
+
+def _tell_nobody(*_: object) -> None:
+    """The session is over, and whoever acted because of it goes on."""
+
+
+def _forget_conflicts(_context: ControllerContext, _outcome: StatesWritten) -> Steps[None]:
+    """What another has written meanwhile is not read."""
+    yield from ()
+
+
+class _Elsewhere:
+    """The settings of a deleted topic stay."""
+
+    @staticmethod
+    def path(entity: Any) -> str:
+        return f"/config/nowhere/{entity.name}"
+
+
+_operations = StateWrite.operations
+
+CONTROL_MISTAKES: Final[Mapping[str, Knob]] = {
+    "isr-of-another-life": Knob(in_sync, "_may_be_members", _alive),
+    "states-without-versions": Knob(StateWrite, "operations", _of_any_version),
+    "controller-after-its-lease": Knob(guarded_writes, "Check", _unguarded),
+    "past-controllers-are-obeyed": Knob(MetadataCache, "check", _obeyed),
+    "leader-epochs-do-not-fence": Knob(replica_manager, "decide_role", _role),
+    "unclean-before-whole": Knob(ControllerContext, "unclean", _none_unclean),
+    "leaders-need-not-be-whole": Knob(ControllerContext, "must_be_whole", _never),
+    "no-resignation": Knob(ControllerLoop, "_end_lease", _stay),
+    "an-expiry-tells-nobody": Knob(ControllerLoop, "on_session_over", _tell_nobody),
+    "conflicts-are-not-read": Knob(elections, "_look_again", _forget_conflicts),
+    "settings-outlive-their-topic": Knob(deletions, "SettingsZnode", _Elsewhere),
+}
+"""By name."""
