@@ -246,9 +246,38 @@ def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() ->
         ground.live(second)
 
 
-def image_with(image: ClusterImage, isr: tuple[BrokerId, ...]) -> ClusterImage:
-    """The partition, led by another broker, with this ISR."""
+def test_a_log_that_lost_records_is_not_whole_because_its_replica_is_elected() -> None:
+    """The controller had not heard of it yet; the metadata may come before LeaderAndIsr does."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        cluster = MetadataCache()
+        cluster.me = ME
+        WholeLogs(replicas, cluster)
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.unclean = Unclean(Reason.CUT)
+        await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
+        cluster.update(image_with(cluster.image, (OTHER_BROKER,)))
+        cluster.update(image_with(cluster.image, (ME,), leader=ME))
+        assert replicas.is_unclean(ORDERS)
+        elected = word(epoch=2)._replace(must_be_whole=True)
+        assert await replicas.apply_leader_and_isr([elected]) == {
+            ORDERS: ErrorCode.REPLICA_NOT_AVAILABLE
+        }
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def image_with(
+    image: ClusterImage, isr: tuple[BrokerId, ...], leader: BrokerId = OTHER_BROKER
+) -> ClusterImage:
+    """The partition, with this ISR."""
     epochs = LeaderEpoch(1), PartitionEpoch(len(isr)), ControllerEpoch(1)
-    state = PartitionState(OTHER_BROKER, epochs[0], isr, epochs[1], epochs[2])
+    state = PartitionState(leader, epochs[0], isr, epochs[1], epochs[2])
     partition = PartitionImage(Assignment((OTHER_BROKER, ME)), state)
     return Changes(image).topic(ORDERS.topic, TOPIC_ID, {ORDERS.partition: partition}).image()

@@ -2,7 +2,8 @@
 
 A leader is: it was elected although it lost records, so what it has is all there is. A follower is
 once the controller has put it into the in-sync set again, which it does when the leader has seen
-that everything committed is in its log.
+that everything committed is in its log. That it is a member because it was elected says nothing of
+its log: it may have been elected before the controller had heard what the log lacks, and refuses.
 """
 
 from functools import partial
@@ -49,7 +50,9 @@ class WholeLogs:
             before, after = old.partition(partition), new.partition(partition)
             if before is None or after is None or before.state is None or after.state is None:
                 continue
-            if _has_joined(self._me, before.state.isr, after.state.isr):
+            if after.leader != self._me and _has_joined(
+                self._me, before.state.isr, after.state.isr
+            ):
                 del self._following[partition]
                 self._is_whole(replica)
 

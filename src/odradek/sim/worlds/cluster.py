@@ -51,7 +51,12 @@ from odradek.sim.worlds.broker_promises import (
     OldGenerationsCommitNothing,
 )
 from odradek.sim.worlds.cluster_clients import PLAIN, SYNCED, TOPICS, ClusterClients
-from odradek.sim.worlds.cluster_faults import ExpiredSessions, HangingWorkers, WipedDisk
+from odradek.sim.worlds.cluster_faults import (
+    ControlledShutdown,
+    ExpiredSessions,
+    HangingWorkers,
+    WipedDisk,
+)
 from odradek.sim.worlds.cluster_insides import (
     MIN_ISR,
     BoundsHoldEverywhere,
@@ -161,6 +166,7 @@ class ClusterSimulation(Simulation):
             FullDisk(*brokers),
             HangingWorkers(self.world, machines),
             WipedDisk(self.world, machines, self.copies),
+            ControlledShutdown(self.world, machines),
             ExpiredSessions(self.world, self.zookeeper),
             JournalErrors(self.world, self.zookeeper.ledger),
         )

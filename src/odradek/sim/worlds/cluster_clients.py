@@ -28,6 +28,7 @@ from odradek.sim.worlds.broker_clients import (
     durably,
     plainly,
 )
+from odradek.sim.worlds.cluster_operator import OPERATOR, ClusterOperator
 from odradek.sim.worlds.cluster_view import ClusterView
 
 SYNCED: Final = "orders"
@@ -59,10 +60,12 @@ class ClusterClients(Clients):
         self._view = view
 
     def administrators(self) -> Sequence[tuple[str, Life]]:
-        """Two."""
-        return tuple(
-            (name, self._administrator(name).administer) for name in ("admin-1", "admin-2")
+        """Two, and an operator."""
+        operator = ClusterOperator(
+            self._note, self._chance.stream(OPERATOR), self._rest, sorted(self._view.brokers)
         )
+        lives = [(name, self._administrator(name).administer) for name in ("admin-1", "admin-2")]
+        return (*lives, (OPERATOR, operator.work))
 
     def _administrator(self, name: str) -> "ClusterAdministrator":
         chance = self._chance.stream(name)

@@ -37,6 +37,24 @@ class HangingWorkers(Fault):
                 worker.go_on()
 
 
+class ControlledShutdown(Fault):
+    """A broker is told to stop: it hands over what it leads, and is started again."""
+
+    name = "controlled-shutdown"
+
+    def __init__(self, world: World, brokers: Sequence[BrokerMachine]) -> None:
+        super().__init__(world, [broker.machine.name for broker in brokers])
+        self._brokers = brokers
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One that serves; it may be struck by something else on its way."""
+        broker = self._brokers[chance.below(len(self._brokers))]
+        if not broker.serves or broker.machine.paused or broker.broker is None:
+            return None
+        broker.broker.stop()
+        return broker.machine.name
+
+
 class ExpiredSessions(Fault):
     """ZooKeeper ends a session whose client may be alive."""
 

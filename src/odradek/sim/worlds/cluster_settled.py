@@ -37,6 +37,10 @@ def _in_tree(view: ClusterView) -> Iterator[str]:
     settled = set(view.children("/config/topics")) - {*view.children(TopicsZnode.PATH)}
     if settled:
         yield f"settings are left of {sorted(settled)}"
+    for name, topic in view.topics().items():
+        for number, assignment in topic.partitions.items():
+            if assignment.is_reassigning:
+                yield f"{name}-{number} is being reassigned: {assignment}"
     for place, replicas in view.places():
         state = view.state(place.partition)
         if state is None or state.leader is None or {*state.isr} != {*replicas}:

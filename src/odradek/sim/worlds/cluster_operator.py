@@ -1,0 +1,139 @@
+"""Who runs a cluster, all the time and whatever goes wrong: moves, elects, cordons, restarts.
+
+Noted: `operator.asks` what and of what, before each request, and `operator.did` once the cluster
+has said yes. What is refused, or not answered, may be so: here nothing is promised of it but that
+everything else holds. Moves of replicas are over in the end, or cancelled.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
+
+from odradek.client.admin import move_replicas
+from odradek.client.cluster import Cluster
+from odradek.client.errors import Refused
+from odradek.client.operations import Wanted, operate
+from odradek.client.placement_admin import Election, elect, reassign
+from odradek.model.admin_operations import (
+    CONTROLLER_MOVE,
+    LOG_DIR_CORDON,
+    LOG_DIR_UNCORDON,
+    AdminOperation,
+)
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.sim.broker_machine import DISKS, name_of
+from odradek.sim.chance import SeededRandom
+from odradek.sim.worlds.broker_administrator import Note, Rest
+
+OPERATOR: Final = "operator"
+
+Act = Callable[[Cluster], Awaitable[str]]
+
+
+class ClusterOperator:
+    """One; every deed is drawn, and what it is done to."""
+
+    def __init__(
+        self, note: Note, chance: SeededRandom, rest: Rest, brokers: Sequence[int]
+    ) -> None:
+        self._note, self._chance, self._rest = note, chance, rest
+        self._brokers = tuple(brokers)
+        self._replicas: Mapping[TopicPartition, Sequence[int]] = {}
+        self._acts: Sequence[Act] = (
+            self._reassign,
+            self._reassign,
+            self._cancel,
+            self._elect,
+            self._move_between_disks,
+            self._move_between_disks,
+            self._cordon,
+            self._uncordon,
+            self._move_controller,
+        )
+
+    async def work(self, cluster: Cluster) -> None:
+        """For ever."""
+        while True:
+            await self._rest()
+            answer = await cluster.refresh(None)
+            self._replicas = {
+                TopicPartition(topic.name, row.partition_index): tuple(row.replica_nodes)
+                for topic in answer.topics
+                if topic.name is not None
+                for row in topic.partitions
+            }
+            act = self._acts[self._chance.below(len(self._acts))]
+            if self._replicas:
+                await self._do(cluster, act)
+
+    async def _do(self, cluster: Cluster, act: Act) -> None:
+        try:
+            done = await act(cluster)
+        except Refused as error:
+            self._note(OPERATOR, "operator.refused", act.__name__[1:], str(error))
+        else:
+            self._note(OPERATOR, "operator.did", act.__name__[1:], done)
+
+    def _one(self) -> TopicPartition:
+        partitions = sorted(self._replicas)
+        return partitions[self._chance.below(len(partitions))]
+
+    def _broker(self) -> int:
+        return self._brokers[self._chance.below(len(self._brokers))]
+
+    def _dir(self, broker: int) -> str:
+        return f"{name_of(broker)}/{DISKS[self._chance.below(len(DISKS))]}"
+
+    # What is done
+
+    async def _reassign(self, cluster: Cluster) -> str:
+        """As many replicas as there are, in another order or elsewhere."""
+        partition = self._one()
+        left = list(self._brokers)
+        count = len(self._replicas[partition])
+        target = [left.pop(self._chance.below(len(left))) for _ in range(min(count, len(left)))]
+        return await self._placed(cluster, partition, target)
+
+    async def _cancel(self, cluster: Cluster) -> str:
+        return await self._placed(cluster, self._one(), None)
+
+    async def _placed(
+        self, cluster: Cluster, partition: TopicPartition, to: Sequence[int] | None
+    ) -> str:
+        refused = (await reassign(cluster, {partition: to}))[partition]
+        if refused is not None:
+            raise refused
+        return f"{partition} {to}"
+
+    async def _elect(self, cluster: Cluster) -> str:
+        partition = self._one()
+        refused = (await elect(cluster, Election.PREFERRED, [partition])).get(partition)
+        if refused is not None:
+            raise refused
+        return str(partition)
+
+    async def _move_between_disks(self, cluster: Cluster) -> str:
+        partition = self._one()
+        replicas = self._replicas[partition]
+        broker = replicas[self._chance.below(len(replicas))]
+        target = self._dir(broker)
+        codes = await move_replicas(cluster, BrokerId(broker), target, [partition])
+        return f"{partition} {target} {codes[partition].name}"
+
+    async def _cordon(self, cluster: Cluster) -> str:
+        return await self._operated(cluster, LOG_DIR_CORDON)
+
+    async def _uncordon(self, cluster: Cluster) -> str:
+        return await self._operated(cluster, LOG_DIR_UNCORDON)
+
+    async def _operated(self, cluster: Cluster, operation: AdminOperation) -> str:
+        """Of the same dir of each broker: in the other there is always a place."""
+        broker = self._broker()
+        target = f"{name_of(broker)}/{DISKS[0]}"
+        wanted = Wanted(operation, {"dir": target}, str(broker), BrokerId(broker))
+        await operate(cluster, wanted)
+        return target
+
+    async def _move_controller(self, cluster: Cluster) -> str:
+        broker = self._broker()
+        await operate(cluster, Wanted(CONTROLLER_MOVE, {"broker": broker}))
+        return str(broker)
