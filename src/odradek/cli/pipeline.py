@@ -10,6 +10,7 @@ import click
 
 from odradek.cli import options as options_of_verbs
 from odradek.cli.archive import each, report_account, say_batch, trigger_of
+from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.confirming import confirm
 from odradek.cli.grammar import LocalVerb, Noun
 from odradek.cli.options import options
@@ -180,6 +181,26 @@ def backfill(*, spark_choice: SparkChoice, file: Path, start: str, end: str | No
     report_account(total)
 
 
+@command.command(cls=LocalVerb)
+@with_spark
+@_file
+@click.option("--to", "topic", metavar="TOPIC", help="Another one than those they came from.")
+def redrive(*, spark_choice: SparkChoice, file: Path, topic: str | None) -> None:
+    """Send the dead letters again, as the records that they were, to the topics they came from.
+
+    They are not dead letters any more once all are sent. After a crash some may be sent twice.
+    """
+    with in_sentences():
+        from odradek.pipelines.definition.definition import load, redriving
+        from odradek.pipelines.moving.redrive import redrive as send
+
+        definition = load(file)
+        job = redriving(definition, topic)
+        with spark_session(_merged(spark_choice, definition)) as spark:
+            sent = send(spark, job)
+    show({"sent": sent}, f"{sent} dead letters sent to {topic or 'where they came from'}")
+
+
 @command.command(cls=EmptyingVerb)
 @_file
 def reset(file: Path) -> None:
@@ -192,6 +213,21 @@ def reset(file: Path) -> None:
         confirm(f"all rows of {definition.archive.table} will be gone")
         gone = empty(definition)
     show({"table": definition.archive.table, "rows": gone}, f"{gone} rows are gone")
+
+
+@command.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--topics", required=True, metavar="NAME,...", help="What its table is made of.")
+def init(directory: Path, topics: str) -> None:
+    """Write a project of Spark Declarative Pipelines that reads topics, ready to run."""
+    with in_sentences():
+        from odradek.pipelines.definition.project import make_project
+
+        files = make_project(directory, client_settings()[BOOTSTRAP], topics.split(","))
+    show(
+        {"files": [str(it) for it in files]},
+        f"{directory}/run reads what is new in {topics} into the tables of the project",
+    )
 
 
 def _merged(choice: SparkChoice, definition: "Definition") -> SparkChoice:

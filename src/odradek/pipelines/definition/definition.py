@@ -48,8 +48,10 @@ from odradek.pipelines.given import GivenOptions, nearest
 from odradek.pipelines.moving.archive import Archive
 from odradek.pipelines.moving.checks import ACTIONS, DEAD, FAIL, Check
 from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.redrive import Redrive
 from odradek.pipelines.moving.triggers import Continuous, Every, Once, Trigger
 from odradek.pipelines.moving.values import RAW, Values
+from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.source.options import parse as parse_source
 from odradek.pipelines.tables.location import parse as parse_location
@@ -199,6 +201,16 @@ def within(job: Archive, start: str, end: str | None) -> Archive:
     points = parse_source(options, Mode.BATCH)
     source = replace(job.source, mode=Mode.BATCH, starting=points.starting, ending=points.ending)
     return replace(job, source=source)
+
+
+def redriving(definition: Definition, topic: str | None) -> Redrive:
+    """Sends the dead letters again: to a topic, or to those that they came from."""
+    letters, client = definition.archive.dead_letters, definition.archive.source.client
+    if letters is None:
+        raise WrongFile(f"pipeline {definition.name} has no [dead-letters]: nothing to redrive")
+    if topic is not None and (fault := topic_name_fault(topic)):
+        raise InvalidOption(f"--to {topic!r}: {fault}")
+    return Redrive(letters, SinkOptions(client, topic), f"{definition.name}-redrive")
 
 
 def _values(section: Section) -> tuple[Values, str | None]:

@@ -4,6 +4,7 @@
   batch that was committed already, or read by a second archiver, adds nothing.
 * `replace`: exactly the rows of some offset ranges are exchanged; the end offsets stay.
 * `merge`: some files become others with the same rows; it gives up if one of them has gone.
+* `withdraw`: some files are taken out, and the end offsets stay; it gives up likewise.
 
 Each is decided on a snapshot. After a conflict the table is loaded again and it is decided again.
 """
@@ -161,15 +162,22 @@ def merge(
 ) -> Snapshot | None:
     """Exchanges files for others with the same rows; None: one of them has gone meanwhile."""
     assert sum(it.rows for it in old) == sum(it.rows for it in new), "a merge keeps all rows"
+    return _exchange(table, old, Change("merge", tuple(new), tuple(old), None, None, summary))
+
+
+def withdraw(table: Table, old: Sequence[DataFile], summary: dict[str, str]) -> Snapshot | None:
+    """Takes files out; the end offsets stay. None: one of them has gone meanwhile."""
+    return _exchange(table, old, Change("withdraw", (), tuple(old), None, None, summary))
+
+
+def _exchange(table: Table, old: Sequence[DataFile], change: Change) -> Snapshot | None:
     paths = {file.path for file in old}
     snapshot = table.load()
     for _ in range(ATTEMPTS_MAX):
         if not paths <= {file.path for file in table.files(snapshot)}:
             return None
         try:
-            return table.commit(
-                snapshot, Change("merge", tuple(new), tuple(old), None, None, summary)
-            )
+            return table.commit(snapshot, change)
         except CommitConflict:
             snapshot = table.load()
     raise CommitConflict(f"{table.location}: {ATTEMPTS_MAX} other commits came first")
@@ -190,4 +198,5 @@ __all__ = [
     "merge",
     "replace",
     "touches",
+    "withdraw",
 ]

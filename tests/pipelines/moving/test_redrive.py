@@ -1,0 +1,128 @@
+"""Dead letters that are sent again."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.redrive import Redrive, redrive
+from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.sink.options import SinkOptions
+from odradek.pipelines.tables import commits
+from tests.pipelines.moving.archiver import SevenIsDead
+from tests.pipelines.moving.archives import archive_of, rows_in
+from tests.pipelines.moving.local_spark import LocalSpark
+from tests.pipelines.topics import Topics, now_ms
+
+WHEN = now_ms()
+
+
+def with_letters(topics: Topics, letters: DeadLetters, tmp_path: Path) -> tuple[str, Archive]:
+    """An archive that has met three dead letters in each of two partitions."""
+    topic = topics.make(partitions=2)
+    rows = [
+        {
+            "value": b"%d" % (it // 2),
+            "key": b"k%d" % it,
+            "partition": it % 2,
+            "timestamp": WHEN + it,
+            "headers": [("odradek.topic", b"mine"), ("n", None)] if it % 3 else None,
+        }
+        for it in range(40)
+    ]
+    topics.fill(topic, rows)
+    job = archive_of(topics.bootstrap, topic, f"parquet:{tmp_path}/t")
+    job = replace(job, values=SevenIsDead(), dead_letters=letters)
+    assert archive(LocalSpark(), job, Once()).dead == 6
+    return topic, job
+
+
+def redriving(job: Archive, topic: str | None = None) -> Redrive:
+    """As the command does it."""
+    assert job.dead_letters is not None
+    return Redrive(job.dead_letters, SinkOptions(job.source.client, topic), "again")
+
+
+def whole(bootstrap: str, topic: str, first: int) -> list[tuple[Any, ...]]:
+    """Everything that records of both partitions are, from an offset on, without the offset."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "t", "enable.partition.eof": True}
+    )
+    consumer.assign([TopicPartition(topic, number, first) for number in (0, 1)])
+    found, ended = [], 0
+    while ended < 2:
+        for it in consumer.consume(1_000, 5):
+            if it.error():
+                ended += 1
+            else:
+                found.append(
+                    (
+                        it.partition(),
+                        it.offset(),
+                        it.key(),
+                        it.value(),
+                        it.headers(),
+                        it.timestamp(),
+                    )
+                )
+    consumer.close()
+    return [(row[0], *row[2:]) for row in sorted(found, key=lambda row: row[:2])]
+
+
+@pytest.mark.parametrize("form", ["table", "topic"])
+def test_they_are_sent_once_as_they_were(topics: Topics, tmp_path: Path, form: str) -> None:
+    """Key, value, headers, time, partition and order; then there is nothing left to be sent."""
+    letters: DeadLetters = (
+        DeadLetterTable(f"delta:{tmp_path}/dead")
+        if form == "table"
+        else DeadLetterTopic(topics.make("letters"))
+    )
+    topic, job = with_letters(topics, letters, tmp_path)
+    spark = LocalSpark()
+    assert redrive(spark, redriving(job)) == 6
+    before = whole(topics.bootstrap, topic, 0)
+    again = whole(topics.bootstrap, topic, 20)
+    dead = [row for row in before if int(row[2]) % 7 == 0]
+    assert sorted(dead) == sorted([*again, *again])
+    assert redrive(spark, redriving(job)) == 0
+    assert archive(spark, job, Once()).dead == 6
+    assert redrive(spark, redriving(job)) == 6
+
+
+def test_into_another_topic(topics: Topics, tmp_path: Path) -> None:
+    """Which may have fewer partitions: keys decide."""
+    _, job = with_letters(topics, DeadLetterTable(f"iceberg:{tmp_path}/dead"), tmp_path)
+    other = topics.make("other")
+    assert redrive(LocalSpark(), redriving(job, other)) == 6
+    assert rows_in(f"iceberg:{tmp_path}/dead") == []
+
+
+def test_a_table_that_another_changes_meanwhile(
+    topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is taken out that was not sent; the sentence says that some may be sent again."""
+    _, job = with_letters(topics, DeadLetterTable(f"delta:{tmp_path}/dead"), tmp_path)
+    first = commits.withdraw
+
+    def late(*given: Any) -> Any:
+        """Another redrive is quicker."""
+        assert first(*given) is not None
+        return first(*given)
+
+    monkeypatch.setattr(commits, "withdraw", late)
+    with pytest.raises(PipelineError, match="was changed meanwhile: 6 records were sent"):
+        redrive(LocalSpark(), redriving(job))
+
+
+def test_a_record_that_is_no_dead_letter(topics: Topics, tmp_path: Path) -> None:
+    """It is named; nothing is sent to a topic that it does not say."""
+    letters = DeadLetterTopic(topics.make("letters"))
+    _, job = with_letters(topics, letters, tmp_path)
+    topics.fill(letters.topic, [{"value": b"x"}])
+    with pytest.raises(PipelineError, match=r"offset 6 of .* is no dead letter of a pipeline"):
+        redrive(LocalSpark(), redriving(job))

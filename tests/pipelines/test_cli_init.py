@@ -1,0 +1,45 @@
+"""`odradek pipeline init`: the project runs, and runs again."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from tests.pipelines.topics import Topics
+
+
+@pytest.mark.timeout(900)
+def test_the_project_runs_and_goes_on(topics: Topics, tmp_path: Path) -> None:
+    """Each run adds what came since the last one, once; a directory that is there is left alone."""
+    topic = topics.make(partitions=2)
+    topics.fill_numbers(topic, 30)
+    init = [sys.executable, "-m", "odradek", "pipeline", "init", str(tmp_path / "p")]
+    called = [*init, "-b", topics.bootstrap, "--topics", topic]
+    subprocess.run(called, check=True, timeout=60)
+    ran(tmp_path / "p")
+    topics.fill_numbers(topic, 12, partition=1, first=30)
+    ran(tmp_path / "p")
+    values = ds.dataset(tmp_path / "p" / "warehouse" / "records").to_table()["value"].to_pylist()
+    assert sorted(map(int, values)) == list(range(42))
+    counts = ds.dataset(tmp_path / "p" / "warehouse" / "records_by_minute").to_table()
+    assert sum(counts["count"].to_pylist()) == 42
+    again = subprocess.run(called, capture_output=True, text=True, check=False, timeout=60)
+    assert again.returncode == 1
+    assert again.stderr.count("\n") == 1
+    assert "exists already" in again.stderr
+
+
+def ran(project: Path) -> None:
+    """To its end, with little memory."""
+    done = subprocess.run(
+        [str(project / "run"), "--conf", "spark.driver.memory=1g"],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    assert done.returncode == 0, done.stdout[-3_000:] + done.stderr[-3_000:]
