@@ -30,6 +30,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "verify": "Compare a table with the log: gaps, doubles, content.",
         "audit": "Compare the replicas of partitions with each other.",
         "compact": "Merge a table's small files, forget old versions, delete orphans.",
+        "telemetry": "Show what happened in a cluster, out of its brokers' logs, as one HTML page.",
     },
     "Servers": {
         "up": "Start brokers on this machine, to try things with.",

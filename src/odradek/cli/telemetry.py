@@ -1,0 +1,59 @@
+"""`odradek telemetry`: what happened in a cluster, out of its brokers' logs, as one page."""
+
+import re
+from pathlib import Path
+
+import click
+
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import LocalVerb
+from odradek.cli.printing import show
+from odradek.cli.with_spark import SparkChoice, in_sentences, spark_session, with_spark
+
+SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
+
+
+@click.command(cls=LocalVerb)
+@with_spark
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("telemetry.html"),
+    show_default=True,
+)
+@click.option("--last", metavar="TIME", help="Only the newest, such as 24h.")
+def command(
+    *, spark_choice: SparkChoice, logs: tuple[str, ...], out: Path, last: str | None
+) -> None:
+    """Show what happened in a cluster, out of its brokers' logs, as one HTML page.
+
+    The logs are those of `odradek serve --log-format json`; each may be a file, a directory or a
+    pattern with *.
+    """
+    seconds = None if last is None else _seconds(last)
+    with in_sentences():
+        from odradek.pipelines.moving.telemetry import Logs, telemetry
+        from odradek.pipelines.moving.telemetry_page import page
+
+        with spark_session(spark_choice) as spark:
+            found = telemetry(spark, Logs(logs, seconds))
+    try:
+        out.write_text(page(found), encoding="utf-8")
+    except OSError as error:
+        raise Failed(f"{out} cannot be written: {error.strerror}") from error
+    document = {
+        "page": str(out),
+        "lines": found.lines,
+        "passed_over": found.passed_over,
+        "errors": sum(it.count for it in found.events if it.level == "error"),
+        "outages": len(found.outages),
+    }
+    show(document, f"{out}: {found.lines} lines, {len(found.outages)} outages of brokers")
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6})([mhd])", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no time such as 24h or 7d", param_hint="--last")
+    return int(found[1]) * SECONDS[found[2]]
