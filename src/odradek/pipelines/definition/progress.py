@@ -13,9 +13,11 @@ from typing import Final
 
 from odradek.client.offsets import Position
 from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.pipelines.client_options import ClientOptions
 from odradek.pipelines.connections import client_of
+from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.reports import Account, BatchReport
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -51,6 +53,7 @@ class Figures:
         self._total = Account()
         self._batches = self._files = 0
         self._last: BatchReport | None = None
+        self._newest_ms: dict[TopicPartition, int] = {}
 
     def __call__(self, report: BatchReport) -> None:
         """Counts a batch."""
@@ -59,6 +62,8 @@ class Figures:
             self._batches += 1
             self._files += report.files
             self._last = report
+            for it, millis in report.newest_ms.items():
+                self._newest_ms[it] = max(millis, self._newest_ms.get(it, millis))
 
     def text(self) -> str:
         """All of them, as they are now."""
@@ -89,11 +94,12 @@ class Figures:
             lag = max(0, (last.latest.offset(it) or 0) - (last.end.offset(it) or 0))
             place = f'{name},topic="{it.topic}",partition="{it.partition}"'
             yield f"odradek_pipeline_lag{{{place}}} {lag}"
-        if last.newest_ms is not None:
-            age = max(0.0, time.time() - last.newest_ms / MILLIS)
-            yield "# HELP odradek_pipeline_freshness_seconds Age of the newest row's record."
-            yield "# TYPE odradek_pipeline_freshness_seconds gauge"
-            yield f"odradek_pipeline_freshness_seconds{{{name}}} {age:.3f}"
+        yield "# HELP odradek_pipeline_freshness_seconds Age of a partition's newest row."
+        yield "# TYPE odradek_pipeline_freshness_seconds gauge"
+        for it, millis in sorted(self._newest_ms.items()):
+            age = max(0.0, time.time() - millis / MILLIS)
+            place = f'{name},topic="{it.topic}",partition="{it.partition}"'
+            yield f"odradek_pipeline_freshness_seconds{{{place}}} {age:.3f}"
         yield "# HELP odradek_pipeline_batch_seconds Duration of the last batch."
         yield "# TYPE odradek_pipeline_batch_seconds gauge"
         yield f"odradek_pipeline_batch_seconds{{{name}}} {last.duration_ms / MILLIS:.3f}"
@@ -117,7 +123,10 @@ def served(figures: Figures, host: str, port: int) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             """A look is no news."""
 
-    server = ThreadingHTTPServer((host, port), Handler)
+    try:
+        server = ThreadingHTTPServer((host, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise PipelineError(f"figures cannot be served at {host}:{port}: {error}") from error
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

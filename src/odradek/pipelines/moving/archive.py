@@ -16,6 +16,7 @@ from threading import Event
 from time import monotonic_ns
 from typing import Any, Final
 
+from odradek.model.ids import TopicPartition
 from odradek.pipelines.moving.checks import Check, run_checked
 from odradek.pipelines.moving.compact import KEPT_MS, merge_small
 from odradek.pipelines.moving.dead_letters import (
@@ -147,7 +148,6 @@ class Archiver:
         files = [file for it in written for file in it.files]
         self.rows.append(step.latest.cluster_id, step.ranges, files, [it.schema for it in written])
         self._upkeep(len(files))
-        newest = [it.newest_ms for it in written if it.newest_ms is not None]
         return BatchReport(
             number,
             self.rows.snapshot.version,
@@ -156,7 +156,7 @@ class Archiver:
             step.begin,
             step.end,
             step.latest,
-            max(newest, default=None),
+            _newest(step.pieces, written),
             _now_ms() - began_ms,
         )
 
@@ -181,6 +181,15 @@ class Archiver:
         files = [file for it in written for file in it.dead_files if _place(file) in new]
         if ranges:
             dead.append(step.latest.cluster_id, ranges, files)
+
+
+def _newest(pieces: Sequence[OffsetRange], written: Sequence[Written]) -> dict[TopicPartition, int]:
+    found: dict[TopicPartition, int] = {}
+    for piece, it in zip(pieces, written, strict=True):
+        if it.newest_ms is not None:
+            known = found.get(piece.topic_partition, it.newest_ms)
+            found[piece.topic_partition] = max(known, it.newest_ms)
+    return found
 
 
 def _place(file: DataFile) -> tuple[str, int]:

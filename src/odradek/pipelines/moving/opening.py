@@ -15,6 +15,10 @@ from odradek.pipelines.tables.table import NoSuchTable, Snapshot, Table, TableEx
 from odradek.pipelines.tables.writing import FILE_BYTES, Layout
 
 KIND: Final = "kind"
+LAYOUT: Final = "layout"
+LAYOUT_VERSION: Final = "1"
+"""Of names of files, of ends and of properties: a release that changes them raises it, so that an
+older one does not take what it cannot read for a table without ends. A table without it has 1."""
 PREFIX: Final = "prefix"
 BEGINS: Final = "begins"
 ROWS: Final = "rows"
@@ -68,7 +72,12 @@ class OpenTable:
         parsed = tuple(partitioning.parse(it) for it in fields)
         partitioning.check(parsed, schema)
         begins = json.dumps(positions.to_json())
-        properties = {KIND: self._kinds[0], PREFIX: prefix, BEGINS: begins}
+        properties = {
+            LAYOUT: LAYOUT_VERSION,
+            KIND: self._kinds[0],
+            PREFIX: prefix,
+            BEGINS: begins,
+        }
         try:
             self._snapshot = self.table.create(schema, parsed, positions, properties=properties)
         except TableExists:
@@ -121,6 +130,12 @@ class OpenTable:
         return whole
 
     def _check_kind(self) -> None:
+        layout = self.snapshot.properties.get(LAYOUT, LAYOUT_VERSION)
+        if layout != LAYOUT_VERSION:
+            raise TableRefused(
+                f"{self.table.location} has layout version {layout}, this release reads "
+                f"{LAYOUT_VERSION}: a newer release made it"
+            )
         found = self.snapshot.properties.get(KIND)
         if found not in self._kinds:
             raise TableRefused(

@@ -1,8 +1,9 @@
 """What a run tells while it runs: how many records became what, and where table and topics end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from odradek.model.ids import TopicPartition
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.positions import Positions
 
@@ -51,7 +52,7 @@ class BatchReport:
     start: Positions
     end: Positions
     latest: Positions  # where the topics ended when the batch was planned
-    newest_ms: int | None  # timestamp of the newest record of the batch
+    newest_ms: Mapping[TopicPartition, int]  # timestamp of the newest record of each partition
     duration_ms: int
 
 
