@@ -25,7 +25,7 @@ from odradek.cli.talking import settings_of
 
 C = TypeVar("C", bound=click.Command)
 
-JAVA_LINES_MAX: Final = 10
+JAVA_FAULT: Final = re.compile("error|unrecognized|could not|invalid", re.IGNORECASE)
 REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
 
 
@@ -106,8 +106,8 @@ def spark_session(choice: SparkChoice) -> Iterator[Any]:
 
 @contextmanager
 def _java_kept_quiet() -> Iterator[None]:
-    """A Java that is started here writes its standard error to a file, shown if it fails."""
-    from odradek.pipelines.errors import NoJava
+    """A Java that is started here writes its standard error to a file: one line of it may count."""
+    from odradek.pipelines.errors import JavaStopped, NoJava
 
     with tempfile.TemporaryFile() as file:
         sys.stderr.flush()
@@ -115,10 +115,11 @@ def _java_kept_quiet() -> Iterator[None]:
         os.dup2(file.fileno(), 2)
         try:
             yield
-        except NoJava:
+        except JavaStopped as error:
             file.seek(0)
-            os.write(ours, b"".join(file.readlines()[:JAVA_LINES_MAX]))
-            raise
+            lines = [it.strip() for it in file.read().decode(errors="replace").splitlines()]
+            reason = next((it for it in lines if JAVA_FAULT.search(it)), "")
+            raise NoJava(f"{error}: {reason or 'it did not say why'}") from error
         finally:
             sys.stderr.flush()
             os.dup2(ours, 2)

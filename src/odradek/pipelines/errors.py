@@ -34,6 +34,10 @@ class NoJava(PipelineError):
     """No Java that can run Spark, or not enough memory for it."""
 
 
+class JavaStopped(NoJava):
+    """Java ended before Spark began; what it lacks it wrote to its standard error."""
+
+
 _SENTENCE = re.compile(r"^(?:\S*: )*odradek\.pipelines(?:\.\w+)+: (?P<text>.+)$", re.MULTILINE)
 
 

