@@ -4,6 +4,7 @@ Ratios are taken within a round and their median is shown: this kind of machine 
 by a quarter within minutes.
 """
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -107,18 +108,51 @@ def reading(where: World, form: str, topic: str, **more: str) -> Any:
 
 
 def compare(title: str, rows: int, cases: Mapping[str, Callable[[], None]], rounds: int) -> None:
-    """Runs the cases in turn; the first one is ours. The first round warms up."""
+    """Runs the cases in turn; the first one is ours. The first round warms up.
+
+    Ratios are of time, and of what all processes used of the processors: where others work on the
+    same machine the second says more.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in cases}
+    used: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(rounds + 1):
         for name, case in cases.items():
-            started = perf_counter()
+            started, before = perf_counter(), cpu_seconds()
             case()
             if number:
                 seconds[name].append(perf_counter() - started)
+                used[name].append(cpu_seconds() - before)
     ours, *others = cases
     speeds = ", ".join(f"{it} {rows / median(seconds[it]) / 1e6:.3f}" for it in cases)
     print(f"{title}: M rows/s: {speeds}", flush=True)
+    costs = ", ".join(f"{it} {median(used[it]) / rows * 1e6:.2f}" for it in cases)
+    print(f"{title}: CPU µs a row: {costs}", flush=True)
     for name in others:
-        ratios = [b / a for a, b in zip(seconds[ours], seconds[name], strict=True)]
-        told = " ".join(f"{it:.2f}" for it in sorted(ratios))
-        print(f"{title}: {ours} / {name}: median {median(ratios):.2f} of {told}", flush=True)
+        for what, of in (("time", seconds), ("CPU", used)):
+            ratios = [b / a for a, b in zip(of[ours], of[name], strict=True)]
+            told = " ".join(f"{it:.2f}" for it in sorted(ratios))
+            print(
+                f"{title}: {name} / {ours} in {what}: median {median(ratios):.2f} of {told}",
+                flush=True,
+            )
+
+
+def cpu_seconds() -> float:
+    """Of this process and of all that descend from it: the driver, Java, workers, the broker."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(fields[1])
+            ticks[int(folder.name)] = sum(map(int, fields[11:15]))  # with children that ended
+    me, total = os.getpid(), 0
+    for number, count in ticks.items():
+        above = number
+        while above not in {me, 0}:
+            above = parents.get(above, 0)
+        total += count if above == me else 0
+    return total / os.sysconf("SC_CLK_TCK")
