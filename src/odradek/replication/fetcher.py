@@ -83,6 +83,14 @@ class _Slot:
         """What the session shall hold of it."""
         return None if self.is_delayed else self.follower.position
 
+    @property
+    def is_where_it_asked(self) -> bool:
+        """Whether an answer to `sent` is still of use: retention may have moved the log's start."""
+        sent, wanted = self.sent, self.wanted
+        if sent is None or wanted is None:
+            return False
+        return sent == wanted or sent._replace(log_start_offset=wanted.log_start_offset) == wanted
+
 
 class _InFlight(NamedTuple):
     """A request that waits for its answer."""
@@ -325,8 +333,7 @@ class ReplicaFetcher:
         for slot, data in self._told(response):
             if slot is None:
                 continue
-            is_current = slot.sent is not None and slot.sent_in <= asked.serial
-            if not is_current or slot.sent != slot.wanted:
+            if slot.sent_in > asked.serial or not slot.is_where_it_asked:
                 continue
             effects = slot.follower.on_fetched(requests.fetched(data), now)
             if effects.append is not None:  # others come first in the next full request

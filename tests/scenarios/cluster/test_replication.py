@@ -60,6 +60,17 @@ def test_a_follower_that_returns_catches_up_and_joins_the_isr(t: ClusterScenario
     assert t.broker(gone).log_end("orders") == 20
 
 
+def test_retention_on_the_followers_holds_up_nothing(t: ClusterScenario) -> None:
+    """Each broker deletes what is too old by itself, whoever is first; then replication goes on."""
+    shop = t.client("shop")
+    shop.make("orders", retention_ms="1000")
+    shop.produce("orders", "a")
+    t.run(seconds=30)  # several times log.retention.check.interval.ms
+    assert [broker.log_end("orders") for broker in t.brokers.values()] == [1, 1, 1]
+    shop.produce("orders", "b")
+    assert [broker.log_end("orders") for broker in t.brokers.values()] == [2, 2, 2]
+
+
 def test_a_lonely_leader_refuses_acks_all(t: ClusterScenario) -> None:
     """Once the ISR is smaller than min.insync.replicas, nothing is written."""
     shop = t.client("shop")

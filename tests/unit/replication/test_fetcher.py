@@ -332,3 +332,15 @@ def test_a_log_start_that_moved_is_told_to_the_leader() -> None:
     t.logs[1].log_start_offset = Offset(1)
     t.fetcher.on_log_start(TopicPartition("orders", 1), t.now)
     assert t.fetch().topics[0].partitions[0].log_start_offset == 1
+
+
+def test_retention_at_the_follower_holds_up_no_record() -> None:
+    """It moves the log's start between a fetch and its answer; nobody tells the fetcher."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    t.logs[1].log_start_offset = Offset(1)
+    t.answer([row(1, base=1)])
+    assert t.logs[1].log_end_offset == 2
+    asked = t.fetch().topics[0].partitions[0]
+    assert (asked.partition, asked.fetch_offset, asked.log_start_offset) == (1, 2, 1)
