@@ -86,3 +86,5 @@ def restart_order() -> None:
     else:
         for broker in order:
             click.echo(broker)
+        if sys.stdout.isatty():
+            click.echo("one at a time; before the next: odradek cluster health", err=True)

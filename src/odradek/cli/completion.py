@@ -12,18 +12,16 @@ WHERE = {
 }
 
 
-@click.command(context_settings=SETTINGS)
+HELP = (
+    "Print the shell's completion script.\n\nNames of topics and groups come from the cluster that "
+    "the command would talk to.\n\n\b\n" + "\n".join(WHERE.values())
+)
+
+
+@click.command(context_settings=SETTINGS, help=HELP)
 @click.argument("shell", type=click.Choice(list(WHERE)))
 def command(shell: str) -> None:
-    r"""Print the shell's completion script.
-
-    \b
-    odradek completion bash > ~/.local/share/bash-completion/completions/odradek
-    odradek completion zsh > "${fpath[1]}/_odradek"
-    odradek completion fish > ~/.config/fish/completions/odradek.fish
-
-    Names of topics and groups come from the cluster that the command would talk to.
-    """
+    """From the whole command, which is imported for it."""
     from odradek.cli.root import command as root
 
     found = get_completion_class(shell)

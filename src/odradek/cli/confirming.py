@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from odradek.cli.failing import MISUSED, Failed
+from odradek.cli.failing import INTERRUPTED, MISUSED, Failed
 from odradek.cli.options import options
 
 
@@ -14,5 +14,10 @@ def confirm(what: str) -> None:
         return
     if not (sys.stdin and sys.stdin.isatty()):
         raise Failed(f"{what}: not done without --yes", code=MISUSED)
-    if not click.confirm(f"{what}. Go on?", err=True):
+    try:
+        is_wanted = click.confirm(f"{what}. Go on?", err=True)
+    except click.Abort:
+        click.echo(err=True)
+        raise Failed("nothing was done", code=INTERRUPTED) from None
+    if not is_wanted:
         raise Failed("nothing was done")

@@ -25,7 +25,7 @@ def list_contexts() -> None:
     """List the contexts; the current one is used where no other is named."""
     file = ContextFile()
     rows = [(name, name == file.current, file.settings(name).get(BOOTSTRAP)) for name in file.names]
-    show_table(("context", "current", "bootstrap"), rows)
+    show_table(("context", "current", "bootstrap"), rows, "no context: odradek context set")
 
 
 @command.command(name="set", cls=Verb)

@@ -1,7 +1,6 @@
 """`odradek controller`: where the controller is, where it shall be, and where it was."""
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
@@ -9,9 +8,10 @@ import click
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import Noun
+from odradek.cli.moments import moment_text
 from odradek.cli.naming import brokers_named
 from odradek.cli.options import options
-from odradek.cli.printing import print_json, show_outcomes, show_table
+from odradek.cli.printing import cell, print_json, show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -24,6 +24,13 @@ from odradek.model.admin_operations import (
 )
 
 LOOK_SECONDS: Final = 0.1
+TITLES: Final = {
+    "to_delete": "topics to delete",
+    "preferred": "preferred brokers",
+    "fallback": "others stand in for preferred brokers",
+    "wish": "move that is asked for",
+    "ready": "broker that has loaded the metadata for it",
+}
 LOST_LOOKS: Final = 20
 """How often a wish may be found nowhere: its end and its entry in the history are two reads."""
 _broker = click.argument("broker", type=click.IntRange(min=0))
@@ -51,20 +58,17 @@ def describe() -> None:
         return {"controller": None, **own, **{name: placement[name] for name in names}}
 
     found = talk(ask)
-    if options().as_json:
-        print_json(found)
-        return
-    show_table(
-        ("fact", "value"), [(name.replace("_", " "), _shown(it)) for name, it in found.items()]
-    )
+    show(found, *(f"{_title(name)}: {_shown(it)}" for name, it in found.items()))
 
 
-def _shown(value: object) -> object:
-    if isinstance(value, list):
-        return " ".join(map(str, value)) or "-"
+def _title(name: str) -> str:
+    return TITLES.get(name, name.replace("_", " "))
+
+
+def _shown(value: object) -> str:
     if isinstance(value, dict):
-        return f"broker {value['broker']}: {value['why']}"
-    return "-" if value is None else value
+        return f"to broker {value['broker']}, {value['why']}"
+    return cell(value) or "-"
 
 
 @command.command()
@@ -78,6 +82,7 @@ def move(*, broker: int) -> None:
     """
 
     async def ask(cluster: Cluster) -> str:
+        await brokers_named(cluster, [broker])
         asked = Wanted(CONTROLLER_MOVE, {"broker": broker})
         wish = (await operate(cluster, asked))["wish"]
         return await _outcome(cluster, wish, broker)
@@ -144,13 +149,17 @@ def unprefer(*, broker: int) -> None:
 
 
 def _set_preference(broker: int, *, preferred: bool) -> None:
-    async def ask(cluster: Cluster) -> None:
+    async def ask(cluster: Cluster) -> bool:
         await brokers_named(cluster, [broker])
+        before = broker in (await _placement(cluster))["preferred"]
         to = {PREFERRED_CONTROLLER.name: "true" if preferred else "false"}
         await admin.alter_settings(cluster, admin.BROKER, str(broker), to=to, delete=())
+        return before
 
-    talk(ask)
-    said = f"broker {broker} is {'preferred' if preferred else 'preferred no longer'}"
+    if talk(ask) == preferred:
+        said = f"broker {broker} {'is preferred already' if preferred else 'was not preferred'}"
+    else:
+        said = f"broker {broker} is {'preferred' if preferred else 'preferred no longer'}"
     show_outcomes([(said, {"broker": broker, "preferred": preferred})])
 
 
@@ -162,13 +171,11 @@ def history() -> None:
         print_json(controllers)
         return
     rows = [
-        (it["broker"], it["epoch"], _moment(it["since"]), _moment(it["until"]), it["why"])
+        (it["broker"], it["epoch"], moment_text(it["since"]), _until(it["until"]), it["why"])
         for it in reversed(controllers)
     ]
     show_table(("broker", "epoch", "from", "to", "why"), rows)
 
 
-def _moment(millis: int | None) -> str:
-    if millis is None:
-        return "now"
-    return datetime.fromtimestamp(millis / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+def _until(millis: int | None) -> str:
+    return "now" if millis is None else moment_text(millis)

@@ -73,10 +73,12 @@ class Noun(click.Group, _Sections):
     """The verbs of one noun. The common options may stand before the verb, too."""
 
     command_class: type[click.Command] | None = Verb
+    metavar_of_verbs = "VERB [ARGUMENTS]..."
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         attributes.setdefault("context_settings", SETTINGS)
         attributes.setdefault("no_args_is_help", True)
+        attributes.setdefault("subcommand_metavar", self.metavar_of_verbs)
         super().__init__(*args, **attributes)
         self.params += [*options.of_the_cluster(), options.for_programs()]
 

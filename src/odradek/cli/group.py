@@ -68,7 +68,7 @@ def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
             if group.group_id in wanted and (not lowered or group.group_state.lower() in lowered)
         ]
 
-    show_table(("group", "state", "protocol"), talk(ask))
+    show_table(("group", "state", "protocol"), talk(ask), "no group is there")
 
 
 @command.command()
@@ -102,6 +102,8 @@ def describe(*, names: tuple[str, ...]) -> None:
             ]
         )
         return
+    if not found:
+        click.echo("no group is there", err=True)
     for number, (group, rows) in enumerate(found):
         members = counted(len(group.members), "member")
         summary = f"{group.group_id}  {group.group_state}  {members}  {lag_text(rows)}"
@@ -176,7 +178,7 @@ def members(*, names: tuple[str, ...]) -> None:
                 rows.append((name, *who, counts[member.member_id], theirs))
         return rows
 
-    show_table(MEMBERS, talk(ask))
+    show_table(MEMBERS, talk(ask), "no member is there")
 
 
 @command.command(cls=DestroyingVerb)

@@ -7,7 +7,7 @@ import click
 
 from odradek.cli import log_dir_balance
 from odradek.cli.confirming import confirm
-from odradek.cli.failing import Failed
+from odradek.cli.failing import MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moments import moment_text
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
@@ -213,7 +213,7 @@ def _operate(
     async def find(cluster: Cluster) -> BrokerId:
         known = await brokers_named(cluster, () if number is None else (number,))
         if len(known) > 1:
-            raise Failed("the cluster has several brokers: name one with --broker")
+            raise Failed("the cluster has several brokers: name one with --broker", code=MISUSED)
         return known[0]
 
     broker = talk(find)
@@ -258,5 +258,6 @@ def balance(*, brokers: tuple[int, ...], execute: bool) -> None:
                 },
             )
             for it in planned
-        ]
+        ],
+        "no move would make the log dirs of a broker more equal",
     )

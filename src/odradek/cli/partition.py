@@ -48,12 +48,16 @@ def _ids(text: str) -> tuple[int, ...]:
 
 async def _partitions(cluster: Cluster, names: tuple[str, ...], numbers: Iterable[int]) -> Found:
     wanted = set(numbers)
-    return {
+    found = {
         TopicPartition(topic.name or "", row.partition_index): row
         for topic in await topics_named(cluster, names)
         for row in sorted(topic.partitions, key=lambda it: it.partition_index)
         if not wanted or row.partition_index in wanted
     }
+    if lacking := wanted - {it.partition for it in found}:
+        who = f"topic {names[0]!r} has no" if len(names) == 1 else "no topic has a"
+        raise Failed(f"{who} partition {min(lacking)}", "odradek topic describe")
+    return found
 
 
 # Reassignment
@@ -67,8 +71,14 @@ async def _partitions(cluster: Cluster, names: tuple[str, ...], numbers: Iterabl
 )
 @click.option("--brokers", metavar="IDS", help="Spread over these brokers, moving little.")
 @click.option("--without", "without", metavar="IDS", help="Spread over all brokers but these.")
-@click.option("-r", "--replication-factor", "factor", type=int, help="So many replicas.")
-@click.option("--file", type=click.Path(exists=True, path_type=Path), help="As Kafka's JSON says.")
+@click.option(
+    "-r", "--replication-factor", "factor", type=int, help="So many replicas of each partition."
+)
+@click.option(
+    "--file",
+    type=click.Path(exists=True, path_type=Path),
+    help="A plan of kafka-reassign-partitions, in JSON.",
+)
 @click.option("--cancel", is_flag=True, help="Put back what is being moved.")
 @click.option("--no-wait", is_flag=True, help="Return once it has begun.")
 @_dry_run
@@ -92,7 +102,8 @@ def reassign_(  # noqa: PLR0913 - one for each option
     """
     said = [it for it in (replicas, brokers, without, file, cancel or None) if it is not None]
     if len(said) > 1 or not (said or factor):
-        raise click.UsageError("give one of --replicas, --brokers, --without, --file or --cancel")
+        names = "--replicas, --brokers, --without, --replication-factor, --file or --cancel"
+        raise click.UsageError(f"give one of {names}")
 
     async def ask(cluster: Cluster) -> tuple[Rows, bool]:
         found = await _partitions(cluster, topics, numbers)
@@ -109,12 +120,14 @@ def reassign_(  # noqa: PLR0913 - one for each option
             try:
                 targets = planned(before, room, factor)
             except TooFewBrokers as error:
-                raise Failed(str(error), "odradek broker list") from None
+                next_step = "name more brokers, or fewer replicas with --replication-factor"
+                raise Failed(str(error), next_step) from None
         targets = {it: to for it, to in targets.items() if to != before[it]}
         return await _move(cluster, targets, before, wait=not no_wait, dry_run=dry_run)
 
     rows, failed = talk(ask, endless=True)
-    show_table(COLUMNS, rows)
+    nothing = "no partition is being moved" if cancel else "every partition is where it should be"
+    show_table(COLUMNS, rows, nothing)
     if failed:
         sys.exit(FAILED)
 
@@ -201,7 +214,8 @@ def list_reassignments() -> None:
             rows.append((str(it), list(row.target), adding, removing, Size(copied), Size(total)))
         return rows
 
-    show_table(("partition", "to", "adding", "removing", "copied", "bytes"), talk(ask))
+    columns = ("partition", "to", "adding", "removing", "copied", "bytes")
+    show_table(columns, talk(ask), "no partition is being moved")
 
 
 # Elections
@@ -210,7 +224,11 @@ def list_reassignments() -> None:
 @command.command(name="elect", cls=DestroyingVerb)
 @click.argument("topics", nargs=-1, type=TOPIC)
 @_numbers
-@click.option("--unclean", is_flag=True, help="Any live replica: what it lacks is lost.")
+@click.option(
+    "--unclean",
+    is_flag=True,
+    help="Any live replica where there is no leader: what it lacks is lost.",
+)
 @_dry_run
 def elect_(
     *, topics: tuple[str, ...], numbers: tuple[int, ...], unclean: bool, dry_run: bool
@@ -247,7 +265,8 @@ def elect_(
         ]
 
     rows = talk(ask)
-    show_table(("partition", "leader_before", "leader", "state"), rows)
+    nothing = "every partition has a leader" if unclean else "every preferred leader leads already"
+    show_table(("partition", "leader_before", "leader", "state"), rows, nothing)
     if any(row[3] not in {"planned", "elected", WAITS} for row in rows):
         sys.exit(FAILED)
 

@@ -14,6 +14,7 @@ from typing import IO, Final
 import click
 
 from odradek.cli.failing import Failed
+from odradek.cli.moments import moment_text
 from odradek.cli.options import options
 from odradek.model.units import KIB
 
@@ -22,6 +23,10 @@ UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 class Size(int):
     """Bytes; on a terminal in the unit that fits, elsewhere as they are."""
+
+
+class Moment(int):
+    """Milliseconds since 1970; on a terminal a date and a time in UTC, elsewhere as they are."""
 
 
 def output() -> IO[bytes]:
@@ -47,14 +52,17 @@ def json_text(data: bytes | None) -> str | dict[str, str] | None:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table; `columns` are the keys in JSON."""
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str = "") -> None:
+    """A table; `columns` are the keys in JSON. People are told `nothing` where it has no row."""
     found = list(rows)
     if options().as_json:
         print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in found])
         return
     titles = [column.replace("_", " ") for column in columns]
     output()
+    if not found and nothing and sys.stdout.isatty():
+        click.echo(nothing)
+        return
     if not sys.stdout.isatty():
         for row in (titles, *found):
             click.echo("\t".join(cell(value) for value in row))
@@ -93,9 +101,10 @@ def show(document: object, *lines: str) -> None:
             click.echo(line)
 
 
-def show_outcomes(outcomes: Sequence[tuple[str, Mapping[str, object]]]) -> None:
-    """What was done: a sentence for each, or an array of objects."""
-    show([dict(fields) for _, fields in outcomes], *(text for text, _ in outcomes))
+def show_outcomes(outcomes: Sequence[tuple[str, Mapping[str, object]]], nothing: str = "") -> None:
+    """What was done: a sentence for each, or an array of objects; `nothing` if there is none."""
+    lines = [text for text, _ in outcomes] or [nothing] * bool(nothing)
+    show([dict(fields) for _, fields in outcomes], *lines)
 
 
 def cell(value: object, *, for_people: bool = False) -> str:
@@ -104,6 +113,8 @@ def cell(value: object, *, for_people: bool = False) -> str:
         return "-"
     if isinstance(value, Size) and for_people:
         return _in_unit(value)
+    if isinstance(value, Moment) and for_people:
+        return moment_text(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):

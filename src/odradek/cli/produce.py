@@ -183,6 +183,8 @@ class Sender:
 
     def _interrupt(self, lines: Lines) -> None:
         self._sent.interrupted = True
+        if sys.stdin is not None and sys.stdin.isatty():
+            click.echo(err=True)  # behind the ^C of the terminal
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
         lines.stop()
 

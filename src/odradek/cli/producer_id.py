@@ -4,7 +4,7 @@ import click
 
 from odradek.cli.grammar import Noun
 from odradek.cli.naming import TOPIC, topics_named
-from odradek.cli.printing import show_table
+from odradek.cli.printing import Moment, show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import led_partitions
 from odradek.client.cluster import Cluster
@@ -41,21 +41,21 @@ def list_producer_ids(*, topics: tuple[str, ...]) -> None:
         led = [it for topic in found for it in led_partitions(topic)]
         return [row for it in led for row in await _producers(cluster, it)]
 
-    show_table(COLUMNS, talk(ask))
+    show_table(COLUMNS, talk(ask), "no idempotent producer is remembered")
 
 
 async def _producers(cluster: Cluster, it: TopicPartition) -> list[tuple[object, ...]]:
     request = DescribeProducersRequest([TopicRequest(it.topic, [it.partition])])
     answer = await (await cluster.leader(it)).ask(request)
     found = answer.topics[0].partitions[0]
-    check(found.error_code, found.error_message or str(it))
+    check(found.error_code, found.error_message, about=str(it))
     return [
         (
             *it,
             row.producer_id,
             row.producer_epoch,
             row.last_sequence,
-            row.last_timestamp,
+            Moment(row.last_timestamp),
             None if row.current_txn_start_offset < 0 else row.current_txn_start_offset,
         )
         for row in found.active_producers

@@ -38,6 +38,8 @@ def _noticing_that_the_reader_is_gone() -> Iterator[None]:
 class Nouns(grammar.Noun):
     """The group of all nouns, each imported when it is called."""
 
+    metavar_of_verbs = "NOUN VERB [ARGUMENTS]..."
+
     def make_context(self, *args: Any, **attributes: Any) -> click.Context:
         """Parses the call, and prints help where that was asked for."""
         with _noticing_that_the_reader_is_gone():
@@ -132,8 +134,7 @@ def main() -> None:
         _end(failing.Failed(text, code=failing.MISUSED))
     try:
         code = command.main(prog_name="odradek", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        _flush()
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -143,9 +144,26 @@ def main() -> None:
         _end(error)
     except (ReaderGone, BrokenPipeError):
         _end_without_a_reader()
-    except (BrokerError, OSError) as error:
+    except BrokerError as error:
         _end(failing.failed_by(error))
+    except OSError as error:
+        _end(_not_printed() or failing.failed_by(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _not_printed() -> failing.Failed | None:
+    """Why standard output, a full disk for instance, does not take what was printed."""
+    try:
+        _flush()
+    except OSError as error:
+        _drop_output()
+        return failing.Failed(f"standard output: {error.strerror}")
+    return None
 
 
 def _end(error: failing.Failed) -> None:
@@ -158,7 +176,11 @@ def _end(error: failing.Failed) -> None:
 
 
 def _end_without_a_reader() -> None:
+    _drop_output()
+    sys.exit(failing.PIPE_CLOSED)
+
+
+def _drop_output() -> None:
     """What Python would still write at its end has nobody to read it either."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(failing.PIPE_CLOSED)

@@ -55,7 +55,7 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
         )
         for it in topics
     ]
-    show_table(("topic", "partitions", "replicas"), rows)
+    show_table(("topic", "partitions", "replicas"), rows, "no topic: odradek topic create")
 
 
 @command.command()
@@ -95,8 +95,8 @@ def create(
                 fields: dict[str, object] = {"topic": row.name, "created": False}
                 outcomes.append((f"topic {row.name} exists already", fields))
             elif row.error_code:
-                text = row.error_message or f"topic {row.name!r}"
-                failures.append(Refused(row.error_code, text))
+                about = "" if row.error_message else f"topic {row.name!r}"
+                failures.append(Refused(row.error_code, row.error_message, about=about))
             else:
                 shape = {"partitions": row.num_partitions, "replicas": row.replication_factor}
                 text = f"topic {row.name} created" + _shape(*shape.values())
@@ -155,7 +155,7 @@ def delete(*, names: tuple[str, ...], if_exists: bool) -> None:
             if code is ErrorCode.NONE:
                 outcomes.append((f"topic {name} deleted", {"topic": name, "deleted": True}))
             else:
-                failures.append(Refused(code, f"topic {name!r}"))
+                failures.append(Refused(code, about=f"topic {name!r}"))
         return _unless(outcomes, failures)
 
     show_outcomes(talk(ask))

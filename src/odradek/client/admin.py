@@ -111,7 +111,7 @@ async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int])
         connection = await cluster.leader(partition)
         answer = await connection.ask(DeleteRecordsRequest([topic], TIMEOUT_MS))
         row = answer.topics[0].partitions[0]
-        check(row.error_code, str(partition))
+        check(row.error_code, about=str(partition))
         starts[str(partition)] = row.low_watermark
     return starts
 
@@ -198,7 +198,7 @@ async def delete_offsets(
     for topic in answer.topics:
         for row in topic.partitions:
             if row.error_code:
-                raise Refused(row.error_code, f"{topic.name}-{row.partition_index}")
+                raise Refused(row.error_code, about=f"{topic.name}-{row.partition_index}")
 
 
 async def reset_offsets(

@@ -116,7 +116,7 @@ class _RangeReader:
         cluster.forget([plan.partition.topic])
         if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
             cluster.patiently(self._explain_range)
-            return Refused(ErrorCode.OFFSET_NOT_AVAILABLE, str(plan.partition))
+            return Refused(ErrorCode.OFFSET_NOT_AVAILABLE, about=str(plan.partition))
         if error.code in ID_ERRORS:
             cluster.patiently(self._relearn_topic)
         return error

@@ -147,7 +147,7 @@ class Cluster:
         """One topic; raises what the cluster says of it otherwise."""
         answer = await self.refresh([name], make=make)
         (topic,) = answer.topics
-        check(topic.error_code, f"topic {name!r}")
+        check(topic.error_code, about=f"topic {name!r}")
         return topic
 
     def forget(self, topic: str) -> None:

@@ -11,11 +11,12 @@ from odradek.model.ids import TopicId, TopicPartition, topic_id_text
 
 
 class Refused(BrokerError):
-    """What a broker answered, if it was an error."""
+    """What a broker answered, if it was an error: its own sentence, or else the code's."""
 
-    def __init__(self, code: int, text: str | None = None) -> None:
+    def __init__(self, code: int, text: str | None = None, *, about: str = "") -> None:
         self.code = ErrorCode(code)  # type: ignore[misc]  # each has its own
-        super().__init__(f"{text}: {self.code.sentence}" if text else self.code.sentence)
+        said = f"{(text or self.code.sentence).rstrip('.')} ({self.code.name})"
+        super().__init__(f"{about}: {said}" if about else said)
 
 
 class NoLeader(BrokerError):
@@ -65,7 +66,7 @@ class TopicRecreated(DataLost):
         super().__init__(partition, offset, f"the topic was deleted and created again, {ids}")
 
 
-def check(code: int, text: str | None = None) -> None:
+def check(code: int, text: str | None = None, *, about: str = "") -> None:
     """Raises what an answer says, if it is an error."""
     if code:
-        raise Refused(code, text)
+        raise Refused(code, text, about=about)

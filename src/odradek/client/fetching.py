@@ -118,11 +118,11 @@ class RangeFetch:
 
     def take(self, answer: FetchResponse) -> FetchedBytes | None:
         """What came, with the position moved behind it; None: nothing yet. Raises refusals."""
-        check(answer.error_code, str(self.partition))
+        check(answer.error_code, about=str(self.partition))
         if not answer.responses or not answer.responses[0].partitions:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(self.partition))
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, about=str(self.partition))
         row = answer.responses[0].partitions[0]
-        check(row.error_code, str(self.partition))
+        check(row.error_code, about=str(self.partition))
         data = row.records
         if data is None or not len(data):
             return None

@@ -47,7 +47,7 @@ def check_commit(answer: OffsetCommitResponse) -> None:
     for topic in answer.topics:
         for row in topic.partitions:
             if row.error_code:
-                raise Refused(row.error_code, f"{topic.name}-{row.partition_index}")
+                raise Refused(row.error_code, about=f"{topic.name}-{row.partition_index}")
 
 
 def committed_request(
@@ -70,7 +70,7 @@ def read_committed(answer: OffsetFetchResponse) -> dict[TopicPartition, Position
     for topic in group.topics:
         for row in topic.partitions:
             partition = TopicPartition(topic.name, row.partition_index)
-            check(row.error_code, str(partition))
+            check(row.error_code, about=str(partition))
             if row.committed_offset >= 0:
                 epoch = LeaderEpoch(row.committed_leader_epoch)
                 found[partition] = Position(Offset(row.committed_offset), epoch)

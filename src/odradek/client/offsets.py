@@ -68,7 +68,7 @@ class Answers(Generic[V]):
     def note(self, partition: TopicPartition, code: int, value: V) -> None:
         """One row of an answer."""
         if code:
-            self.refused[partition] = Refused(code, str(partition))
+            self.refused[partition] = Refused(code, about=str(partition))
         else:
             self.found[partition] = value
 

@@ -157,7 +157,7 @@ class Producer:
         if row.error_code in STALE:
             self._cluster.forget(partition.topic)
         if row.error_code:
-            raise Refused(row.error_code, f"{partition}: {row.error_message or ''}".rstrip(": "))
+            raise Refused(row.error_code, row.error_message, about=str(partition))
         offset: int = row.base_offset
         return offset
 

@@ -101,7 +101,7 @@ class Reader:
     def _take(self, partition: TopicPartition, row: PartitionData) -> Iterator[Found]:
         if row.error_code:
             if row.error_code not in STALE:
-                raise Refused(row.error_code, str(partition))
+                raise Refused(row.error_code, about=str(partition))
             self._cluster.forget(partition.topic)
             return
         self.ends[partition] = row.last_stable_offset if self._committed else row.high_watermark
@@ -122,7 +122,7 @@ class Reader:
                         yield Found(partition, record)
             self.positions[partition] = max(self.positions[partition], header.next_offset)
         if data and self.positions[partition] == began:  # or it would be asked for again, for ever
-            raise Refused(ErrorCode.CORRUPT_MESSAGE, f"{partition} at {began}")
+            raise Refused(ErrorCode.CORRUPT_MESSAGE, about=f"{partition} at {began}")
 
 
 class _Aborted:

@@ -38,7 +38,9 @@ def planned(
     for partition, replicas in current.items():
         count = len(replicas) if factor is None else factor
         if count > len(room.racks):
-            raise TooFewBrokers(f"{partition}: {count} replicas on {len(room.racks)} brokers")
+            raise TooFewBrokers(
+                f"{partition}: {count} replicas need {count} brokers; {len(room.racks)} may be used"
+            )
         plan[partition] = [it for it in replicas if it in room.racks][:count]
         load.update(plan[partition])
     for partition, replicas in current.items():

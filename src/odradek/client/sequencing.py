@@ -130,9 +130,7 @@ class Sequencing:
         else:
             behind = queue.is_waiting and code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if not ErrorCode(code).retriable and not behind:
-                outcome = Refused(
-                    code, f"{batch.partition}: {text}" if text else str(batch.partition)
-                )
+                outcome = Refused(code, text, about=str(batch.partition))
             batch.is_sent = False
             queue.is_waiting = True
         if not queue.in_flight:

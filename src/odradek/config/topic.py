@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from odradek.config.findings import Finding, Given, Severity, refuse, shown, wrong_value
 from odradek.config.kinds import NotAllowed
+from odradek.config.not_here import is_secret, near
 from odradek.config.rows import topic as rows
 from odradek.config.setting import TopicSetting
 from odradek.config.table import TOPIC_SETTINGS
@@ -82,8 +83,9 @@ class TopicConfig:
 
 
 def _unknown(name: str, given: Given) -> Finding:
-    named = shown(name, given, sensitive=True)
-    return Finding(Severity.ERROR, (name,), f"{named}: topics have no such setting")
+    named = shown(name, given, sensitive=is_secret(name))
+    text = f"{named}: topics have no such setting{near(name, tuple(TOPIC_SETTINGS))}"
+    return Finding(Severity.ERROR, (name,), text)
 
 
 def _contradictions(config: TopicConfig) -> tuple[Finding, ...]:

@@ -124,7 +124,7 @@ def check_new_name(
     if name in deleting:
         raise TopicAlreadyExists(f"topic {name!r} is being deleted")
     if name in image.topics:
-        raise TopicAlreadyExists(f"topic {name!r} exists")
+        raise TopicAlreadyExists(f"Topic {name!r} already exists.")
     other = collisions.get(metric_collision_key(name))
     if other is not None:
         raise InvalidTopic(f"topic {name!r} collides with {other!r}: '.' and '_' are one")

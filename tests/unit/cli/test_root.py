@@ -170,6 +170,21 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_an_output_that_is_full_is_an_error() -> None:
+    """One sentence, and the exit code of a failure."""
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "odradek", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""},
+        )
+    said = b"odradek: standard output: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
+
+
 def test_python_without_asserts_is_refused() -> None:
     """An assert is how a mistake of ours is met before it reaches a disk."""
     ended = python("-O", "-m", "odradek", "--version")

@@ -67,5 +67,5 @@ def test_more_and_fewer_replicas() -> None:
         2,
         3,
     }
-    with pytest.raises(TooFewBrokers, match="orders-0: 3 replicas on 2 brokers"):
+    with pytest.raises(TooFewBrokers, match="orders-0: 3 replicas need 3 brokers; 2 may be used"):
         planned(topic((1,)), room(1, 2), factor=3)

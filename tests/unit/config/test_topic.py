@@ -41,8 +41,10 @@ def test_what_a_topic_said_can_be_read_again() -> None:
 @pytest.mark.parametrize(
     ("overrides", "says"),
     [
-        ({"no.such": "x"}, "no.such=[hidden] (set for the topic): topics have no such setting"),
-        ({"log.segment.bytes": "1000"}, "topics have no such setting"),
+        ({"no.such": "x"}, "no.such=x (set for the topic): topics have no such setting"),
+        ({"log.segment.bytes": "1000"}, "no such setting; did you mean segment.bytes?"),
+        ({"retension.ms": "5"}, "did you mean retention.ms?"),
+        ({"my.secret": "x"}, "my.secret=[hidden]"),
         ({"segment.bytes": "13"}, "at least 14"),
         ({"retention.ms": "-2"}, "-1 for no limit"),
         ({"min.compaction.lag.ms": "2", "max.compaction.lag.ms": "1"}, "compacted before it may"),

@@ -156,7 +156,8 @@ async def _alter(cluster: Cluster, wanted: Mapping[TopicPartition, Sequence[int]
     check(answer.error_code, answer.error_message)
     for topic in answer.responses:
         for row in topic.partitions:
-            check(row.error_code, row.error_message or f"{topic.name}-{row.partition_index}")
+            about = "" if row.error_message else f"{topic.name}-{row.partition_index}"
+            check(row.error_code, row.error_message, about=about)
 
 
 async def _execute(cluster: Cluster, wanted: Replicas, *, additional: bool) -> None:

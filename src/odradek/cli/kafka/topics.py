@@ -211,4 +211,4 @@ async def _delete(cluster: Cluster, said: dict[str, Any]) -> None:
     names = [topic.name or "" for topic in await topics_like(cluster, said)]
     for name, code in (await admin.delete_topics(cluster, names)).items():
         if code is not ErrorCode.NONE:
-            raise Refused(code, f"topic {name!r}")
+            raise Refused(code, about=f"topic {name!r}")

@@ -128,7 +128,7 @@ def _created(plan: Planned, answer: Answer) -> Steps[BrokerError | None]:
     if isinstance(answer, Results):
         return None
     if isinstance(answer, MultiFailed) and isinstance(answer.cause, NodeExists):
-        return TopicAlreadyExists(f"topic {plan.name!r} exists")
+        return TopicAlreadyExists(f"Topic {plan.name!r} already exists.")
     if isinstance(answer, OutcomeUnknown):
         (found,) = yield from read(GetData(TopicZnode.path(plan.name), watch=False))
         if isinstance(found, Data) and found.data == TopicZnode.encode(plan.topic):
