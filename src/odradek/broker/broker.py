@@ -25,6 +25,7 @@ from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
+from odradek.broker.control.vanished_brokers import VanishedBrokers
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
@@ -256,6 +257,7 @@ class Broker:
             self.doors.clock,
             tasks,
             listener,
+            VanishedBrokers(self.cluster, (self.doors.network, self.doors.clock), tasks),
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
         tell = coordination.report_log_dirs

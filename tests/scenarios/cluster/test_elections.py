@@ -7,7 +7,9 @@ import pytest
 from odradek.metadata.znodes.admin import PreferredElectionZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
 def cast(t: ClusterScenario) -> tuple[int, int, int]:
@@ -221,3 +223,44 @@ def test_growth_and_creation_during_a_deletion(t: ClusterScenario) -> None:
     t.wait_until(lambda: not operator.problems(), "it is gone")
     operator.places("orders", (dead, other))
     assert operator.read("orders") == []
+
+
+def test_no_client_is_told_of_a_leader_that_has_just_died(t: ClusterScenario) -> None:
+    """The answer waits for the election: told of the old leader a client would rest before it asks.
+
+    While nobody can elect it comes all the same, after half a second.
+    """
+    controller, dying, other = cast(t)
+    operator = t.operator()
+    operator.places("orders", (dying, other, controller))
+    operator.places("waiting", (controller, other))
+    shop = t.client("shop")
+
+    async def leader_of(topic: str) -> int:
+        connection = await shop.cluster.connection((name_of(other), PORT))
+        (found,) = (await connection.ask(metadata_of(topic))).topics
+        return int(found.partitions[0].leader_id)
+
+    assert shop.does(leader_of("orders")) == dying
+    t.break_connections(dying)
+    began = t.world.loop.time()
+    assert shop.does(leader_of("orders")) == dying
+    assert t.world.loop.time() - began < 0.1  # virtual: it lives, so nothing is waited for
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)
+    t.broker(dying).kill()
+    t.world.run(millis=2)
+    assert shop.does(leader_of("orders")) == other
+    t.zookeeper.machine.kill()
+    t.broker(controller).kill()
+    t.world.run(millis=2)
+    began = t.world.loop.time()
+    assert shop.does(leader_of("waiting")) == controller
+    assert 0.4 < t.world.loop.time() - began < 0.6
+    assert shop.does(leader_of("waiting")) == controller
+    assert t.world.loop.time() - began < 0.6
+
+
+def metadata_of(topic: str) -> MetadataRequest:
+    """Asks for one topic."""
+    return MetadataRequest(topics=[MetadataRequestTopic(name=topic)])

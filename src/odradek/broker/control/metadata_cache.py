@@ -37,6 +37,9 @@ class MetadataCache:
         self.controller_epoch = ControllerEpoch(0)
         self.broker_epoch = NO_BROKER_EPOCH  # of this life, once it is registered
         self.watchers: list[Watcher] = []
+        self.vanished: dict[BrokerId, None] = {}
+        """Whose process has just ended, as far as can be seen (`vanished_brokers`)."""
+        self._is_decided: dict[str, bool] = {}  # of topics, for as long as nothing changes
         self._waiting: list[_Waiting] = []
 
     def check(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> None:
@@ -56,7 +59,36 @@ class MetadataCache:
             return
         for watcher in self.watchers:
             watcher(old, image)
-        self._waiting = [waiting for waiting in self._waiting if not waiting.is_done(image)]
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._is_decided.clear()
+        self._waiting = [waiting for waiting in self._waiting if not waiting.is_done(self.image)]
+
+    def on_vanished(self, broker: BrokerId) -> None:
+        """From now on nobody should be told that this broker leads."""
+        self.vanished[broker] = None
+        self._is_decided.clear()
+
+    def on_vanished_over(self, broker: BrokerId) -> None:
+        """It is there after all, or has been waited for long enough."""
+        if broker in self.vanished:
+            del self.vanished[broker]
+            self._look_again()
+
+    def is_decided(self, name: str) -> bool:
+        """Whether no partition of this topic is led by a broker that has vanished."""
+        known = self._is_decided.get(name)
+        if known is None:
+            topic = self.image.topics.get(name)
+            partitions = () if topic is None else topic.partitions.values()
+            known = not any(it.leader in self.vanished for it in partitions)
+            self._is_decided[name] = known
+        return known
+
+    async def has_decided(self, names: Iterable[str]) -> None:
+        """Returns once all of these are `is_decided`."""
+        await self._wait(dict.fromkeys(names), lambda _, name: self.is_decided(name))
 
     async def has_broker(self, broker: BrokerId) -> None:
         """Returns once the controller has named this broker."""

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.vanished_brokers import VanishedBrokers
 from odradek.broker.jobs import begin
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.lanes import Work
@@ -51,6 +52,7 @@ class FetchersDeps(NamedTuple):
     clock: Clock
     tasks: asyncio.TaskGroup
     listener: str  # the inter-broker one
+    vanished: VanishedBrokers
 
 
 class ReplicaFetchers:
@@ -246,7 +248,9 @@ class LeaderFetcher:
         answer.add_done_callback(partial(self._on_answer, connection))
 
     async def _connect(self) -> Connection:
-        connection = Connection(self._clock, self._address(), f"broker-{self._deps.cluster.me}")
+        at, name = self._address(), f"broker-{self._deps.cluster.me}"
+        on_end = self._deps.vanished.watch(self.leader, at)
+        connection = Connection(self._clock, at, name, on_end)
         return await connection.open(self._deps.network, self._patience)
 
     def _address(self) -> Address:

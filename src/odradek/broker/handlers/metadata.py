@@ -1,9 +1,10 @@
 """Metadata (key 3), versions 0 to 12.
 
 Who is in the cluster, and who leads the partitions of some topics, or of all. A topic that is
-missing is made, where client and settings allow it, and the answer waits for it. v1 controller,
-racks, null for all topics. v2 cluster id. v4 whether to make topics. v5 offline replicas. v7 leader
-epochs. v8 authorized operations. v10 topic ids. v12 topics asked for by their ids.
+missing is made, where client and settings allow it, and the answer waits for it. So it does, for a
+moment, for who leads instead of a broker whose process has just ended. v1 controller, racks, null
+for all topics. v2 cluster id. v4 whether to make topics. v5 offline replicas. v7 leader epochs. v8
+authorized operations. v10 topic ids. v12 topics asked for by their ids.
 """
 
 from collections.abc import Iterable
@@ -76,7 +77,7 @@ def _steps(
             if topic.name is None or topic.topic_id != NO_TOPIC_ID:
                 raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
     missing = yield from _missing(services, request)
-    if missing:
+    if missing or _undecided(services, pending, request):
         return partial(_made_and_answered, services, pending, request, missing)
     pending.answer((yield from _answer(services, pending, request, {})))
     yield from dropped(request)
@@ -100,11 +101,23 @@ def _missing(services: Services, request: MetadataRequest) -> Steps[list[str]]:
     return list(found)
 
 
+def _undecided(services: Services, pending: PendingRequest, request: MetadataRequest) -> list[str]:
+    """Topics in the answer that a broker leads whose process has just ended."""
+    cluster = services.cluster
+    if not cluster.vanished:
+        return []
+    asked = _asked_for(cluster.image, request, pending.version)
+    found = (it if isinstance(it, TopicImage) else _find(cluster.image, it, {}) for it in asked)
+    names = (topic.name for topic in found if isinstance(topic, TopicImage))
+    return [name for name in names if not cluster.is_decided(name)]
+
+
 async def _made_and_answered(
     services: Services, pending: PendingRequest, request: MetadataRequest, missing: list[str]
 ) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
     errors: dict[str, ErrorCode] = {}
+    await services.cluster.has_decided(_undecided(services, pending, request))
     for first in range(0, len(missing), MADE_AT_ONCE_MAX):
         some = missing[first : first + MADE_AT_ONCE_MAX]
         failed = await services.topic_admin.ensure_all(some)
