@@ -18,8 +18,8 @@ from tests.external import tools
 from tests.external.kafka import RealKafka
 from tests.external.zookeeper import die_with_parent, free_port
 
-READY_SECONDS_MAX: Final = 20
-STOP_SECONDS_MAX: Final = 20
+READY_SECONDS_MAX: Final = 60
+STOP_SECONDS_MAX: Final = 60
 POLL_SECONDS: Final = 0.02
 SETTINGS: Final = {
     "broker.id": "1",
@@ -179,7 +179,7 @@ def broker_in(directory: Path) -> Broker:
 
 
 def eventually(
-    condition: Callable[[], object], *, seconds: float = 20, what: str = "it never came true"
+    condition: Callable[[], object], *, seconds: float = 60, what: str = "it never came true"
 ) -> None:
     """Looks again and again, up to a bound."""
     pause = threading.Event()

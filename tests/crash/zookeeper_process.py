@@ -91,10 +91,15 @@ class ZookeeperProcess:
         self._process.kill()
         return self.wait()
 
+    @property
+    def pid(self) -> int:
+        """Of its process, while it lives."""
+        assert self._process is not None
+        return self._process.pid
+
     def memory(self) -> int:
         """The bytes of memory that it holds."""
-        assert self._process is not None
-        fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
+        fields = Path(f"/proc/{self.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

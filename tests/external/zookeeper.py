@@ -78,6 +78,12 @@ class RealZookeeper:
         """Ends it as a crash would."""
         self._end(signal.SIGKILL)
 
+    @property
+    def pid(self) -> int:
+        """Of its process, while it lives."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def command(self, four_letters: str) -> str:
         """What it answers to an administrator's command such as `ruok`, `mntr` or `wchp`."""
         with socket.create_connection((self.host, self.port), timeout=5) as connection:

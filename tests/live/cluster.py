@@ -22,7 +22,7 @@ from tests.external.kafka import RealKafka
 from tests.external.zookeeper import RealZookeeper, free_port
 from tests.live.connections import cut_connections
 
-PATIENCE_SECONDS: Final = 30
+PATIENCE_SECONDS: Final = 60
 TICK_MS: Final = 500  # a session lasts 1 s at least, 10 s at most
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from tests.compat.broker_process import eventually
 
-PATIENCE_SECONDS: Final = 30
+PATIENCE_SECONDS: Final = 60
 
 
 class SteadyProducer:
@@ -41,7 +41,9 @@ class SteadyProducer:
                 "reconnect.backoff.ms": 20,
                 "reconnect.backoff.max.ms": 100,
                 "topic.metadata.refresh.fast.interval.ms": 50,
-                "delivery.timeout.ms": 60_000,
+                "request.timeout.ms": 3_000,  # a broker that hangs answers nothing
+                "socket.timeout.ms": 4_000,
+                "delivery.timeout.ms": 120_000,
                 **settings,
             }
         )
@@ -60,7 +62,7 @@ class SteadyProducer:
         if self._thread.is_alive():
             self._stopping.set()
             self._thread.join()
-            left = self._producer.flush(60)
+            left = self._producer.flush(120)
             assert left == 0, f"{left} records were never answered"
 
     def count(self) -> int:
@@ -177,7 +179,7 @@ def _watermarks(consumer: Consumer, where: TopicPartition) -> tuple[int, int]:
 
     def ask() -> bool:
         try:
-            found.append(consumer.get_watermark_offsets(where, timeout=30))
+            found.append(consumer.get_watermark_offsets(where, timeout=PATIENCE_SECONDS))
         except KafkaException as error:
             if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
                 raise

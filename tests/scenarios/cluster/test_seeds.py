@@ -54,6 +54,59 @@ def test_init_leaders_with_a_dead_replica(t: ClusterScenario) -> None:
     t.await_isr("orders", 1, 2, 3)
 
 
+def test_on_broker_change(t: ClusterScenario) -> None:
+    """000 and 002: who died leads nothing and is in no ISR; what others led stays as it was."""
+    controller, dead, other = cast(t)
+    operator = t.operator()
+    operator.places("orders", (dead, other, controller), (other, dead, controller))
+    operator.places("elsewhere", (other, controller))
+    before, untouched = t.state("orders"), t.state("elsewhere")
+    t.broker(dead).kill()
+    t.await_isr("orders", other, controller)
+    t.await_isr("orders", other, controller, partition=1)
+    after = t.state("orders")
+    assert (after.leader, t.leader("orders", 1)) == (other, other)
+    assert after.leader_epoch == before.leader_epoch + 1
+    assert t.state("elsewhere") == untouched
+    t.broker(dead).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.await_isr("orders", 1, 2, 3, partition=1)
+    assert t.leader("orders") == other
+
+
+def test_on_leader_assignment_change(t: ClusterScenario) -> None:
+    """000, B: who follows goes on from a new leader, and who led follows when it is back."""
+    controller, old, new = cast(t)
+    operator = t.operator()
+    operator.places("orders", (old, new, controller))
+    operator.produce("orders", "a")
+    t.broker(old).kill()
+    assert t.await_new_leader("orders", old) == new
+    operator.produce("orders", "b")
+    t.broker(old).start()
+    t.await_isr("orders", 1, 2, 3)
+    operator.produce("orders", "c")
+    ends = [broker.log_end("orders") for broker in t.brokers.values()]
+    assert (ends, t.leader("orders")) == ([3, 3, 3], new)
+
+
+def test_on_broker_startup(t: ClusterScenario) -> None:
+    """000, E: it leads what nobody else could, follows the rest, and serves what it had."""
+    controller, late, other = cast(t)
+    operator = t.operator()
+    operator.places("alone", (late,), min_insync_replicas="1")
+    operator.places("orders", (late, other, controller))
+    operator.produce("alone", "a")
+    operator.produce("orders", "b")
+    t.broker(late).stop()
+    t.await_isr("orders", other, controller)
+    t.wait_until(lambda: t.state("alone").leader is None, "nobody else has it")
+    t.broker(late).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.wait_until(lambda: t.state("alone").leader == late, "it leads what it alone has")
+    assert (operator.read("alone"), operator.read("orders")) == (["a"], ["b"])
+
+
 def test_change_leaders_clean(t: ClusterScenario) -> None:
     """000, 2.1: another live member of the ISR leads, in a new leader epoch; others follow it."""
     controller, leader, other = cast(t)
