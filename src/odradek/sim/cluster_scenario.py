@@ -26,7 +26,9 @@ from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.scenario_clients import PATIENCE_SECONDS, Client, Keeper
 from odradek.sim.scenario_operator import Operator
+from odradek.sim.state_notes import StateNotes
 from odradek.sim.world import World
+from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 from odradek.storage.logs.log import PartitionLog
 from odradek.zookeeper.protocol.codes import ANY_VERSION
@@ -179,6 +181,8 @@ class ClusterScenario:
         self.own = dict(own or {})
         self.zookeeper = ZooKeeperMachine(self.world)
         self.brokers = {number: NumberedBroker(self, number) for number in range(1, brokers + 1)}
+        machines = {number: broker.process for number, broker in self.brokers.items()}
+        StateNotes(ClusterView(self.zookeeper, machines), self.world.history)
         self._keeper: Keeper | None = None
 
     def __enter__(self) -> Self:

@@ -9,6 +9,7 @@ from typing import Final
 
 from odradek.sim.history import TRAFFIC, Event
 from odradek.sim.lines import PURE, lines_of, never_ran
+from odradek.sim.picture import picture
 from odradek.sim.simulation import Outcome
 
 STYLE: Final = (
@@ -116,7 +117,7 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def _page(outcome: Outcome, events: Iterable[Event]) -> str:
+def _page(outcome: Outcome, events: Sequence[Event]) -> str:
     names = sorted(outcome.last)
     hues = {name: 360 * index // max(len(names), 1) for index, name in enumerate(names)}
     rows = "".join(
@@ -130,7 +131,8 @@ def _page(outcome: Outcome, events: Iterable[Event]) -> str:
     verdict = "" if outcome.violation is None else f"<pre>{escape(str(outcome.violation))}</pre>"
     return (
         f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
-        f"<h1>{title}</h1>{verdict}<input size='60' placeholder='words that a line must have'>"
+        f"<h1>{title}</h1>{verdict}{picture(events)}"
+        "<input size='60' placeholder='words that a line must have'>"
         "<label><input type='checkbox'> with the bytes that arrived</label>"
         f"<table>{rows}</table><script>{FILTER}</script>"
     )

@@ -32,29 +32,36 @@ def test_kip_279_an_epoch_that_the_leader_never_had(seed: int) -> None:
     The follower cuts where its own log left that epoch, or it keeps a record that nobody else has.
     """
     with ClusterScenario(seed, brokers=4) as t:
-        shop = t.client("shop")
-        shop.make("orders", partitions=8)
-        apart = [it for it in range(8) if t.controller() not in t.state("orders", it).isr]
-        partition = apart[0]  # its brokers can be cut off from each other, not from the controller
-        shop.produce("orders", "a", partition=partition)
-        first, second, third = t.state("orders", partition).isr
-        _cut(t, first, second)
-        shop.produce("orders", "x", "y", partition=partition, acks=1)
-        t.wait_until(lambda: t.broker(third).log_end("orders", partition) == 3, "it has them")
-        _cut(t, second, third)
-        _die(t, first)
-        assert t.await_new_leader("orders", first, partition) == second
-        shop.produce("orders", "only-second", partition=partition, acks=1)
-        _die(t, second)
-        t.heal()
-        assert t.await_new_leader("orders", second, partition) == third
-        shop.produce("orders", "b", partition=partition, acks=1)
-        t.broker(second).start()
-        t.broker(first).start()
-        t.await_isr("orders", first, second, third, partition=partition)
-        t.broker(third).kill()
-        t.await_new_leader("orders", third, partition)
-        assert shop.read("orders", partition) == ["a", "x", "y", "b"]
+        partition, values = logs_part_in_an_epoch(t)
+        t.broker(t.leader("orders", partition)).kill()
+        shop = t.client("auditor")
+        t.wait_until(lambda: t.state("orders", partition).leader is not None, "it is led")
+        assert shop.read("orders", partition) == values
+
+
+def logs_part_in_an_epoch(t: ClusterScenario) -> tuple[int, list[str]]:
+    """In which partition, and what all of its replicas have when they are in sync again."""
+    shop = t.client("shop")
+    shop.make("orders", partitions=8)
+    apart = [it for it in range(8) if t.controller() not in t.state("orders", it).isr]
+    partition = apart[0]  # its brokers can be cut off from each other, not from the controller
+    shop.produce("orders", "a", partition=partition)
+    first, second, third = t.state("orders", partition).isr
+    _cut(t, first, second)
+    shop.produce("orders", "x", "y", partition=partition, acks=1)
+    t.wait_until(lambda: t.broker(third).log_end("orders", partition) == 3, "it has them")
+    _cut(t, second, third)
+    _die(t, first)
+    assert t.await_new_leader("orders", first, partition) == second
+    shop.produce("orders", "only-second", partition=partition, acks=1)
+    _die(t, second)
+    t.heal()
+    assert t.await_new_leader("orders", second, partition) == third
+    shop.produce("orders", "b", partition=partition, acks=1)
+    t.broker(second).start()
+    t.broker(first).start()
+    t.await_isr("orders", first, second, third, partition=partition)
+    return partition, ["a", "x", "y", "b"]
 
 
 def _cut(t: ClusterScenario, one: int, other: int) -> None:

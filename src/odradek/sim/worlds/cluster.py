@@ -34,12 +34,13 @@ from odradek.sim.faults import (
     SlowLinks,
     SlowReceivers,
 )
-from odradek.sim.history import Event
+from odradek.sim.history import TRAFFIC, Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.simulation import Knob, Simulation
+from odradek.sim.state_notes import StateNotes
 from odradek.sim.world import World
 from odradek.sim.worlds.administrator_promises import SettingsStay, TopicsAreWhatTheyWereMade
 from odradek.sim.worlds.broker_clients import Users
@@ -79,6 +80,11 @@ RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
 RECOVERY_SECONDS: Final = 60
+CALM_SECONDS: Final = 10
+QUIET_SECONDS: Final = 10
+QUIET_MAX: Final = 12
+"""How often in a second bytes may arrive for each pair of brokers where all rest: two fetches a
+second and their answers, and what the controller and ZooKeeper have to say."""
 RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
 FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 OFFSETS: Final = "__consumer_offsets"
@@ -114,6 +120,7 @@ class ClusterSimulation(Simulation):
         self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr={PLAIN: 1})
         bootstrap = [(name_of(number), PORT) for number in numbers]
         self._users = ClusterClients(world, self.clients, Users(bootstrap, TOPICS), view)
+        StateNotes(view, world.history)
         world.history.watch(self._operate, {"log"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
 
@@ -235,6 +242,19 @@ class ClusterSimulation(Simulation):
         if not self._becomes(lambda: not unsettled(self.copies.view)):
             return f"{RECOVERY_SECONDS} seconds later {unsettled(self.copies.view)}"
         self.world.ask(CLIENTS, self._users.audit())
+        self.clients.kill()
+        return self._unrest()
+
+    def _unrest(self) -> str:
+        """What is too much where nobody wants anything any more: nothing goes round for ever."""
+        self.world.run(seconds=CALM_SECONDS)
+        counts = self.world.history.counts
+        before = counts[TRAFFIC]
+        self.world.run(seconds=QUIET_SECONDS)
+        arrived = counts[TRAFFIC] - before
+        pairs = len(self.brokers) * (len(self.brokers) - 1)
+        if arrived > QUIET_SECONDS * pairs * QUIET_MAX:
+            return f"{arrived} times bytes arrived in {QUIET_SECONDS} seconds in which all rest"
         return ""
 
     def _becomes(self, is_so: Callable[[], bool]) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.producer import Producer, ProducerSettings
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.model.errors import BrokerError
@@ -36,6 +37,10 @@ COPIED: Final = "payments"  # acknowledged by all, synced by nobody
 PLAIN: Final = "events"
 SHARED: Final = "shared"
 SHARED_MAX: Final = 6  # partitions
+SHARED_SETTINGS: Final = {"retention.ms": "4000", "segment.bytes": "2048"}
+"""Its records are dropped all the time, by every replica for itself."""
+FILLING: Final = bytes(300)
+FILLED_MAX: Final = 8
 OWN_SETTINGS: Final = ("segment.bytes", "flush.messages")  # one of each administrator
 REPLICAS_MAX: Final = 3
 TOPICS: Final = (
@@ -60,12 +65,22 @@ class ClusterClients(Clients):
         self._view = view
 
     def administrators(self) -> Sequence[tuple[str, Life]]:
-        """Two, and an operator."""
+        """Two, an operator, and somebody who fills what the two administrate."""
         operator = ClusterOperator(
             self._note, self._chance.stream(OPERATOR), self._rest, sorted(self._view.brokers)
         )
         lives = [(name, self._administrator(name).administer) for name in ("admin-1", "admin-2")]
-        return (*lives, (OPERATOR, operator.work))
+        return (*lives, (OPERATOR, operator.work), ("filler", self._fill))
+
+    async def _fill(self, cluster: Cluster) -> None:
+        """So that there is something to drop: what came of it nobody notes."""
+        producer = Producer(cluster, ProducerSettings(idempotent=False))
+        while True:
+            partitions = await admin.partitions_of(cluster, SHARED)
+            for _ in range(1 + self._chance.below(FILLED_MAX)):
+                producer.add(partitions[self._chance.below(len(partitions))], FILLING)
+            await producer.flush()
+            await self._rest()
 
     def _administrator(self, name: str) -> "ClusterAdministrator":
         chance = self._chance.stream(name)
@@ -87,7 +102,8 @@ class ClusterAdministrator(Administrator):
     async def administer(self, cluster: Cluster) -> None:
         """Sees to it that there is what both work at."""
         try:
-            await admin.create_topic(cluster, admin.NewTopic(SHARED, 1, REPLICAS_MAX))
+            new = admin.NewTopic(SHARED, 1, REPLICAS_MAX, settings=SHARED_SETTINGS)
+            await admin.create_topic(cluster, new)
         except BrokerError as error:
             self._tell("client.not_made", SHARED, error.code.name)
         await super().administer(cluster)

@@ -45,6 +45,7 @@ class ClusterView:
         self.brokers = brokers
         self._zookeeper = zookeeper
         self._tree = Tree()  # as it was last
+        self._zxid = 0
         self._topics: dict[str, tuple[int, TopicAssignment]] = {}  # as of a zxid
         self._states: dict[TopicPartition, tuple[int, PartitionState]] = {}
 
@@ -57,6 +58,14 @@ class ClusterView:
         if server is not None:
             self._tree = server.core.database.tree
         return self._tree
+
+    @property
+    def zxid(self) -> int:
+        """The last transaction in the tree."""
+        server = self._zookeeper.server
+        if server is not None:
+            self._zxid = server.core.database.zxid
+        return self._zxid
 
     def children(self, path: str) -> list[str]:
         """Of a znode, which need not be there."""

@@ -1,0 +1,37 @@
+"""Notes how partitions stand in ZooKeeper's tree, whenever that changes: for timelines.
+
+`partition.state` has partition, leader or -1, leader epoch and ISR; no ISR once it is deleted.
+"""
+
+from odradek.model.ids import TopicPartition
+from odradek.sim.history import Event, History
+from odradek.sim.picture import STATE
+from odradek.sim.worlds.cluster_view import ClusterView
+
+
+class StateNotes:
+    """Looks after each event; the transaction of the tree says whether there is anything new."""
+
+    def __init__(self, view: ClusterView, history: History) -> None:
+        self._view, self._history = view, history
+        self._zxid = 0
+        self._known: dict[TopicPartition, tuple[object, ...]] = {}
+        history.watch(self._look)
+
+    def _look(self, event: Event) -> None:
+        if event.what == STATE or self._view.zxid == self._zxid:
+            return
+        self._zxid = self._view.zxid
+        places = [place.partition for place, _ in self._view.places()]
+        for gone in [it for it in self._known if it not in places]:
+            del self._known[gone]
+            self._history.note("world", STATE, str(gone), -1, -1, ())
+        for partition in places:
+            state = self._view.state(partition)
+            if state is None:
+                continue
+            leader = -1 if state.leader is None else int(state.leader)
+            told = (leader, int(state.leader_epoch), tuple(map(int, state.isr)))
+            if self._known.get(partition) != told:
+                self._known[partition] = told
+                self._history.note("world", STATE, str(partition), *told)
