@@ -60,6 +60,13 @@ def test_log_dirs(odradek: Shell, broker: Broker, letters: str) -> None:
     assert "is online" in odradek.fails("logdirs", "replace", one)
     assert "no log dir" in odradek.fails("logdirs", "offline", "/nowhere", "--yes")
     odradek("logdirs", "balance")
+    for target in (min(dirs), max(dirs)):
+        odradek("logdirs", "move", target, letters, "--dry-run")
+        moved = odradek("logdirs", "move", target, letters, "--json").json
+        assert {row["state"] for row in moved} <= {"moved", "is there"}
+        rows = odradek("logdirs", "partitions", letters, "--json").json
+        assert {row["log_dir"] for row in rows} == {target}
+    assert "no log dir" in odradek.fails("logdirs", "move", "/nowhere", letters)
     rows = odradek("logdirs", "partitions", letters, "--json").json
     assert sorted(row["partition"] for row in rows) == [0, 1]
     assert all(row["log_dir"] in dirs and not row["future"] for row in rows)

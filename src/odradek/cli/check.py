@@ -17,7 +17,20 @@ from odradek.config.findings import Finding, Severity
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @settings.overrides
 @click.option("--settings-only", is_flag=True, help="Do not look at this host.")
-def command(file: Path | None, overrides: tuple[str, ...], *, settings_only: bool) -> None:
+@click.option(
+    "--drop",
+    "dropped",
+    metavar="DIR",
+    multiple=True,
+    help="Whether the other log dirs have room for what is in this one. Can be repeated.",
+)
+def command(
+    file: Path | None,
+    overrides: tuple[str, ...],
+    dropped: tuple[str, ...],
+    *,
+    settings_only: bool,
+) -> None:
     """Check a properties file, and the host it is for.
 
     FILE is read as a broker would read it, with the environment's KAFKA_ and KAFKA_CFG_ variables
@@ -35,6 +48,10 @@ def command(file: Path | None, overrides: tuple[str, ...], *, settings_only: boo
 
         wrong = {it for one in findings if one.severity is Severity.ERROR for it in one.names}
         findings = (*findings, *examine_host(config, wrong))
+    if dropped:
+        from odradek.runtime.dropped_dirs import examine_dropped
+
+        findings = (*findings, *examine_dropped(config, dropped))
     if options().as_json:
         print_json([_fields(finding) for finding in findings])
     else:

@@ -1,13 +1,15 @@
 """`odradek logdirs`: the log dirs of the brokers, and which partition is in which."""
 
+import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import click
 
-from odradek.cli import log_dir_balance
+from odradek.cli import log_dir_balance, log_dir_move
 from odradek.cli.confirming import confirm
-from odradek.cli.failing import MISUSED, Failed
+from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moments import moment_text
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
@@ -25,7 +27,7 @@ from odradek.model.admin_operations import (
     AdminOperation,
 )
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 
 SIZES: Final = ("bytes", "free")
@@ -207,16 +209,57 @@ def uncordon(*, directory: str, broker: int | None) -> None:
     show(found, f"{directory} takes new partitions")
 
 
+@command.command()
+@_dir
+@click.argument("topics", nargs=-1, type=TOPIC, required=True)
+@click.option("-p", "--partition", "numbers", type=int, multiple=True, help="Only this partition.")
+@_of_broker
+@click.option("--no-wait", is_flag=True, help="Return once it has begun.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+def move(
+    *,
+    directory: str,
+    topics: tuple[str, ...],
+    numbers: tuple[int, ...],
+    broker: int | None,
+    no_wait: bool,
+    dry_run: bool,
+) -> None:
+    """Move replicas of topics to another log dir of their broker.
+
+    They are served meanwhile. It waits until they stand in DIRECTORY; interrupted, the broker goes
+    on.
+    """
+
+    async def ask(cluster: Cluster) -> tuple[log_dir_move.Rows, bool]:
+        number = await _one_broker(cluster, broker)
+        partitions = [
+            TopicPartition(topic.name or "", row.partition_index)
+            for topic in await topics_named(cluster, topics)
+            for row in sorted(topic.partitions, key=lambda it: it.partition_index)
+            if not numbers or row.partition_index in numbers
+        ]
+        moves = log_dir_move.Moves(number, directory, partitions)
+        look = partial(log_dirs_of, cluster, number)
+        return await moves.carry_out(cluster, look, dry_run=dry_run, wait=not no_wait)
+
+    rows, failed = talk(ask, endless=True)
+    show_table(log_dir_move.COLUMNS, rows)
+    if failed:
+        sys.exit(FAILED)
+
+
+async def _one_broker(cluster: Cluster, number: int | None) -> BrokerId:
+    known = await brokers_named(cluster, () if number is None else (number,))
+    if len(known) > 1:
+        raise Failed("the cluster has several brokers: name one with --broker", code=MISUSED)
+    return known[0]
+
+
 def _operate(
     operation: AdminOperation, directory: str, number: int | None, asked: str = ""
 ) -> dict[str, Any]:
-    async def find(cluster: Cluster) -> BrokerId:
-        known = await brokers_named(cluster, () if number is None else (number,))
-        if len(known) > 1:
-            raise Failed("the cluster has several brokers: name one with --broker", code=MISUSED)
-        return known[0]
-
-    broker = talk(find)
+    broker = talk(lambda cluster: _one_broker(cluster, number))
     if asked:
         confirm(f"broker {broker}: {asked}")
     wanted = Wanted(operation, {"dir": directory}, resource=str(broker), broker=broker)

@@ -1,0 +1,95 @@
+"""Disks that fail as real ones do: each is an ext4 file system of its own, on a loop device.
+
+Only root can mount, and not in every container; `why_not` says so where it cannot be done.
+"""
+
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Final, Self
+
+SHUTDOWN: Final = 0x8004587D  # EXT4_IOC_SHUTDOWN: every call fails from then on, with EIO
+WITHOUT_LOG: Final = struct.pack("I", 2)
+MEGABYTE: Final = 1 << 20
+
+
+def why_not() -> str:
+    """Why nothing can be mounted here; empty if it can."""
+    if os.geteuid() != 0:
+        return "mounting needs root"
+    missing = [name for name in ("mkfs.ext4", "mount", "umount") if shutil.which(name) is None]
+    if missing:
+        return f"{missing[0]} is not installed"
+    return "" if Path("/dev/loop-control").exists() else "there are no loop devices"
+
+
+class MountedDisk:
+    """One disk, mounted at `path`."""
+
+    def __init__(self, path: Path, *, megabytes: int = 64) -> None:
+        self.path = path
+        self._megabytes = megabytes
+        self._image = path.with_name(f"{path.name}.image")
+        self._mounts = 0
+
+    def __enter__(self) -> Self:
+        self.path.mkdir(parents=True)
+        self.insert()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.pull()
+        self._image.unlink()
+
+    def insert(self) -> None:
+        """A new disk, formatted and empty."""
+        self._image.unlink(missing_ok=True)  # an older one lives on while somebody uses it
+        with self._image.open("wb") as image:
+            image.truncate(self._megabytes * MEGABYTE)
+        _run("mkfs.ext4", "-q", "-m", "0", str(self._image))
+        self._mount("-o", "loop", str(self._image))
+
+    def pull(self) -> None:
+        """Unmounted at once; files that are open stay open, and the directory is empty."""
+        while self._mounts:
+            _run("umount", "--lazy", str(self.path))
+            self._mounts -= 1
+
+    def break_down(self) -> None:
+        """Every read that is not cached and every write fails, as of a disk that is gone."""
+        fd = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.ioctl(fd, SHUTDOWN, WITHOUT_LOG)
+        finally:
+            os.close(fd)
+
+    def make_read_only(self) -> None:
+        """As the kernel does by itself when it finds the file system damaged."""
+        _run("mount", "-o", "remount,abort", str(self.path))
+
+    def hide(self) -> None:
+        """Something else is mounted over it, in which nothing can be made."""
+        self._mount("-t", "tmpfs", "-o", "ro", "tmpfs")
+
+    def fill(self) -> None:
+        """No byte is free any more, until the file `full` is deleted."""
+        with (self.path / "full").open("wb", buffering=0) as file:
+            for size in (MEGABYTE, 4_096, 1):
+                try:
+                    while file.write(bytes(size)) == size:
+                        pass
+                except OSError:
+                    continue
+
+    def _mount(self, *words: str) -> None:
+        _run("mount", *words, str(self.path))
+        self._mounts += 1
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
