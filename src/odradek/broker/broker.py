@@ -8,7 +8,7 @@ durable, and the last that goes is the session, by which others learn that it ha
 
 import asyncio
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -45,6 +45,7 @@ from odradek.broker.partitions.alter_partition_manager import AlterPartitionMana
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.disk_watch import DiskWatch
+from odradek.broker.partitions.disk_wear import DiskWear
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -281,8 +282,7 @@ class Broker:
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
-        disk_watch = DiskWatch(replicas, self.settings, self.doors.clock, self.timers)
-        watches = (isr_changes.run(), isr_watch.run(), disk_watch.run())
+        watches = (isr_changes.run(), isr_watch.run(), *self._disk_watches(replicas))
         self._running += [tasks.create_task(each) for each in watches]
         doors = (self.doors.network, self.doors.clock)
         watch = ControllerWatch(self.cluster, doors, listener, controlling.on_process_news)
@@ -292,6 +292,11 @@ class Broker:
         self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
         return controlling
+
+    def _disk_watches(self, replicas: ReplicaManager) -> Iterator[Coroutine[None, None, None]]:
+        yield DiskWatch(replicas, self.settings, self.doors.clock, self.timers).run()
+        if self.doors.disk_counters is not None:
+            yield DiskWear(replicas, self.doors.clock, self.doors.disk_counters).run()
 
     def _channels_of(
         self, controlling: ControllerLoop, control: ControlRequests

@@ -13,6 +13,14 @@ class Dir(NamedTuple):
     worker: Worker
 
 
+class DiskCounters(NamedTuple):
+    """What the system has counted of one disk; all of them only grow."""
+
+    operations: int
+    millis: int  # that these took together
+    errors: int
+
+
 class Doors(NamedTuple):
     """The doors of `ports`, as this broker finds them."""
 
@@ -24,3 +32,5 @@ class Doors(NamedTuple):
     journal: Callable[[], Journal]  # opened only where the embedded ZooKeeper is wanted
     process_figures: Callable[[], dict[str, float]] = dict
     """What the system knows of this process, by metric."""
+    disk_counters: Callable[[str], DiskCounters | None] | None = None
+    """Of the disk of a log dir; it may block. None: it is not known."""

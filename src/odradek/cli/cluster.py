@@ -49,7 +49,8 @@ def health() -> None:
     """Say whether the cluster is healthy, and if not, what is wrong and why.
 
     Exit code 1 if a partition has no leader or is out of sync, a reassignment or a deletion waits,
-    a broker does not answer, a log dir is offline, or there is no controller.
+    a broker does not answer, a log dir is offline, a disk hangs or may fail soon, or there is no
+    controller.
     """
     found = talk(sick)
     if options().as_json:

@@ -11,7 +11,11 @@ from typing import Final, NamedTuple
 from odradek.cli.logdirs import log_dirs_of
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
-from odradek.model.admin_operations import CLUSTER_HEALTH, CONTROLLER_PLACEMENT
+from odradek.model.admin_operations import (
+    CLUSTER_HEALTH,
+    CONTROLLER_PLACEMENT,
+    LOG_DIRS_DESCRIBE,
+)
 from odradek.model.errors import ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId
 from odradek.peers.errors import ConnectionGone
@@ -129,4 +133,27 @@ async def _sick_brokers(cluster: Cluster, answer: MetadataResponse) -> list[Sick
             for it in log_dirs
             if it.error_code != ErrorCode.NONE
         ]
+        found += await _disks_to_watch(cluster, BrokerId(row.node_id))
     return found
+
+
+async def _disks_to_watch(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Those that hang, and those that still work and should be replaced."""
+    wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
+    try:
+        dirs = (await operate(cluster, wanted))["dirs"]
+    except UnsupportedVersion:
+        return []
+    serving = [it for it in dirs if it["state"] != "offline"]
+    return [
+        *(
+            Sick(f"broker {broker}: {it['dir']}", "disk hangs")
+            for it in serving
+            if it["state"] == "hangs"
+        ),
+        *(
+            Sick(f"broker {broker}: {it['dir']}: {it['reason']}", "disk may fail soon")
+            for it in serving
+            if it.get("reason")
+        ),
+    ]

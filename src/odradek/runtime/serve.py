@@ -18,6 +18,7 @@ from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
+from odradek.runtime.disk_counters import disk_counters
 from odradek.runtime.journal import SqliteJournal, journal_directory
 from odradek.runtime.loop import run_server
 from odradek.runtime.memory import begin_start, calm_collector
@@ -57,7 +58,14 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         )
     )
     doors = Doors(
-        SystemClock(), SystemRandom(), network, dirs, socket.gethostname(), journal, process_figures
+        SystemClock(),
+        SystemRandom(),
+        network,
+        dirs,
+        socket.gethostname(),
+        journal,
+        process_figures,
+        disk_counters,
     )
     broker = Broker(config, doors)
     loop = asyncio.get_running_loop()

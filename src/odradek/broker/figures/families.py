@@ -22,6 +22,7 @@ HELP: Final[dict[str, str]] = {
     "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
     "odradek_log_dir_free_bytes": "Bytes that the disk of this log dir has left.",
     "odradek_log_dir_hangs": "Whether the disk of this log dir does not return from a call.",
+    "odradek_log_dir_warns": "Whether the disk of this log dir grows slow, or its errors grow.",
     "odradek_log_dir_writes_total": "Groups of appends written to this log dir.",
     "odradek_log_dir_write_microseconds_total": "Time that these took, their syncs included.",
     f"{_CONTROLLER}activecontrollercount": "Whether this is the controller.",

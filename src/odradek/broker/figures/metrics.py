@@ -93,6 +93,7 @@ def _log_dir(
     sizes = (found.size for found in (*log_dir.logs.values(), *log_dir.futures.values()))
     yield Sample(f"{prefix}size_bytes", sum(sizes), labels)
     yield Sample(f"{prefix}hangs", log_dir.name in logs.stuck, labels)
+    yield Sample(f"{prefix}warns", log_dir.name in logs.warnings, labels)
     if log_dir.name in logs.free and not log_dir.is_offline:
         yield Sample(f"{prefix}free_bytes", logs.free[log_dir.name], labels)
     appends = logs.appends[log_dir.name]

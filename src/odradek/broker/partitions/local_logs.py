@@ -65,6 +65,7 @@ class LocalLogs:
         self._settings = settings
         self.free: dict[str, Bytes] = {}  # of each disk, when it was last looked at
         self.stuck: set[str] = set()  # dirs whose disk does not answer at this moment
+        self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
         self._being_made_in: Counter[str] = Counter()  # their count, by dir

@@ -93,6 +93,7 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
     return {
         "dir": name,
         "state": state,
+        "reason": services.replicas.logs.warnings.get(name),
         "partitions": len(log_dir.logs),
         "leaders": leaders,
         "bytes": sum(found.size for found in log_dir.logs.values()),
