@@ -131,14 +131,20 @@ class LiveCluster:
         self._make(NewTopic(topic, partitions, replicas, config=settings))
         self.await_isr(topic, replicas)
 
-    def place(self, topic: str, *assignments: list[int]) -> None:
+    def place(self, topic: str, *assignments: list[int], **settings: str) -> None:
         """A topic whose replicas are on these brokers; returns once all are in sync."""
-        self._make(NewTopic(topic, len(assignments), replica_assignment=list(assignments)))
+        replicas = list(assignments)
+        self._make(NewTopic(topic, len(replicas), replica_assignment=replicas, config=settings))
         self.await_isr(topic, len(assignments[0]))
 
     def _make(self, topic: NewTopic) -> None:
         admin = self.admin()
         admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
+
+    def drop(self, topic: str) -> None:
+        """Deletes a topic."""
+        admin = self.admin()
+        admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
 
     def controller(self) -> int:
         """As a broker that lives says."""

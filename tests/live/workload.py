@@ -22,7 +22,14 @@ class SteadyProducer:
     """
 
     def __init__(
-        self, bootstrap: str, topic: str, partitions: int, *, pause: float = 0.005, **settings: Any
+        self,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        *,
+        first: int = 0,
+        pause: float = 0.005,
+        **settings: Any,
     ) -> None:
         self.acknowledged: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         self.failed: list[str] = []
@@ -30,7 +37,7 @@ class SteadyProducer:
         self.gaps: dict[int, float] = defaultdict(float)
         self.latencies: list[float] = []
         self._topic = topic
-        self._partitions = partitions
+        self._partitions = range(first, first + partitions)
         self._pause = pause
         self._producer = Producer(
             {
@@ -78,7 +85,7 @@ class SteadyProducer:
     def _run(self) -> None:
         number = 0
         while not self._stopping.wait(self._pause):
-            for partition in range(self._partitions):
+            for partition in self._partitions:
                 self._producer.produce(
                     self._topic, b"%d" % number, partition=partition, on_delivery=self._told
                 )

@@ -1,0 +1,250 @@
+"""Disks of live brokers fail one at a time: on real file systems, and as Kafka's own tests have it.
+
+Broker 1 has two ext4 file systems of its own; the others have plain directories. Kafka's plan is
+that of KIP-112 and of its `log_dir_failure_test.py`: {leader, follower} x {restart, no restart}.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from odradek.model.ids import TopicPartition
+from tests.compat.broker_process import eventually
+from tests.compat.odradek_shell import Shell
+from tests.live.cluster import LiveCluster
+from tests.live.mounted_disks import MountedDisk, why_not
+from tests.live.workload import SteadyProducer, check_kept, read_all
+
+VICTIM = 1
+PARTITIONS = 4
+OFTEN = {"segment.bytes": "4096"}
+"""New files are needed soon: those that are open stay usable in a directory that is gone."""
+SETTINGS = {
+    "replica.high.watermark.checkpoint.interval.ms": "60000",
+    "auto.create.topics.enable": "false",
+    "zookeeper.session.timeout.ms": "2000",
+}
+
+
+@pytest.fixture(scope="module")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[MountedDisk]]:
+    """The two of broker 1."""
+    if reason := why_not():
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("disks") / f"broker-{VICTIM}"
+    with ExitStack() as stack:
+        names = ("disk-a", "disk-b")
+        yield [stack.enter_context(MountedDisk(folder / name)) for name in names]
+
+
+@pytest.fixture(scope="module")
+def cluster(disks: list[MountedDisk]) -> Iterator[LiveCluster]:
+    """One for all tests: each leaves it whole."""
+    with LiveCluster(disks[0].path.parents[1], settings=SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture
+def odradek(
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Shell:
+    """The command."""
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = cluster.bootstrap
+    return shell
+
+
+def on_disk(path: Path, topic: str) -> set[int]:
+    """The partitions of a topic of which this dir has a replica."""
+    return {int(it.name.rpartition("-")[2]) for it in path.glob(f"{topic}-?")}
+
+
+def split(
+    bad: Path, good: Path, topic: str, partitions: int = PARTITIONS
+) -> tuple[set[int], set[int]]:
+    """What a topic has on each dir, once it is made: its ISR is full before its logs are there."""
+
+    def is_made() -> bool:
+        return len(on_disk(bad, topic) | on_disk(good, topic)) == partitions
+
+    eventually(is_made, what=f"{topic} is made")
+    found = on_disk(bad, topic), on_disk(good, topic)
+    assert all(found), f"{topic} is on one disk: {found}"
+    return found
+
+
+def drop(cluster: LiveCluster, disks: list[MountedDisk], topic: str) -> None:
+    """Returns once its files are gone: the next topic is put where the fewest logs are."""
+    cluster.drop(topic)
+    eventually(lambda: not any(on_disk(it.path, topic) for it in disks), what="it is deleted")
+
+
+def await_offline(cluster: LiveCluster, topic: str, lost: set[int]) -> None:
+    """Until others lead these, and broker 1 is in sync with none of them."""
+
+    def is_out() -> bool:
+        now = cluster.partitions(topic)
+        return all(now[it][0] not in {-1, VICTIM} and VICTIM not in now[it][1] for it in lost)
+
+    eventually(is_out, what="the replicas on the dir are out of the ISR")
+
+
+def await_more(producer: SteadyProducer, partitions: set[int]) -> None:
+    """Until each has acknowledged something new."""
+    counts = {it: len(producer.acknowledged[it]) for it in partitions}
+    eventually(lambda: all(len(producer.acknowledged[it]) > counts[it] for it in partitions))
+
+
+def breaks_down(disk: MountedDisk) -> None:
+    """Every call fails with EIO."""
+    disk.break_down()
+
+
+def becomes_read_only(disk: MountedDisk) -> None:
+    """As after damage."""
+    disk.make_read_only()
+
+
+def is_pulled(disk: MountedDisk) -> None:
+    """What is open goes on; what is made anew has no place."""
+    disk.pull()
+
+
+def is_hidden(disk: MountedDisk) -> None:
+    """The directory is there, and nothing of it."""
+    disk.hide()
+
+
+@pytest.mark.parametrize("fails", [breaks_down, becomes_read_only, is_pulled, is_hidden])
+def test_a_disk_fails_and_is_replaced_without_a_restart(
+    cluster: LiveCluster,
+    disks: list[MountedDisk],
+    odradek: Shell,
+    fails: Callable[[MountedDisk], None],
+) -> None:
+    """Its partitions are led elsewhere, the others stay; nothing acknowledged is lost."""
+    topic = fails.__name__
+    cluster.place(topic, *([[1, 2, 3]] * PARTITIONS), **OFTEN)
+    disk, every = disks[0], set(range(PARTITIONS))
+    lost, _ = split(disk.path, disks[1].path, topic)
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+        await_more(producer, every)
+        fails(disk)
+        await_offline(cluster, topic, lost)
+        now = cluster.partitions(topic)
+        assert {it: now[it] for it in every - lost} == dict.fromkeys(every - lost, (1, [1, 2, 3]))
+        await_more(producer, every)
+        name = str(disk.path)
+        rows = odradek("logdirs", "describe", "--broker", "1", "--json").json
+        assert {row["log_dir"]: row["state"] for row in rows}[name] == "offline"
+        disk.pull()
+        disk.insert()
+        odradek("logdirs", "replace", name, "--broker", "1")
+        cluster.await_isr(topic, 3)
+        await_more(producer, every)
+    assert not producer.failed
+    assert on_disk(disk.path, topic) == lost
+    check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
+    cluster.await_isr(topic, 3)
+    cluster.check_replicas_equal(topic)
+    drop(cluster, disks, topic)
+
+
+def test_a_disk_is_full(cluster: LiveCluster, disks: list[MountedDisk]) -> None:
+    """Appends are refused until there is room; the dir stays online."""
+    topic = "full"
+    cluster.place(topic, *([[1, 2, 3]] * PARTITIONS), **OFTEN)
+    disk, every = disks[1], set(range(PARTITIONS))
+    here, _ = split(disk.path, disks[0].path, topic)
+    before = len(cluster.brokers[VICTIM].log())
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+        await_more(producer, every)
+        disk.fill()
+        await_more(producer, every - here)
+        (disk.path / "full").unlink()
+        await_more(producer, every)
+    cluster.await_isr(topic, 3)
+    assert "log_dir.offline" not in cluster.brokers[VICTIM].log()[before:]
+    check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
+    drop(cluster, disks, topic)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["no bounce", "bounce"])
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_kafkas_plan(
+    cluster: LiveCluster, disks: list[MountedDisk], odradek: Shell, role: str, *, restarts: bool
+) -> None:
+    """The other dir serves to the end, alone if need be: its ISR is this broker then."""
+    topic, others = f"{role}-{restarts}", [2, 3]
+    replicas = [1, 2, 3] if role == "leader" else [2, 1, 3]
+    cluster.place(topic, *([replicas] * PARTITIONS), **OFTEN, **{"min.insync.replicas": "1"})
+    bad, broker = disks[0], cluster.brokers[VICTIM]
+    lost, kept = split(bad.path, disks[1].path, topic)
+    good = min(kept)
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+        await_more(producer, lost)
+        bad.break_down()
+        if restarts:
+            broker.stop()
+            broker.start()
+        await_offline(cluster, topic, lost)
+        await_more(producer, lost)
+        assert broker.pid
+    eventually(lambda: VICTIM in cluster.partitions(topic)[good][1], what="it is in sync again")
+    check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
+    for number in others:
+        cluster.brokers[number].kill()
+
+    def is_alone() -> bool:
+        return cluster.partitions(topic)[good] == (VICTIM, [VICTIM])
+
+    eventually(is_alone, seconds=60, what="it serves alone")
+    with SteadyProducer(broker.bootstrap, topic, 1, first=good) as alone:
+        await_more(alone, {good})
+    for number in others:
+        cluster.brokers[number].launch()
+    for number in others:
+        cluster.brokers[number].await_start()
+    bad.pull()
+    bad.insert()
+    odradek("logdirs", "replace", str(bad.path), "--broker", "1")
+    cluster.await_isr(topic, 3)
+    drop(cluster, disks, topic)
+
+
+@pytest.mark.parametrize("needs", ["roll", "checkpoint"])
+def test_a_file_is_in_the_place_of_a_log_dir(tmp_path: Path, needs: str) -> None:
+    """Found when a file is made there: by a roll, or by a checkpoint while nothing is written."""
+    settings = {**SETTINGS, "min.insync.replicas": "1"}
+    if needs == "checkpoint":
+        settings["replica.high.watermark.checkpoint.interval.ms"] = "500"
+    with LiveCluster(tmp_path / "cluster", 2, settings) as cluster:
+        cluster.place("orders", [1, 2], [1, 2], **(OFTEN if needs == "roll" else {}))
+        path = tmp_path / "cluster" / "broker-1" / "disk-a"
+        (lost,), _ = split(path, path.with_name("disk-b"), "orders", 2)
+        with SteadyProducer(cluster.bootstrap, "orders", 2) as producer:
+            await_more(producer, {0, 1})
+            path.rename(path.with_name("away"))
+            path.touch()
+            await_offline(cluster, "orders", {lost})
+            await_more(producer, {0, 1})
+        check_kept(producer, read_all(cluster.bootstrap, "orders", 2))
+        broker = cluster.brokers[VICTIM]
+        broker.kill()
+        broker.start()  # with a bad dir: Kafka's first case
+        assert cluster.partitions("orders")[1 - lost][0] > 0
+        path.unlink()
+        shutil.move(path.with_name("away"), path)
+        broker.stop()
+        broker.start()
+        cluster.await_isr("orders", 2)
+        cluster.check_replicas_equal("orders")
+        assert cluster.log_of(VICTIM, TopicPartition("orders", lost))
