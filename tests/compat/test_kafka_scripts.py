@@ -88,7 +88,7 @@ def test_topics(both: Both, letters: str) -> None:
     assert len(described) == 3
     both.same("kafka-topics", "--describe", "--topic", letters, "--under-replicated-partitions")
     both.same("kafka-topics", "--describe", "--topic", letters, "--at-min-isr-partitions")
-    both.same("kafka-topics", "--describe", "--topics-with-overrides")
+    both.same("kafka-topics", "--describe", "--topics-with-overrides", "--topic", letters)
     for say in (both.kafka, both.ours):
         name = fresh("a.topic_of")
         settings = ("--config", "retention.ms=1000", "--partitions=2", "--replication-factor", "1")

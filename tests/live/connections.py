@@ -1,6 +1,7 @@
 """Breaks the connections of another process, as a network that fails does."""
 
 import ctypes
+import errno
 import os
 import socket
 from contextlib import suppress
@@ -16,6 +17,8 @@ def cut_connections(pid: int) -> None:
     try:
         for number in _sockets(pid):
             copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, process, number, 0)
+            if copy < 0 and ctypes.get_errno() == errno.EBADF:
+                continue  # closed since it was listed
             if copy < 0:
                 raise OSError(ctypes.get_errno(), f"no access to the sockets of process {pid}")
             with socket.socket(fileno=copy) as connection, suppress(OSError):
@@ -26,5 +29,9 @@ def cut_connections(pid: int) -> None:
 
 
 def _sockets(pid: int) -> list[int]:
-    links = Path(f"/proc/{pid}/fd").iterdir()
-    return [int(link.name) for link in links if str(link.readlink()).startswith("socket:")]
+    found = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            if str(link.readlink()).startswith("socket:"):
+                found.append(int(link.name))
+    return found
