@@ -334,6 +334,7 @@ class ReplicaFetcher:
             if slot is None:
                 continue
             if slot.sent_in > asked.serial or not slot.is_where_it_asked:
+                self._look_at(slot, now)  # or the leader would send the same for ever
                 continue
             effects = slot.follower.on_fetched(requests.fetched(data), now)
             if effects.append is not None:  # others come first in the next full request

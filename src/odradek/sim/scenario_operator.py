@@ -46,6 +46,12 @@ class Operator(Client):
         where = TopicPartition(topic, partition)
         return _code(self.does(reassign(self.cluster, {where: to})), where)
 
+    def trims(self, topic: str, before: int, partition: int = 0) -> int:
+        """Deletes what lies before an offset; where the log begins then."""
+        where = TopicPartition(topic, partition)
+        starts: dict[str, int] = self.does(admin.delete_records(self.cluster, {where: before}))
+        return starts[str(where)]
+
     def cancels(self, topic: str, partition: int = 0) -> ErrorCode:
         """It is to stay where it was."""
         where = TopicPartition(topic, partition)

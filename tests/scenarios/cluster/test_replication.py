@@ -209,3 +209,15 @@ def test_a_group_outlives_its_coordinator(t: ClusterScenario) -> None:
         t.broker(number).stop()
         assert list(shop.committed("readers").values()) == [2]
         t.broker(number).start()
+
+
+def test_followers_go_on_after_the_log_was_trimmed_to_its_end(t: ClusterScenario) -> None:
+    """Their logs begin where the leader's begins, and take what comes next."""
+    shop = t.operator()
+    shop.make("orders")
+    shop.produce("orders", "a", "b", "c")
+    assert shop.trims("orders", 3) == 3
+    t.run(seconds=1)
+    shop.produce("orders", "d")
+    assert shop.read("orders") == ["d"]
+    assert [broker.log_end("orders") for broker in t.brokers.values()] == [4, 4, 4]

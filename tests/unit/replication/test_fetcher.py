@@ -344,3 +344,13 @@ def test_retention_at_the_follower_holds_up_no_record() -> None:
     assert t.logs[1].log_end_offset == 2
     asked = t.fetch().topics[0].partitions[0]
     assert (asked.partition, asked.fetch_offset, asked.log_start_offset) == (1, 2, 1)
+
+
+def test_an_answer_that_is_not_taken_is_asked_for_anew() -> None:
+    """Or the leader, which sees no change, would send the same for ever."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    t.logs[1].append((9, "from elsewhere"))
+    assert t.answer([row(1, base=1)]) == []
+    assert named(t.fetch()) == [(1, 2)]

@@ -66,6 +66,7 @@ class ReplicaFetchers:
         self._leaving_isr: dict[TopicPartition, None] = {}  # their logs have a corrupt batch
         deps.replicas.on_following.append(self._follow)
         deps.replicas.on_unfollowed.append(self._unfollow)
+        deps.replicas.on_follower_start.append(self._on_log_start)
         deps.cluster.watchers.append(self._on_metadata)
 
     def _follow(self, replica: FollowingReplica) -> None:
@@ -91,6 +92,11 @@ class ReplicaFetchers:
             if not len(fetcher):
                 fetcher.stop()
                 del self._fetchers[replica.leader]
+
+    def _on_log_start(self, replica: FollowingReplica) -> None:
+        fetcher = None if replica.leader is None else self._fetchers.get(replica.leader)
+        if fetcher is not None:
+            fetcher.on_log_start(replica)
 
     def on_corrupt(self, replica: FollowingReplica, offset: Offset) -> None:
         """The batch at this offset of its log shall be fetched again."""
@@ -194,6 +200,12 @@ class LeaderFetcher:
         if self._replicas.get(replica.partition) is replica:
             told = state.isr, state.partition_epoch
             self._carry_out(replica, self._core.on_isr(replica.partition, *told, self._now))
+            self._has_news.set()
+
+    def on_log_start(self, replica: FollowingReplica) -> None:
+        """Its log starts elsewhere now: the leader is told."""
+        if self._replicas.get(replica.partition) is replica:
+            self._core.on_log_start(replica.partition, self._now)
             self._has_news.set()
 
     def look_up_leader(self) -> None:
@@ -336,9 +348,7 @@ class LeaderFetcher:
         """In the lane of its dir: what the leader's log has no longer is deleted here, too."""
         if self._replicas.get(replica.partition) is replica:
             await self._deps.replicas.logs.move_start(replica.log, start)
-            if self._replicas.get(replica.partition) is replica:
-                self._core.on_log_start(replica.partition, self._now)
-                self._has_news.set()
+            self.on_log_start(replica)
 
     def _on_applied(self, replica: FollowingReplica, error: BrokerError | None) -> None:
         """The log has been changed, or could not be."""

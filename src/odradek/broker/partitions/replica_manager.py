@@ -74,6 +74,7 @@ class ReplicaManager:
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
         self.on_following: list[Callable[[FollowingReplica], None]] = []
         self.on_unfollowed: list[Callable[[FollowingReplica], None]] = []
+        self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
         self.on_dir_failed: list[Callable[[WentOffline], None]] = []
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
@@ -397,10 +398,13 @@ class ReplicaManager:
             await rolled.future
 
     def on_log_start(self, found: PartitionLog) -> None:
-        """Records at the beginning of a log were deleted; followers of it learn that."""
-        hosted = self._hosted[found.partition]
-        if isinstance(hosted, Leading) and hosted.replica.log is found:
-            hosted.replica.on_log_start()
+        """Records at the beginning of a log were deleted: followers, or the leader, learn that."""
+        replica = self.find_current(found)
+        if isinstance(replica, LeadingReplica):
+            replica.on_log_start()
+        elif replica is not None:
+            for moved in self.on_follower_start:
+                moved(replica)
 
     # One replica alone
 
