@@ -4,6 +4,7 @@ Both run all the time; each case is done by one and then by the other, round by 
 are taken within a round, because fresh memory on such machines has a price that changes within a
 minute. The JVM is warmed up by the first round, which is shown apart. CPU seconds are the
 servers', from the kernel's books. `python benchmarks/broker.py [--rounds N] [CASE ...]`.
+`--before DIR` takes, in Kafka's place, our broker as it is in another working tree.
 
 Bars, replication factor 1, acks=1: produce at least 1.2 times Kafka's throughput (100 B: 1.0), user
 CPU at most 0.8 of Kafka's, system at most 1.0; consume at least 1.0, CPU at most 0.9; 50 raw
@@ -52,6 +53,7 @@ RAW_CONNECTIONS: Final = 50
 PACED_SECONDS: Final = 5
 PACE: Final = 1_000
 MESSAGES: Final = 400_000  # of 1 KB in a case
+SIX_PARTITIONS: Final = {"num.partitions": "6"}
 FETCH_SETTINGS: Final = {"fetch.queue.backoff.ms": 1, "fetch.min.bytes": 1}
 
 
@@ -460,15 +462,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--before", type=Path, metavar="DIR", help="a working tree, not Kafka")
     chosen = parser.parse_args()
     KafkaBroker.options = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
     with tempfile.TemporaryDirectory() as directory:
-        servers = (
-            Server(
-                "odradek", OdradekBroker(Path(directory) / "odradek", **{"num.partitions": "6"})
-            ),
-            Server("kafka", KafkaBroker(Path(directory) / "kafka")),
-        )
+        ours = OdradekBroker(Path(directory) / "odradek", **SIX_PARTITIONS)
+        servers = (Server("odradek", ours), other(Path(directory), chosen.before))
         for server in servers:
             server.broker.start()
             print(f"{server.name}: {server.rss():.0f} MB when idle")
@@ -481,8 +480,18 @@ def main() -> None:
                 server.broker.stop()
 
 
+def other(directory: Path, before: Path | None) -> Server:
+    """Kafka, or ourselves as we were."""
+    if before is None:
+        return Server("kafka", KafkaBroker(directory / "kafka"))
+    compileall.compile_dir(str(before / "src"), quiet=1)
+    broker = OdradekBroker(directory / "before", **SIX_PARTITIONS)
+    broker.source = before / "src"
+    return Server("before", broker)
+
+
 def compare(name: str, servers: tuple[Server, Server], rounds: int) -> None:
-    """One case: the figures of both, and the ratios of ours to Kafka's."""
+    """One case: the figures of both, and the ratios of ours to the other's."""
     case = CASES[name]
     found: list[tuple[Figures, Figures]] = []
     for number in range(1 + rounds):
@@ -498,7 +507,9 @@ def compare(name: str, servers: tuple[Server, Server], rounds: int) -> None:
         pairs = zip(ours_all, theirs_all, strict=True)
         cold, *ratios = [ours / max(theirs, 1e-9) for ours, theirs in pairs]
         print(
-            f"  {key:22} ours {spread(ours_all[1:]):28} kafka {spread(theirs_all[1:]):28}", end=""
+            f"  {key:22} ours {spread(ours_all[1:]):28} "
+            f"{servers[1].name} {spread(theirs_all[1:]):28}",
+            end="",
         )
         print(f" ratio {spread(ratios):24} first {cold:,.3g}")
 

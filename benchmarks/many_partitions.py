@@ -101,11 +101,12 @@ async def with_logs(count: int, talk: Any) -> None:
                 ME, doors, settings, dirs=found, tasks=tasks, isr_changes=Proposals()
             )
             await replicas.open()
+            all_are_led = asyncio.Event()
+            left = iter(range(count - 1))
+            replicas.on_elected.append(lambda _: next(left, None) is None and all_are_led.set())
             partitions = [TopicPartition(f"topic-{it % LOGS}", it // LOGS) for it in range(count)]
             await replicas.apply_leader_and_isr([word(it) for it in partitions])
-            for name in replicas.logs.workers:  # the answer does not wait for as many as these
-                await replicas.logs.appends[name].settled()
-            assert len(replicas.all_led()) == count
+            await all_are_led.wait()  # the answer does not wait for as many as these
             begin_start()
             CountedDisk.is_slow = True
             await talk(replicas, settings, partitions)

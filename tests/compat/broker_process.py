@@ -61,6 +61,7 @@ class OdradekBroker:
     """
 
     host = "127.0.0.1"
+    source = tools.ROOT / "src"  # whose code it runs
 
     def __init__(self, directory: Path, **settings: str) -> None:
         self.directory = directory
@@ -142,7 +143,7 @@ class OdradekBroker:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": str(tools.ROOT / "src")},
+                env={**os.environ, "PYTHONPATH": str(self.source)},
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
             )
 

@@ -7,17 +7,12 @@ import grimp
 
 from tests.house import tree
 
-ROOMS = (
-    "odradek.broker",
-    "odradek.config",
-    "odradek.controller",
-    "odradek.coordinator",
-    "odradek.metadata",
-    "odradek.storage",
-    "odradek.zookeeper",
+ROOMS = tuple(
+    f"odradek.{path.parent.name}"
+    for path in tree.files("__init__.py")
+    if tree.name(path.parent.parent) == "src/odradek"
 )
-"""Packages whose rooms are drawn in `docs/architecture.md`."""
-MODULES_IN_A_ROOM_MAX = 15
+"""Every package; `docs/architecture.md` draws the rooms of those that have any."""
 
 
 @cache

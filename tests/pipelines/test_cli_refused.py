@@ -16,7 +16,7 @@ HUGE = 90 << 20
 READ_HUGE = """
 import resource, sys
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.reading import read_batches
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.columns import COLUMNS
 from odradek.pipelines.source.options import Mode, parse
 bootstrap, topic = sys.argv[1:]

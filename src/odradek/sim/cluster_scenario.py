@@ -26,9 +26,9 @@ from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.scenario_clients import PATIENCE_SECONDS, Client, Keeper
 from odradek.sim.scenario_operator import Operator
-from odradek.sim.state_notes import StateNotes
 from odradek.sim.world import World
 from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.state_notes import StateNotes
 from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 from odradek.storage.logs.log import PartitionLog
 from odradek.zookeeper.protocol.codes import ANY_VERSION

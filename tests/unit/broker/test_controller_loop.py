@@ -274,6 +274,16 @@ def test_an_expiry_ends_the_controllership_before_anything_else() -> None:
         assert not begun.done() or isinstance(begun.result(), NotController)
 
 
+def test_a_controller_whose_session_expired_is_elected_once_more() -> None:
+    """The end of the session and its successor are two events, and one election."""
+    with ensemble() as t:
+        first = t.controller
+        t.zookeeper.expire(first.client.session_id)
+        t.run(30)
+        assert t.controller.epoch == 2
+        assert t.get("/controller_epoch") == b"2"
+
+
 def test_a_controller_whose_epoch_was_raised_stops_in_the_middle() -> None:
     """It writes nothing more and tells nobody, and its own node does not stay behind."""
     with ensemble() as t:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from odradek.pipelines.definition.definition import Definition
 from odradek.pipelines.moving.checks import FAIL, condition_of
 from odradek.pipelines.moving.values import RECORD
-from odradek.pipelines.planning import plan
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.offsets import SourceOffsets
+from odradek.pipelines.source.planning import plan
+from odradek.pipelines.source.reading import read_batches
 
 ROW = "_odradek_row"
 

@@ -17,8 +17,8 @@ from odradek.pipelines.definition.definition import Definition
 from odradek.pipelines.moving.dead_letters import DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.offsets import SourceOffsets
+from odradek.pipelines.source.reading import read_batches
 
 MILLIS: Final = 1_000
 MICROS: Final = 1_000_000

@@ -15,9 +15,9 @@ from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA, DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.steps import WHOLE
-from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
+from odradek.pipelines.source.planning import plan
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of

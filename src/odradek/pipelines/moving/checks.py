@@ -18,7 +18,7 @@ from odradek.pipelines.moving.jobs import ANSWER, attempted, run_tasks
 from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, completed
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.reading import read_batches
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.growth import grown
 
 FAIL: Final = "fail"

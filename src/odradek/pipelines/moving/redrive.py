@@ -28,13 +28,13 @@ from odradek.pipelines.moving.dead_letters import (
 )
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import DEAD, OpenTable
-from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import OffsetRange, Positions
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode, SourceOptions, parse
+from odradek.pipelines.source.planning import plan
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.ordering import by_partition, rows_in_order

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from odradek.pipelines.errors import DataLoss
-from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import NO_EPOCH, OffsetRange, Positions, TopicPositions
 from odradek.pipelines.source.continuity import Continuity
 from odradek.pipelines.source.next_batch import NextBatch
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions, Splits
+from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.sizes import offset_bytes
 
 WHOLE: Final = Splits()

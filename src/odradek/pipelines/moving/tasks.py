@@ -12,10 +12,10 @@ from odradek.pipelines.moving.dead_letters import dead_letters, dead_rows, refus
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.values import RECORD, Converted, Values
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
 from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.writing import Layout, RangeWriter

@@ -20,9 +20,9 @@ from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.positions import NO_EPOCH, OffsetRange
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of

@@ -13,12 +13,12 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.filters import PushedFilters
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.source.planning import plan
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.source.sizes import offset_bytes
 
 PUSHING_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"

@@ -22,14 +22,14 @@ from pyspark.sql.streaming.datasource import (
 
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.errors import DataLoss
-from odradek.pipelines.planning import plan
 from odradek.pipelines.positions import Positions, TopicPositions
-from odradek.pipelines.reading import read_batches
 from odradek.pipelines.source.batch import RangePartition
 from odradek.pipelines.source.continuity import Continuity
 from odradek.pipelines.source.next_batch import NextBatch
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.source.planning import plan
+from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.source.sizes import offset_bytes
 
 

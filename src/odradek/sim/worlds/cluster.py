@@ -40,7 +40,6 @@ from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.medium import CrashRules
 from odradek.sim.simulation import Knob, Simulation
-from odradek.sim.state_notes import StateNotes
 from odradek.sim.world import World
 from odradek.sim.worlds.administrator_promises import SettingsStay, TopicsAreWhatTheyWereMade
 from odradek.sim.worlds.broker_clients import Users
@@ -72,6 +71,7 @@ from odradek.sim.worlds.cluster_mistakes import MISTAKES
 from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
 from odradek.sim.worlds.cluster_settled import unsettled
 from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.state_notes import StateNotes
 from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
 
 CLIENTS: Final = "clients"
