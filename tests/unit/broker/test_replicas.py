@@ -430,3 +430,53 @@ def test_records_of_a_topic_without_an_id_are_kept() -> None:
     with Ground() as ground:
         for talk in (first, second, third):
             ground.live(talk)
+
+
+def test_a_disk_too_full_for_one_topics_id_serves_no_records_of_an_earlier_topic() -> None:
+    """What cannot be written for one partition leaves the others of the request to be looked at."""
+    payments = TopicPartition("payments", 0)
+
+    async def first(replicas: ReplicaManager) -> None:
+        elsewhere = TopicPartition("elsewhere", 0)
+        await replicas.apply_leader_and_isr([word(), word(elsewhere), word(payments)])
+        assert replicas.dirs.home_of(ORDERS) is replicas.dirs.home_of(payments)
+        for partition in (ORDERS, payments):
+            Appender(replicas.led(partition)).append(batch_of("a", "b"))
+        await settled(replicas)
+
+    async def second(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.folder.disk.unlink(found.folder.path("partition.metadata"))
+        found.topic_id = NO_TOPIC_ID
+        full = Fault(errno.ENOSPC, calls=frozenset({"write"}), path="orders-0/*")
+        for name in ("disk-a", "disk-b"):
+            ground.machine.disk(name).faults.rows.append(full)
+        anew = word(payments)._replace(topic_id=TopicId(b"another topic id"))
+        await replicas.apply_leader_and_isr([word(epoch=1), anew])
+        assert full.hits
+        assert await values(replicas) == ["a", "b"]
+        assert await values(replicas, payments) == []
+        assert not replicas.dirs.some_failed
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
+def test_a_log_that_is_not_made_after_all_counts_for_no_dir() -> None:
+    """Its topic was deleted while it waited for its turn; the next logs are spread evenly."""
+    later = [TopicPartition("later", number) for number in range(2)]
+
+    async def talk(replicas: ReplicaManager) -> None:
+        begun = replicas.apply_leader_and_isr([word()])
+        deleted = replicas.stop({ORDERS: GONE})
+        assert await begun == {}
+        assert await deleted == {}
+        assert replicas.logs.dir_of(ORDERS) is None
+        await replicas.apply_leader_and_isr([word(it) for it in later])
+        assert [len(log_dir) for log_dir in replicas.dirs.dirs] == [1, 1]
+        assert replicas.dirs.home_of(later[0]) is replicas.dirs.dirs[0]
+
+    with Ground() as ground:
+        ground.live(talk)

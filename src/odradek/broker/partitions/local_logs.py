@@ -19,7 +19,7 @@ from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
-from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition, topic_id_text
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Worker
@@ -139,6 +139,7 @@ class LocalLogs:
         begun = self._being_made.get(partition)
         if begun is not None and not self.dirs.failures.has_failed(begun):
             return begun
+        self.end_making(partition)  # that dir has failed
         if self.dirs.all_failed or (self.dirs.some_failed and not (wanted.is_new or is_lost)):
             return None
         name = self.dirs.choose(partition, begun=self._being_made_in)
@@ -159,23 +160,7 @@ class LocalLogs:
         of the name is put away first.
         """
         log_dir = self.dirs.named(name)
-        missing: list[NewLog] = []
-        for state in wanted:
-            found = self.dirs.get(state.partition)
-            if found is not None and NO_TOPIC_ID in {found.topic_id, state.topic_id}:
-                await self._adopt(found, state)
-            elif found is not None and found.topic_id != state.topic_id:
-                log.warning(
-                    "log.of_earlier_topic",
-                    partition=str(state.partition),
-                    topic_id=topic_id_text(found.topic_id),
-                    expected=topic_id_text(state.topic_id),
-                    log_end_offset=found.log_end_offset,
-                )
-                await self.put_away(state.partition)
-                found = None
-            if found is None:
-                missing.append(self._new_log(state, me))
+        missing = [self._new_log(state, me) for state in wanted if await self._is_missing(state)]
         try:
             for start in range(0, len(missing), MADE_AT_ONCE):
                 few = missing[start : start + MADE_AT_ONCE]
@@ -186,8 +171,44 @@ class LocalLogs:
                     self.dirs.preferred.pop(new.partition, None)
         finally:
             for state in wanted:
-                if self._being_made.pop(state.partition, None) is not None:
-                    self._being_made_in[name] -= 1
+                self.end_making(state.partition)
+
+    def end_making(self, partition: TopicPartition) -> None:
+        """Its log is made, or will not be: it counts for no dir beside those that are there."""
+        name = self._being_made.pop(partition, None)
+        if name is not None:
+            self._being_made_in[name] -= 1
+
+    async def _is_missing(self, state: LeaderAndIsrState) -> bool:
+        """Whether its log is to be made.
+
+        What cannot be written for one partition must not keep the others from being looked at: the
+        log of an earlier topic would be served as that of a later one.
+        """
+        found = self.dirs.get(state.partition)
+        if found is None:
+            return True
+        try:
+            if NO_TOPIC_ID in {found.topic_id, state.topic_id}:
+                await self._adopt(found, state)
+            elif found.topic_id != state.topic_id:
+                await self._replace(found, state.topic_id)
+                return True
+        except StorageError as error:
+            name, partition = found.folder.disk.name, str(state.partition)
+            log.error("log.not_made", log_dir=name, partition=partition, error=str(error))
+        return False
+
+    async def _replace(self, found: PartitionLog, topic_id: TopicId) -> None:
+        """Puts the log of an earlier topic of the name away."""
+        log.warning(
+            "log.of_earlier_topic",
+            partition=str(found.partition),
+            topic_id=topic_id_text(found.topic_id),
+            expected=topic_id_text(topic_id),
+            log_end_offset=found.log_end_offset,
+        )
+        await self.put_away(found.partition)
 
     def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
         """With the leader epoch that begins it, where this broker leads."""

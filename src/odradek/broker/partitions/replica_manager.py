@@ -260,6 +260,9 @@ class ReplicaManager:
     async def _start_in(self, name: str, starting: list[Starting]) -> None:
         """In the lane of a dir: makes logs, writes leader epochs, and lets the replicas serve."""
         wanted = [it for it in starting if self._is_current(it)]
+        for each in starting:
+            if not isinstance(self._hosted[each.state.partition], Starting):
+                self.logs.end_making(each.state.partition)  # stopped before its turn came
         try:
             await self.logs.make(name, [it.state for it in wanted], self._me)
         except StorageError as error:

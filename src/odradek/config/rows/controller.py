@@ -47,7 +47,8 @@ PREFERRED_CONTROLLER_DEDICATED: Final = BrokerSetting(
     default=False,
     mode=Mode.CLUSTER_WIDE,
     ours=True,
-    doc="Whether preferred brokers get no replicas: no partition is placed on them, by nobody.",
+    doc="Whether preferred brokers get no replicas, neither from the controller nor from an "
+    "operator.",
 )
 PREFERRED_CONTROLLER_SETTLE_MS: Final = BrokerSetting(
     "preferred.controller.settle.ms",
