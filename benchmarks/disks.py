@@ -45,7 +45,10 @@ NO_THROTTLE: Final = {"replica.alter.log.dirs.io.max.bytes.per.second": str(1 <<
 def odradek(live: LiveCluster, *words: str) -> Any:
     """What the command prints, as JSON."""
     command = [sys.executable, "-m", "odradek", "--bootstrap", live.bootstrap, "--json", *words]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=90).stdout)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
 
 
 def spread(values: list[float], unit: str) -> str:
@@ -90,7 +93,7 @@ def one_error(live: LiveCluster, disk: MountedDisk) -> dict[str, float]:
     assert on_it & led, "nothing is led there"
     with SteadyProducer(live.bootstrap, "orders", PARTITIONS) as producer:
         sleep(3)
-        producer.reset_gaps()
+        producer.reset()
         sleep(2)
         quiet = max(producer.gaps.values())
         began = perf_counter()

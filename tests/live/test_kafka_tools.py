@@ -92,6 +92,27 @@ def test_partitions_are_reassigned(java: Java, cluster: LiveCluster, tmp_path: P
     cluster.check_replicas_equal(name)
 
 
+def test_a_reassignment_names_log_dirs(java: Java, cluster: LiveCluster, tmp_path: Path) -> None:
+    """kafka-reassign-partitions: one replica moves between the dirs of its broker, one comes."""
+    name = fresh("orders")
+    cluster.place(name, [1, 2])
+    java.produce(name, [str(number) for number in range(100)])
+    dirs = {it: cluster.brokers[it].directory for it in (1, 3)}
+    (here,) = (it.parent for it in dirs[1].glob(f"disk-?/{name}-0"))
+    (there,) = {dirs[1] / "disk-a", dirs[1] / "disk-b"} - {here}
+    wanted = [str(there), str(dirs[3] / here.name)]
+    row = {"topic": name, "partition": 0, "replicas": [1, 3], "log_dirs": wanted}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    how = ("--reassignment-json-file", str(plan))
+    java.tool(REASSIGN, "--execute", *how, "--replica-alter-log-dirs-throttle", "10000000")
+    eventually(lambda: "still in progress" not in java.tool(REASSIGN, "--verify", *how))
+    cluster.await_isr(name, 2)
+    for directory in wanted:
+        eventually((Path(directory) / f"{name}-0").is_dir, what=f"it is in {directory}")
+    cluster.check_replicas_equal(name)
+
+
 def test_replicas_and_offsets_are_compared(
     java: Java, cluster: LiveCluster, kafka_classpath: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ hardly be meant is a warning: a file that starts Kafka starts Odradek, too.
 
 import operator
 from collections.abc import Iterable
+from itertools import combinations
+from pathlib import PurePosixPath
 from typing import Final
 
 from odradek.config.broker import BrokerConfig
@@ -127,11 +129,14 @@ def _number(config: BrokerConfig) -> str | None:
 
 def _directories(config: BrokerConfig) -> str | None:
     named = log_dirs(config)
-    found = [path.rstrip("/") or "/" for path in named if path]
-    if not named or len(found) != len(named):
+    if not named or not all(named):
         return "one of them must name directories, and nothing else"
-    if len(set(found)) != len(found):
-        return "a directory stands there twice"
+    found = sorted(map(PurePosixPath, named))
+    for one, other in combinations(found, 2):
+        if one == other:
+            return f"{one} stands there twice"
+        if other.is_relative_to(one):
+            return f"{other} is inside {one}, which would take it for a log"
     return None
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.client.offsets import EARLIEST
 from odradek.client.reader import Reader, offsets_at
+from odradek.model.admin_operations import LOG_DIR_REPLACE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Millis
@@ -79,6 +80,20 @@ def test_a_dir_that_hangs_for_too_long_counts_as_failed(seed: int) -> None:
         broker.start()
         t.await_isr("orders", 1, 2, 3)
         assert shop.read("orders") == ["a", "b"]
+
+
+def test_a_disk_that_hung_before_it_failed_is_replaced(t: ClusterScenario) -> None:
+    """It lets go with an error: nothing hangs there any more."""
+    shop, broker, disk, _ = stage(t)
+    broker.hang_disk(disk)
+    assert produced_raw(t, broker, 1) is ErrorCode.REQUEST_TIMED_OUT
+    broker.fail_disk(disk)
+    broker.release_disk(disk)
+    shop.produce("orders", "b")
+    t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
+    broker.exchange_disk(disk)
+    shop.operate(LOG_DIR_REPLACE, broker.number, dir=broker.path_of(disk))
+    t.await_isr("orders", 1, 2, 3)
 
 
 def test_a_broker_stops_in_time_though_a_disk_hangs(t: ClusterScenario) -> None:

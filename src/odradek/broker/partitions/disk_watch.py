@@ -22,6 +22,7 @@ from odradek.broker.timers import Timer, Timers
 from odradek.config.rows.log import LOG_DIR_HANG_TIMEOUT_MS
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
+from odradek.storage.dirs.log_dirs import WentOffline
 
 LOOK: Final = SECOND
 LOOKS_PER_TIMEOUT: Final = 4
@@ -53,6 +54,12 @@ class DiskWatch:
         self._clock = clock
         self._timers = timers
         self._seen: dict[str, tuple[int, Millis]] = {}  # jobs that had ended, and since when
+        replicas.on_dir_failed.append(self._on_failed)
+
+    def _on_failed(self, gone: WentOffline) -> None:
+        """It is not looked at any more; an operation on it asks its worker whether it hangs."""
+        self._seen.pop(gone.log_dir, None)
+        self._replicas.logs.stuck.discard(gone.log_dir)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -81,6 +88,5 @@ class DiskWatch:
         if timeout is not None and now - since >= timeout:
             log.error("log_dir.hangs", log_dir=name, millis=now - since)
             error = OSError(ETIMEDOUT, f"no answer within {timeout} ms (log.dir.hang.timeout.ms)")
-            self._replicas.logs.stuck.discard(name)
             worker.abandon(self._replicas.dirs.failures.report(name, error))
             self._replicas.look_at_failures()
