@@ -6,22 +6,30 @@ import pytest
 
 from odradek.sim.simulation import run
 from odradek.sim.worlds import kind
-from odradek.sim.worlds.cluster_mistakes import MISTAKES
 
 SEEDS: Final = 20  # within so many each mistake must be found
 FIRST: Final = {
-    "a-bounce-is-nothing": 11,
-    "page-cache-trusted": 9,
-    "unclean-logs-forgotten": 9,
+    "truncate-to-high-watermark": 1,
+    "committed-by-the-leader-alone": 1,
+    "no-minimum-of-replicas": 1,
+    "a-bounce-is-nothing": 4,
+    "page-cache-trusted": 1,
+    "unclean-logs-forgotten": 1,
+    "deleted-before-all-replicas-are": 3,
+    "read-beyond-the-high-watermark": 5,
+    "settings-outlive-their-topic": 1,
+    "isr-of-another-life": 4,
+    "unclean-before-whole": 1,
 }
-"""Of those seeds, where it is not 1: so that the test need not look for long."""
+"""The first of those seeds, so that the test need not look for long. Of the other mistakes
+docs/simulation.md says how long they were looked for; unit tests and conversations find them."""
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", FIRST)
 def test_known_mistakes_are_found(mistake: str) -> None:
     """Each breaks a promise soon."""
     cluster = kind("cluster")
-    first = FIRST.get(mistake, 1)
+    first = FIRST[mistake]
     outcomes = (run(cluster, seed, control=mistake) for seed in range(first, first + SEEDS))
     assert any(outcome.violation is not None for outcome in outcomes), mistake

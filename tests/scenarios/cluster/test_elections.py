@@ -264,3 +264,24 @@ def test_no_client_is_told_of_a_leader_that_has_just_died(t: ClusterScenario) ->
 def metadata_of(topic: str) -> MetadataRequest:
     """Asks for one topic."""
     return MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
+
+
+def test_a_broker_that_missed_a_deletion_hears_of_it_from_the_next_controller(
+    t: ClusterScenario,
+) -> None:
+    """The first thing it says is everything that there is: what it does not name is gone."""
+    controller, holder, away = cast(t)
+    operator = t.operator()
+    operator.places("orders", (holder,))
+    broker = t.broker(away).process.broker
+    assert broker is not None
+    t.wait_until(lambda: "orders" in broker.cluster.image.topics, "it has heard of the topic")
+    t.cut(controller, away)
+    t.cut(away, controller)
+    operator.delete("orders")
+    t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
+    t.break_connections(controller)
+    t.broker(controller).kill()
+    t.heal()
+    t.wait_until(lambda: t.controller() not in {None, controller}, "another is the controller")
+    t.wait_until(lambda: "orders" not in broker.cluster.image.topics, "the topic is forgotten")

@@ -24,7 +24,11 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.wire.schema import Request
 
@@ -117,7 +121,7 @@ def test_an_isr_is_changed_by_its_leader_alone_and_in_its_epochs(t: ClusterScena
     assert t.state("orders") == state
 
 
-def test_a_reader_of_another_leader_epoch_is_refused(t: ClusterScenario) -> None:
+def test_kip_320_a_reader_of_another_leader_epoch_is_refused(t: ClusterScenario) -> None:
     """An older one has missed an election; a newer one knows of one that this leader has not."""
     shop = t.client("shop")
     shop.make("orders")
@@ -143,3 +147,83 @@ def test_a_reader_of_another_leader_epoch_is_refused(t: ClusterScenario) -> None
         question = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("orders", [end])])
         (((told,),),) = [[it.partitions for it in asked(shop, leader, question, 4).topics]]
         assert told.error_code == error
+
+
+def test_kip_570_a_word_to_stop_that_was_overtaken_deletes_nothing(t: ClusterScenario) -> None:
+    """It names an older leader epoch than the replica has; one of the present epoch is obeyed."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    t.broker(t.leader("orders")).kill()
+    t.wait_until(lambda: len(t.state("orders").isr) == 2, "another leads")
+    (follower,), epoch = t.followers("orders"), t.state("orders").leader_epoch
+    t.wait_until(lambda: t.broker(follower).high_watermark("orders") == 1, "it follows")
+
+    def stopped(leader_epoch: int) -> ErrorCode:
+        row = StopReplicaPartitionState(0, leader_epoch, delete_partition=True)
+        request = StopReplicaRequest(
+            controller_id=t.controller() or 0,
+            controller_epoch=t.epoch(),
+            broker_epoch=broker_epoch(t, follower),
+            topic_states=[StopReplicaTopicState("orders", [row])],
+        )
+        (answer,) = asked(shop, follower, request, 4).partition_errors
+        return ErrorCode(answer.error_code)
+
+    assert stopped(epoch - 1) is ErrorCode.FENCED_LEADER_EPOCH
+    assert t.broker(follower).log_end("orders") == 1
+    assert stopped(epoch) is ErrorCode.NONE
+    assert t.broker(follower).log_end("orders") == -1
+
+
+def test_kip_841_a_broker_that_shuts_down_joins_no_isr(t: ClusterScenario) -> None:
+    """It fetches to the end still, and would be in the way of every acknowledgement once gone."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    controller = t.controller()
+    assert controller is not None
+    going = next(it for it in t.followers("orders") if it != controller)
+    leaving = ControlledShutdownRequest(going, broker_epoch(t, going))
+    assert asked(shop, controller, leaving, 3).error_code == ErrorCode.NONE
+    stay = set(t.brokers) - {going}
+    t.await_isr("orders", *stay)
+    shop.produce("orders", "b")
+    t.run(seconds=8)
+    assert set(t.state("orders").isr) == stay
+    t.broker(going).kill()
+    t.broker(going).start()
+    t.await_isr("orders", 1, 2, 3)
+
+
+def test_kip_903_a_member_of_an_earlier_life_joins_no_isr(t: ClusterScenario) -> None:
+    """The leader saw it catch up; since then it has been away, and may have lost what it had."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    leader, controller = t.leader("orders"), t.controller()
+    assert controller is not None
+    away = next(it for it in t.followers("orders") if it != controller)
+    before = broker_epoch(t, away)
+    t.broker(away).kill()
+    stay = sorted(set(t.brokers) - {away})
+    t.await_isr("orders", *stay)
+    t.cut(leader, away)
+    t.cut(away, leader)
+    t.broker(away).start()
+    state = t.state("orders")
+    log = t.broker(leader).log("orders")
+    assert log is not None
+    lives = {it: broker_epoch(t, it) for it in stay} | {away: before}
+    row = RequestPartitionData(
+        leader_epoch=state.leader_epoch,
+        new_isr_with_epochs=[BrokerState(it, life) for it, life in lives.items()],
+        partition_epoch=state.partition_epoch,
+    )
+    topics = [RequestTopicData(topic_id=log.topic_id, partitions=[row])]
+    request = AlterPartitionRequest(leader, broker_epoch(t, leader), topics)
+    (((answer,),),) = [[it.partitions for it in asked(shop, controller, request, 3).topics]]
+    assert answer.error_code == ErrorCode.INELIGIBLE_REPLICA
+    assert t.state("orders") == state
+    t.heal()
+    t.await_isr("orders", 1, 2, 3)

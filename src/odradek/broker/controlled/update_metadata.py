@@ -11,7 +11,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.listeners import SecurityProtocol
-from odradek.controller.messages import DELETED
+from odradek.controller.messages import DELETED, FULL
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.model.errors import ErrorCode
@@ -36,12 +36,16 @@ def refuse(
 
 
 def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-    """Takes it over, at once and whole."""
+    """Takes it over, at once and whole: topics that a full one does not name are gone."""
     changes = Changes(cluster.image)
     changes.brokers(map(_broker, request.live_brokers))
     changes.controller(BrokerId(request.controller_id))
     for topic in request.topic_states:
         _change(changes, cluster.image, topic)
+    if request.type == FULL:
+        named = {topic.topic_name for topic in request.topic_states}
+        for name in [it for it in cluster.image.topics if it not in named]:
+            changes.remove_topic(name)
     cluster.update(changes.image())
     return UpdateMetadataResponse()
 

@@ -20,9 +20,11 @@ from odradek.zookeeper.protocol.codes import ANY_VERSION
 from odradek.zookeeper.protocol.jute_requests import Check, SetData, WriteOp
 
 
-def _alive(context: ControllerContext, isr: tuple[BrokerId, ...], _: object) -> bool:
+def _alive(
+    _context: ControllerContext, online: frozenset[BrokerId], isr: tuple[BrokerId, ...], _: object
+) -> bool:
     """In whichever life the leader saw it catch up (before KIP-903)."""
-    return context.live.issuperset(isr)
+    return online.issuperset(isr)
 
 
 def _of_any_version(write: StateWrite, *, parent: bool = True) -> tuple[WriteOp, ...]:
