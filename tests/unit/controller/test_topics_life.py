@@ -137,6 +137,16 @@ def test_nothing_is_left_of_a_deleted_topic() -> None:
     assert not any(talk.context.hosted.values())
 
 
+def test_a_controller_that_takes_over_ends_no_deletion_before_it_has_asked() -> None:
+    """What brokers answered its predecessor may come first, while it begins slice by slice."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    talk.on(DeletionAsked(["orders"]))
+    talk.context.deletions["orders"].replicas.clear()  # as it finds the mark in the tree
+    talk.stopped(1)
+    assert talk.forgotten == []
+    assert "orders" in talk.context.image.topics
+
+
 def test_a_replica_out_of_reach_is_deleted_when_its_broker_returns() -> None:
     """Those that can be reached are deleted at once; the topic has no leader meanwhile."""
     talk = Conversation().begin().make("orders", (1, 2)).brokers(1, 3)

@@ -131,7 +131,7 @@ def finish_if_done(context: ControllerContext, name: str) -> Steps[None]:
     deletion = context.deletions.get(name)
     if deletion is None or not deletion.has_begun:
         return
-    if any(phase is not _R.DELETION_SUCCESSFUL for phase in deletion.replicas.values()):
+    if not _all_are_deleted(context, name, deletion):
         return
     reason = yield from _forget(context, name)
     if reason is not None:
@@ -140,6 +140,16 @@ def finish_if_done(context: ControllerContext, name: str) -> Steps[None]:
     context.forget_topic(name)
     yield TopicIsGone(name)
     yield Note("topic.deleted", {"topic": name})
+
+
+def _all_are_deleted(context: ControllerContext, name: str, deletion: Deletion) -> bool:
+    """Every replica has said so; a new controller has not asked any before its turn comes."""
+    for partition in context.partitions_of(name):
+        image = context.image.partition(partition)
+        assert image is not None, partition
+        if any((partition, it) not in deletion.replicas for it in image.assignment.replicas):
+            return False
+    return all(phase is _R.DELETION_SUCCESSFUL for phase in deletion.replicas.values())
 
 
 def on_gone(context: ControllerContext, name: str) -> Steps[None]:
