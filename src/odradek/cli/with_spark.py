@@ -25,7 +25,7 @@ from odradek.cli.talking import settings_of
 
 C = TypeVar("C", bound=click.Command)
 
-JAVA_FAULT: Final = re.compile("error|unrecognized|could not|invalid", re.IGNORECASE)
+JAVA_FAULT: Final = re.compile("could not|cannot|invalid|unrecognized|exceeds", re.IGNORECASE)
 REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
 
 
@@ -106,24 +106,36 @@ def spark_session(choice: SparkChoice) -> Iterator[Any]:
 
 @contextmanager
 def _java_kept_quiet() -> Iterator[None]:
-    """A Java that is started here writes its standard error to a file: one line of it may count."""
+    """What a Java that is started here prints goes to a file: one line of it may be the reason."""
     from odradek.pipelines.errors import JavaStopped, NoJava
 
     with tempfile.TemporaryFile() as file:
-        sys.stderr.flush()
-        ours = os.dup(2)
-        os.dup2(file.fileno(), 2)
         try:
-            yield
+            with _printing_to(file.fileno()):
+                yield
         except JavaStopped as error:
             file.seek(0)
             lines = [it.strip() for it in file.read().decode(errors="replace").splitlines()]
-            reason = next((it for it in lines if JAVA_FAULT.search(it)), "")
-            raise NoJava(f"{error}: {reason or 'it did not say why'}") from error
-        finally:
-            sys.stderr.flush()
-            os.dup2(ours, 2)
-            os.close(ours)
+            found = [it for it in lines if JAVA_FAULT.search(it)]
+            raise NoJava(f"{error}: {found[0] if found else 'it did not say why'}") from error
+
+
+@contextmanager
+def _printing_to(file: int) -> Iterator[None]:
+    """Standard output and error of this process, and of those that it starts."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ours = {number: os.dup(number) for number in (1, 2)}
+    for number in ours:
+        os.dup2(file, number)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, kept in ours.items():
+            os.dup2(kept, number)
+            os.close(kept)
 
 
 def kafka_options() -> dict[str, str]:
