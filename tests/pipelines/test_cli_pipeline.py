@@ -65,6 +65,7 @@ def file(topics: Topics, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.timeout(900)
 def test_a_file_is_checked_tried_run_watched_and_repaired(
     topics: Topics, file: Path, tmp_path: Path
 ) -> None:
@@ -93,10 +94,14 @@ def test_a_file_is_checked_tried_run_watched_and_repaired(
     assert told("status", file)["rows"] == 3
     assert told("run", file, "--once")["read"] == 1
 
+    assert told("redrive", file) == {"sent": 2}
+    assert told("status", file)["dead_letters"] == 0
+    assert told("run", file, "--once")["dead"] == 2
+
     assert "not done without --yes" in call("reset", file, code=2)
     assert told("reset", file, "--yes")["rows"] == 4
-    assert told("status", file)["lag"] == 7
-    assert told("run", file, "--once")["read"] == 7
+    assert told("status", file)["lag"] == 9
+    assert told("run", file, "--once")["read"] == 9
 
 
 def test_what_is_wrong_is_one_sentence(file: Path) -> None:
