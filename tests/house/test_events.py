@@ -30,3 +30,10 @@ def test_every_event_is_explained() -> None:
     code = events_of_the_code()
     assert len(code) > 60
     assert not code - explained, "not explained"
+
+
+def test_no_event_is_explained_twice() -> None:
+    """The two would come to say different things."""
+    rows = ROW.findall(tree.text(tree.ROOT / "docs" / "events.md"))
+    names = [name for names, *_ in rows for name in re.findall(r"`([^`]+)`", names)]
+    assert not {name for name in names if names.count(name) > 1}
