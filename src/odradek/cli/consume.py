@@ -17,9 +17,10 @@ from odradek.cli.record_json import json_of_record
 from odradek.cli.talking import chosen, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, starting_positions
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import Found, Reader, offsets_at
+from odradek.client.reader import Found, Reader
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis
 

@@ -16,9 +16,9 @@ from odradek.cli.talking import talk
 from odradek.cli.topic import counted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
 from odradek.client.offsets import LATEST
-from odradek.client.reader import offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from odradek.wire.messages.describe_groups import DescribedGroup

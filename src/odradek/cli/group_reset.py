@@ -17,9 +17,9 @@ from odradek.cli.talking import chosen, talk
 from odradek.cli.topic import led_partitions
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import offsets_at
 from odradek.model.ids import TopicPartition
 
 COLUMNS = ("topic", "partition", "before", "after")

@@ -9,8 +9,8 @@ from odradek.cli.printing import show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import led_partitions
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import offsets_at
 
 
 @click.group(cls=Noun)

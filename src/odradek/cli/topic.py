@@ -16,8 +16,8 @@ from odradek.cli.talking import chosen, settings_of, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import offsets_at
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.create_topics import (

@@ -11,8 +11,8 @@ from odradek.cli.printing import print_json, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import offsets_at
 from odradek.config.describe import Source
 from odradek.model.ids import TopicId, TopicPartition, topic_id_text
 from odradek.wire.messages.metadata import MetadataResponseTopic

@@ -16,8 +16,8 @@ from odradek.client.group_offsets import (
     committed_request,
     read_committed,
 )
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, Position
-from odradek.client.reader import offsets_at
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset

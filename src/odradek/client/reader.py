@@ -12,15 +12,9 @@ from typing import Final, NamedTuple
 from odradek.client.cluster import Cluster
 from odradek.client.connection_limits import FETCH_BY_NAME
 from odradek.client.errors import Refused, check
-from odradek.client.offsets import (
-    Answers,
-    FoundOffset,
-    by_leader,
-    list_offsets,
-    read_list_offsets,
-)
+from odradek.client.list_offsets import offsets_at as offsets_at
 from odradek.client.producer import STALE
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import MIB, Bytes
 from odradek.peers.errors import ConnectionGone
@@ -143,33 +137,3 @@ class _Aborted:
         starts = self._starts.get(producer_id)
         if starts:
             starts.pop(0)
-
-
-async def offsets_at(
-    cluster: Cluster, partitions: Iterable[TopicPartition], timestamp: int
-) -> dict[TopicPartition, int]:
-    """Where partitions begin or end, or where the first record of a time is; -1: there is none."""
-    wanted = dict.fromkeys(partitions, timestamp)
-    answers = Answers[FoundOffset]()
-
-    async def ask(leader: BrokerId, theirs: Mapping[TopicPartition, int]) -> None:
-        request = list_offsets(cluster.metadata, theirs)
-        read_list_offsets(await (await cluster.broker(leader)).ask(request), answers)
-
-    async def attempt() -> None:
-        left = {it: timestamp for it in wanted if it not in answers.found}
-        answers.refused.clear()
-        try:
-            await cluster.learn(it.topic for it in left)
-            leaders = by_leader(cluster.metadata, left)
-            await asyncio.gather(*(ask(leader, theirs) for leader, theirs in leaders.items()))
-            for refused in answers.refused.values():
-                raise refused
-        except BrokerError:
-            for it in left:
-                if it not in answers.found:
-                    cluster.forget(it.topic)
-            raise
-
-    await cluster.patiently(attempt)
-    return {it: answers.found[it].offset for it in wanted}

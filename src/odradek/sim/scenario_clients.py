@@ -11,11 +11,12 @@ from typing import Any, Final
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.errors import Refused, check
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, committed, starting_positions
 from odradek.client.offsets import EARLIEST
 from odradek.client.operations import Wanted, operate
 from odradek.client.producer import Producer, ProducerSettings
-from odradek.client.reader import Reader, offsets_at
+from odradek.client.reader import Reader
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.admin_operations import AdminOperation
 from odradek.model.errors import ErrorCode

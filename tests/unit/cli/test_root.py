@@ -208,6 +208,14 @@ def test_beginning_is_cheap() -> None:
     assert not {f"odradek.cli.{noun}" for noun in nouns.NOUNS} & imported
 
 
+def test_verbs_without_records_do_not_import_them() -> None:
+    """`topic list` is called again and again by scripts; checksums and batches cost it a third."""
+    script = "import sys, odradek.cli.topic, odradek.cli.group\nprint(*sys.modules)"
+    ended = python("-c", script)
+    assert ended.returncode == 0, ended.stderr
+    assert not {"crc32c", "odradek.records.batch"} & set(ended.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "near"),
     [

@@ -12,10 +12,11 @@ from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.connection import Connection
 from odradek.client.coordinators import check_coordinator
 from odradek.client.errors import Refused
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, committed, ranges, starting_positions
 from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.producer import Producer, ProducerSettings, murmur2
-from odradek.client.reader import Reader, offsets_at
+from odradek.client.reader import Reader
 from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis

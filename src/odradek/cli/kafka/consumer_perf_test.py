@@ -8,8 +8,9 @@ from odradek.cli.kafka.script import Script
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import Reader, offsets_at
+from odradek.client.reader import Reader
 from odradek.model.units import MIB
 
 HEADER = (

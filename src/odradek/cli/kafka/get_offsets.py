@@ -8,7 +8,7 @@ import click
 from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Script, ask
 from odradek.client.cluster import Cluster
-from odradek.client.reader import offsets_at
+from odradek.client.list_offsets import offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 

@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST
 from odradek.client.producer import Producer, ProducerSettings
-from odradek.client.reader import Reader, offsets_at
+from odradek.client.reader import Reader
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Bytes, Millis
