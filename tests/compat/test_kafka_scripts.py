@@ -291,6 +291,13 @@ def test_no_partitions_are_no_default(odradek: Shell) -> None:
     assert ended.out.startswith("Error while executing topic command : ")
 
 
+def test_scripts_that_look_for_a_sentence_find_it(odradek: Shell, letters: str) -> None:
+    """Many of them go on where a topic "already exists"."""
+    ended = odradek.run("kafka-topics", "--create", "--topic", letters)
+    said = f"Error while executing topic command : Topic '{letters}' already exists.\n"
+    assert (ended.code, ended.out) == (1, said)
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_script_called_wrongly_ends_with_1(odradek: Shell, script: str) -> None:
     """With a sentence on stderr; also under the name with `.sh`."""

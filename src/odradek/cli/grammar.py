@@ -26,6 +26,13 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class _Sections(click.Command):
     """Prints the common options apart from a command's own."""
 
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        for parameter in self.params:
+            is_number = isinstance(parameter.type, click.types.IntParamType)
+            if is_number and isinstance(parameter, click.Option) and parameter.metavar is None:
+                parameter.metavar = "N"
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Its own first."""
         own: list[tuple[str, str]] = []

@@ -51,6 +51,11 @@ class CommonOption(click.Option):
         own = [*names, f"common_{attribute}"]  # a verb may have a parameter of the same name
         super().__init__(own, expose_value=False, callback=self.note, **attributes)
 
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Without the name that Kafka's scripts have for the same."""
+        record = super().get_help_record(ctx)
+        return record and (record[0].replace(", --bootstrap-server", ""), record[1])
+
     def note(self, context: click.Context, _: click.Parameter, value: Any) -> None:
         """Nothing that was not given overwrites what was."""
         if value is None or value is False or value == ():

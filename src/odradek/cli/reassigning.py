@@ -4,8 +4,10 @@ A partition that is over counts as whole. Where nothing was written yet partitio
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
+
+import click
 
 from odradek.cli.logdirs import log_dirs_of
 from odradek.cli.progress import progress
@@ -42,6 +44,13 @@ def bytes_to_copy(
     }
 
 
+def waits_for(ongoing: Iterable[TopicPartition], targets: Targets, brokers: Collection[int]) -> str:
+    """Which brokers hold a reassignment up because they are gone; empty if none."""
+    gone = sorted({broker for it in ongoing for broker in targets[it]} - set(brokers))
+    who = f"broker {gone[0]}" if len(gone) == 1 else f"brokers {', '.join(map(str, gone))}"
+    return f"waiting for {who} to be registered again" if gone else ""
+
+
 async def wait_for(
     cluster: Cluster,
     targets: Targets,
@@ -52,7 +61,7 @@ async def wait_for(
     total = sum(to_copy.values())
     added = {broker for it, target in targets.items() for broker in set(target) - set(before[it])}
     with progress("copying" if total else "reassigning", total or len(targets)) as bar:
-        shown = 0
+        shown, told = 0, ""
         while True:
             ongoing = {it for it in await reassignments(cluster) if it in targets}
             done = len(targets) - len(ongoing)
@@ -67,4 +76,9 @@ async def wait_for(
             shown = max(done, shown)
             if not ongoing:
                 return
+            await cluster.refresh([])
+            held_up = waits_for(ongoing, targets, cluster.brokers)
+            if held_up and held_up != told:
+                click.echo(f"\n{held_up}; Ctrl-C leaves the move to the cluster", err=True)
+            told = held_up
             await asyncio.sleep(POLL_SECONDS)

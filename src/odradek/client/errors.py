@@ -15,8 +15,9 @@ class Refused(BrokerError):
 
     def __init__(self, code: int, text: str | None = None, *, about: str = "") -> None:
         self.code = ErrorCode(code)  # type: ignore[misc]  # each has its own
-        said = f"{(text or self.code.sentence).rstrip('.')} ({self.code.name})"
-        super().__init__(f"{about}: {said}" if about else said)
+        said = text or self.code.sentence
+        self.told = f"{about}: {said}" if about else said
+        super().__init__(f"{self.told.rstrip('.')} ({self.code.name})")
 
 
 class NoLeader(BrokerError):

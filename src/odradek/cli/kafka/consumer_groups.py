@@ -8,7 +8,7 @@ import click
 from odradek.cli.failing import Failed
 from odradek.cli.group import Position, owners_of, positions
 from odradek.cli.group_reset import WAYS, Target, reset
-from odradek.cli.kafka.script import Misused, Script, ask, the_one
+from odradek.cli.kafka.script import Misused, Script, ask, the_one, told
 from odradek.cli.naming import groups_named
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -219,7 +219,7 @@ async def _delete(cluster: Cluster, said: dict[str, Any]) -> None:
             await admin.delete_group(cluster, name)
             done.append(f"'{name}'")
         except BrokerError as error:
-            failed.append(f"* Group '{name}' could not be deleted due to: {error}")
+            failed.append(f"* Group '{name}' could not be deleted due to: {told(error)}")
     if not failed:
         names = ", ".join(done)
         click.echo(f"Deletion of requested consumer groups ({names}) was successful.")

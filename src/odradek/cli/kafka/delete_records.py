@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from odradek.cli.failing import Failed
-from odradek.cli.kafka.script import Script, ask
+from odradek.cli.kafka.script import Script, ask, told
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.model.errors import BrokerError
@@ -33,7 +33,7 @@ def command(*, file: Path) -> None:
                 (start,) = (await admin.delete_records(cluster, {partition: offset})).values()
                 lines.append(f"partition: {partition}\tlow_watermark: {start}")
             except BrokerError as error:
-                lines.append(f"partition: {partition}\terror: {error}")
+                lines.append(f"partition: {partition}\terror: {told(error)}")
         return lines
 
     lines = ask(delete)

@@ -14,6 +14,8 @@ from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import SETTINGS
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
+from odradek.client.errors import Refused
+from odradek.model.errors import BrokerError
 
 T = TypeVar("T")
 
@@ -95,6 +97,11 @@ def ask(conversation: Callable[[Cluster], Awaitable[T]]) -> T:
         return await conversation(cluster)
 
     return talk(run)
+
+
+def told(error: BrokerError | Failed) -> str:
+    """What the broker said: scripts look for Kafka's sentence, without the name of its code."""
+    return error.told if isinstance(error, Refused) else str(error)
 
 
 def needed(value: T | None, option: str) -> T:

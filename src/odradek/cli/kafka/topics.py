@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from odradek.cli.failing import Failed
-from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one
+from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one, told
 from odradek.cli.talking import settings_of
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -77,7 +77,7 @@ def command(
     except (BrokerError, Failed) as error:
         if isinstance(error, Failed) and error.code != 1:
             raise
-        click.echo(f"Error while executing topic command : {error}")
+        click.echo(f"Error while executing topic command : {told(error)}")
         raise SystemExit(1) from None
 
 
