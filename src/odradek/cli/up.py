@@ -18,7 +18,7 @@ from odradek.cli import settings
 from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import SETTINGS
-from odradek.cli.up_text import Started, text_of
+from odradek.cli.up_text import REPLICAS_MAX, Started, text_of
 
 if TYPE_CHECKING:
     from odradek.broker.broker import Broker
@@ -27,7 +27,6 @@ HOST: Final = "127.0.0.1"
 CLIENT_PORT: Final = 9092
 PAGES_PORT: Final = 9644
 ZOOKEEPER_PORT: Final = 2181
-REPLICAS_MAX: Final = 3
 BROKERS_MAX: Final = 99
 
 
@@ -75,7 +74,7 @@ def command(
                 f"{data} holds {known} brokers: without all of them partitions may have no leader",
                 f"odradek up --brokers {known}, or --fresh to begin anew",
             )
-        started = _chosen(data, count)
+        started = _chosen(data, count)._replace(known=known)
         if count == 1:
             _serve_one(started, overrides, log_level)
         else:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 DEFAULT: Final = "127.0.0.1:9092"
 SHOWN_MAX: Final = 3
+REPLICAS_MAX: Final = 3
 
 PYTHON: Final = """\
   from confluent_kafka import Consumer, Producer
@@ -32,6 +33,8 @@ class Started(NamedTuple):
     zookeeper_port: int
     found_anyhow: str = DEFAULT
     """Where the command looks if it is told nothing: a context or a variable may say."""
+    known: int = 0
+    """How many brokers there were the last time."""
 
     def folder(self, number: int) -> Path:
         """A broker's own."""
@@ -65,6 +68,7 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
         f"  kcat -b {where} -t numbers -C -e",
         f"  curl -s 127.0.0.1:{started.page_ports[0]}/metrics",
         "",
+        *_of_new_brokers(started),
         "In Python, with any client of Kafka's (pip install confluent-kafka):",
         "",
         PYTHON.format(bootstrap=where),
@@ -72,6 +76,19 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
         "Ctrl-C stops it." if is_alone else "Ctrl-C stops all of them.",
     ]
     return "\n".join(lines)
+
+
+def _of_new_brokers(started: Started) -> list[str]:
+    """What was there before is not replicated by itself: a broker that is killed takes it along."""
+    count = len(started.client_ports)
+    if not 0 < started.known < count:
+        return []
+    return [
+        "Topics that were there before are on the old brokers alone. To replicate them:",
+        "",
+        f"  {_command()} partition reassign '*' -r {min(count, REPLICAS_MAX)}",
+        "",
+    ]
 
 
 def _processes(started: Started, pids: Sequence[int]) -> list[str]:

@@ -46,6 +46,15 @@ def test_the_text_fits_a_terminal_and_names_every_address(count: int) -> None:
     assert ("export ODRADEK_BOOTSTRAP=127.0.0.1:60000,127.0.0.1:60001," in text) == (count == 3)
 
 
+def test_more_brokers_than_before_do_not_replicate_old_topics() -> None:
+    """It is said, with the line that does it; a first start and the same number say nothing."""
+    started = Started(Path("data"), (9092, 9093, 9094), (1, 2, 3), 2181)
+    says = {known: text_of(started._replace(known=known), [1] * 4) for known in (0, 1, 3)}
+    assert "\n  odradek partition reassign '*' -r 3\n" in says[1]
+    assert max(map(len, says[1].splitlines())) <= 80
+    assert "reassign" not in says[0] + says[3]
+
+
 def test_an_address_that_is_found_anyhow_is_not_printed() -> None:
     """A context or a variable may name another cluster: then each line says which one is meant."""
     elsewhere = Started(Path("data"), (9092,), (9644,), 2181, "b1:9092")
