@@ -25,6 +25,18 @@ def test_lines_in_lines_out(odradek: Shell, topic: str, tmp_path: Path) -> None:
     assert odradek("produce", topic, said=b"").err == f"0 records produced to {topic}\n"
 
 
+def test_calls_with_one_record_do_not_fill_one_partition(odradek: Shell) -> None:
+    """Scripts call it again and again; the lines of one call stay together."""
+    topic = fresh("spread")
+    odradek("topic", "create", topic, "-p", "10")
+    for _ in range(10):
+        odradek("produce", topic, said=b"one\ntwo\n")
+    rows = odradek("offsets", "list", topic, "--json").json
+    used = [row["records"] for row in rows if row["records"]]
+    assert len(used) > 1
+    assert not any(count % 2 for count in used)
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
 def test_each_codec_and_acknowledgement(odradek: Shell, topic: str, codec: str, acks: str) -> None:

@@ -29,9 +29,12 @@ from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB
 from odradek.records.compression import Codec
 from odradek.records.record import Headers
+from odradek.runtime.chance import SystemRandom
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
+TURNS: Final = 1 << 16
+"""Each call begins anywhere: records that come one a call would all be in the first partition."""
 
 
 class Source(NamedTuple):
@@ -123,7 +126,10 @@ def settings_of_producer(compression: str | None, acks: str | None) -> ProducerS
         raise Failed(text, code=MISUSED)
     idempotent = of_client.get("enable.idempotence", "true").lower() != "false"
     return ProducerSettings(
-        acks=ACKS[wanted], codec=Codec(CODECS.index(codec)), idempotent=idempotent
+        acks=ACKS[wanted],
+        codec=Codec(CODECS.index(codec)),
+        idempotent=idempotent,
+        first_turn=SystemRandom().below(TURNS),
     )
 
 

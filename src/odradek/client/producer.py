@@ -53,6 +53,7 @@ class ProducerSettings:
     idempotent: bool = True
     timeout_ms: int = 30_000
     batch_bytes: Bytes = BATCH_BYTES
+    first_turn: int = 0  # which partition, modulo their number, has the first batch without keys
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class Producer:
         self._settings = settings or ProducerSettings()
         self._queues: dict[TopicPartition, _Queue] = {}
         self._producer_id = -1
-        self._turn = 0
+        self._turn = self._settings.first_turn
         self.waiting_bytes = 0
 
     async def partition_for(self, topic: str, key: bytes | None) -> TopicPartition:
