@@ -13,7 +13,6 @@ from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
-from odradek.config.describe import Source
 from odradek.model.ids import TopicId, TopicPartition, topic_id_text
 from odradek.wire.messages.metadata import MetadataResponseTopic
 
@@ -54,6 +53,8 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
 
 
 async def _described(cluster: Cluster, topic: MetadataResponseTopic) -> Description:
+    from odradek.config.describe import Source  # brings the table of all settings along
+
     name = topic.name or ""
     led = [TopicPartition(name, it.partition_index) for it in topic.partitions if it.leader_id >= 0]
     starts = await offsets_at(cluster, led, EARLIEST)
