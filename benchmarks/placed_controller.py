@@ -41,6 +41,7 @@ PAUSE_SECONDS: Final = 3
 POINTS: Final = ("is_wished_elsewhere", "ready_to_serve", "hands_over", "elected", "begun")
 """What is said in a move, in this order; the broker that shall be the controller dies then."""
 LOOK_SECONDS: Final = 0.01
+SETTLED_SECONDS: Final = 0.1
 LINE: Final = re.compile(r"^(?P<at>[0-9T:.+Z-]+) .*\bcontroller\.(?P<what>[a-z_]+)", re.MULTILINE)
 
 
@@ -79,7 +80,7 @@ def moves(live: LiveCluster, count: int) -> None:
     before = leaders(live)
     without, took = [], []
     with SteadyProducer(live.bootstrap, "steady", 3) as producer:
-        sleep(2)
+        until(lambda: 0 < worst_now(producer) < SETTLED_SECONDS, "followers follow all")
         producer.reset()
         sleep(count * PAUSE_SECONDS / 2)
         quiet, quiet_gaps = producer.latencies, dict(producer.gaps)
@@ -102,6 +103,13 @@ def moves(live: LiveCluster, count: int) -> None:
     ratio = p99(noticed) / p99(quiet)
     print(f"produce p99: {p99(noticed):.1f} ms, quiet {p99(quiet):.1f} ms: {ratio:.2f} times")
     print(f"longest between two acknowledgements: {worst(noticed_gaps)}, quiet {worst(quiet_gaps)}")
+
+
+def worst_now(producer: SteadyProducer) -> float:
+    """Of the latencies of one second; 0 where nothing was acknowledged."""
+    producer.reset()
+    sleep(1)
+    return max(producer.latencies, default=0)
 
 
 def asked(live: LiveCluster) -> tuple[int, int]:

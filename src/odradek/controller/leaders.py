@@ -41,6 +41,20 @@ def members(state: PartitionState, min_isr: int) -> tuple[BrokerId, ...]:
     return tuple(dict.fromkeys((*state.isr, *state.eligible)))
 
 
+def named(
+    assignment: Assignment, state: PartitionState
+) -> tuple[PartitionState, frozenset[BrokerId]]:
+    """The state with those members alone that the assignment names, and the others.
+
+    Where none is named the state stays: they are all that there is.
+    """
+    isr = _those(state.isr, assignment.replicas)
+    if not isr or len(isr) == len(state.isr):
+        return state, frozenset()
+    eligible_now = _those(state.eligible, assignment.replicas)
+    return state._replace(isr=isr, eligible=eligible_now), frozenset(state.isr) - frozenset(isr)
+
+
 def after_a_failure(
     assignment: Assignment, state: PartitionState, live: Brokers, *, min_isr: int
 ) -> Choice | None:

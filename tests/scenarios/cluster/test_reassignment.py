@@ -199,7 +199,7 @@ def test_what_is_refused(four: ClusterScenario) -> None:
 
 
 def test_a_cancel_that_would_lose_records_is_refused(four: ClusterScenario) -> None:
-    """No replica of the origin is in sync: what is whole would be removed."""
+    """No replica of the origin is in sync: what is whole would be removed, as by another target."""
     controller, leader, other, new = cast(four)
     operator = four.operator()
     operator.places("orders", (leader, other), min_insync_replicas="1")
@@ -212,6 +212,7 @@ def test_a_cancel_that_would_lose_records_is_refused(four: ClusterScenario) -> N
     four.broker(leader).kill()
     four.await_isr("orders", controller)
     assert operator.cancels("orders") is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert operator.moves("orders", new) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     four.heal()
     four.wait_until(lambda: not operator.ongoing(), "it goes on")
     four.await_isr("orders", controller, new)

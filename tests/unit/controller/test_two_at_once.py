@@ -92,3 +92,33 @@ def test_a_controller_that_is_back_in_another_life_is_not_replaced() -> None:
     assert talk.take(campaign(candidate)) == Lost(BrokerId(2))
     talk.tree.nodes["/brokers/ids/2"] = registration._replace(owner=23)
     assert isinstance(talk.take(campaign(candidate)), Won)  # what the former life has left
+
+
+def test_another_target_that_would_lose_records_is_refused() -> None:
+    """The origin has died, and what the first reassignment has added has everything, alone."""
+    talk = Conversation(brokers=(1, 2, 3, 4, 5)).begin().make("orders", (1,))
+    talk.on(ReassignmentAsked({ORDERS: ids(4, 5)}))
+    assert alter(talk, 1, 4) == ErrorCode.NONE
+    talk.brokers(2, 3, 4, 5)
+    assert talk.leads("orders")[:2] == (4, (4,))
+    refusal = talk.on(ReassignmentAsked({ORDERS: ids(2, 3)}))[ORDERS]
+    assert refusal.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert "lost" in str(refusal)
+    assert talk.on(ReassignmentAsked({ORDERS: ids(2, 4)})) == {ORDERS: None}
+    assert talk.leads("orders")[:2] == (4, (4,))
+
+
+def test_a_cancel_that_a_controller_has_only_written_is_carried_out_by_the_next() -> None:
+    """What it added leads, and is no replica any more: that broker deletes what it has."""
+    talk = Conversation(brokers=(1, 2, 3)).begin().make("orders", (1,))
+    talk.on(ReassignmentAsked({ORDERS: ids(2, 3)}))
+    assert alter(talk, 1, 2) == ErrorCode.NONE
+    talk.write_state("orders", leader=2, leader_epoch=5, isr=(2, 1))
+    talk.topic("orders", (1,))
+    talk.begin()
+    assert talk.leads("orders")[:2] == (1, (1,))
+
+
+def ids(*numbers: int) -> tuple[BrokerId, ...]:
+    """Brokers by number."""
+    return tuple(map(BrokerId, numbers))

@@ -8,7 +8,7 @@ Whether a broker came back unseen tells ZooKeeper: its registration is younger t
 counts on it. What it knew in that former life is not taken for granted any more.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -36,6 +36,7 @@ from odradek.controller.decisions.tree_changes import (
 from odradek.controller.events import BeginningGoesOn
 from odradek.controller.steps import Connect, Note, Remind, Steps, commit, read
 from odradek.controller.tree_reading import TreeReading
+from odradek.metadata.image import PartitionImage
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
 from odradek.metadata.znodes.cluster import Features, FeatureStatus, FeatureZnode
@@ -202,18 +203,22 @@ def _former_lives(
 
 def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPartition]:
     """Partitions of which something may have to be decided: leaderless ones first."""
-    brokers = context.image.brokers
+    alive = context.image.brokers.keys()
     leaderless, others = [], []
     for name, topic in context.image.topics.items():
         for number, image in topic.partitions.items():
             partition = TopicPartition(name, number)
             if not context.is_led(image):
                 leaderless.append(partition)
-            elif partition in former or (
-                image.state is not None and any(it not in brokers for it in image.state.isr)
-            ):
+            elif partition in former or _has_strangers(image, alive):
                 others.append(partition)
     return [*leaderless, *others]
+
+
+def _has_strangers(image: PartitionImage, alive: Container[BrokerId]) -> bool:
+    """Members of the ISR that are dead, or no replicas."""
+    isr, replicas = (() if image.state is None else image.state.isr), image.assignment.replicas
+    return any(it not in alive or it not in replicas for it in isr)
 
 
 def _enable_features() -> Steps[None]:

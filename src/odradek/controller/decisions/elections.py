@@ -17,9 +17,11 @@ from odradek.controller.leaders import (
     before_a_shutdown,
     first_leader,
     members,
+    named,
     new_state,
     next_state,
     preferred,
+    same_leader,
     uncleanly,
     without,
     without_unclean,
@@ -148,15 +150,21 @@ def unclean_choice(
 def lose(
     context: ControllerContext, gone: frozenset[BrokerId], former: "FormerLives | None" = None
 ) -> Rule:
-    """These are gone: another leader where they led, and the ISR goes on without them."""
+    """These are gone: another leader where they led, and the ISR goes on without them.
+
+    So are members that the assignment does not name: a controller wrote it, and died before the
+    state. Their brokers delete what they have.
+    """
     lives = former or {}
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
-        state = image.state
-        if state is None:
+        written = image.state
+        if written is None:
             return elect_where_needed(context)(partition, image)
+        state, strangers = named(image.assignment, written)
+        image = image._replace(state=state)
         stale = lives.get(partition, frozenset())
-        lost = gone | stale
+        lost = gone | stale | strangers
         if state.leader is None or state.leader in lost or state.leader in image.offline:
             choice = choose(context, partition, image, stale)
             if choice is not None:
@@ -164,6 +172,8 @@ def lose(
         missing = lost | image.offline
         min_isr = context.policy.min_isr(partition.topic)
         smaller = without(state, missing, context.lease.epoch, min_isr=min_isr)
+        if smaller is None and strangers:
+            smaller = same_leader(state, context.lease.epoch)
         return None if smaller is None else StateWrite(partition, smaller)
 
     return rule

@@ -7,9 +7,9 @@ last, so a controller that dies in between leaves its successor everything to go
     asked ─▶ znode: target + origin ─▶ added replicas follow ─▶ target is in sync
           ─▶ leader within the target ─▶ removed ones leave ISR and disks ─▶ znode: target
 
-Two rules go beyond Kafka: a cancel is refused where no replica of the origin is in sync (the only
-whole copies would be removed), and a target smaller than min.insync.replicas is refused (nothing
-could be produced to it with acks=all).
+Two rules go beyond Kafka: a cancel, or another target, is refused where no replica that stays is in
+sync (the only whole copies would be removed), and a target smaller than min.insync.replicas is
+refused (nothing could be produced to it with acks=all).
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -147,6 +147,7 @@ def _next_assignment(
         raise InvalidReplicaAssignment(
             f"{partition}: {len(target)} replicas; min.insync.replicas is {min_isr}"
         )
+    _check_copies(partition, image, now)
     return now
 
 
@@ -154,12 +155,17 @@ def _cancelled(partition: TopicPartition, image: PartitionImage) -> Assignment:
     assignment = image.assignment
     if not assignment.is_reassigning:
         raise NoReassignmentInProgress(f"{partition} is not being reassigned")
-    isr = image.state.isr if image.state is not None else assignment.origin
-    if not set(assignment.origin) & set(isr):
+    now = assignment.reassigned_to(assignment.origin)
+    _check_copies(partition, image, now)
+    return now
+
+
+def _check_copies(partition: TopicPartition, image: PartitionImage, now: Assignment) -> None:
+    """What is not named any more is deleted at once: others must have it all."""
+    if image.state is not None and not set(now.replicas) & set(image.state.isr):
         raise InvalidReplicaAssignment(
-            f"{partition}: none of {list(assignment.origin)} is in sync; records would be lost"
+            f"{partition}: none of {list(now.replicas)} is in sync; records would be lost"
         )
-    return assignment.reassigned_to(assignment.origin)
 
 
 def write_assignments(
