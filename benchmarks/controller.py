@@ -17,10 +17,9 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Final
@@ -30,11 +29,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from confluent_kafka.admin import NewTopic
 
 from benchmarks.cluster import Cluster
-from tests.external.zookeeper import free_port
+from benchmarks.leaders import Leaders
+from tests.compat.broker_process import OdradekBroker
+from tests.external import tools
+from tests.external.zookeeper import RealZookeeper, free_port
 from tests.live.cluster import LiveCluster
 
 SETTLE_SECONDS: Final = 90
-LOOK_SECONDS: Final = 0.05
 REST_SHARE: Final = 0.05
 TOLD: Final = re.compile(
     r"controller\.(slow_event|begun|elected|brokers_changed).*|control\.slow.*"
@@ -73,47 +74,35 @@ class Pauses:
 class Stage:
     """The cluster, and what is measured on it."""
 
-    def __init__(self, live: LiveCluster, admin_ports: dict[int, int]) -> None:
+    def __init__(self, live: LiveCluster, admin_ports: dict[int, int], leaders: Leaders) -> None:
         self.live = live
         self.cluster = Cluster("odradek", dict(live.brokers))
         self.admin = self.cluster.admin()
         self._ports = admin_ports
+        self.leaders = leaders
 
     @contextmanager
     def measured(self, what: str) -> Iterator[None]:
         """Prints how long it took, the pauses meanwhile, and what controllers said."""
         said = {number: len(it.log()) for number, it in self.live.brokers.items()}
         print(f"\n{datetime.now(UTC).isoformat()[:23]} {what}", flush=True)
-        pauses, cpu, began = Pauses(self._ports), sum(self.cluster.cpu()), perf_counter()
+        pauses, began = Pauses(self._ports), perf_counter()
         yield
-        took = perf_counter() - began
-        print(f"  {took:.2f} s, CPU {sum(self.cluster.cpu()) - cpu:.2f} s", flush=True)
+        print(f"  {perf_counter() - began:.2f} s", flush=True)
         print(f"  longest pauses: {pauses.end()}")
         for number, broker in self.live.brokers.items():
             for line in broker.log()[said[number] :].splitlines():
                 if found := TOLD.search(line):
                     print(f"  broker {number}: {line[:23]} {found[0][:200]}")
 
-    def leaders(self, topic: str) -> list[int]:
-        """Of a topic's partitions."""
-        found = self.admin.list_topics(topic, timeout=30).topics[topic].partitions
-        return [it.leader for it in found.values()] or [-1]
+    def await_served(self, *without: int) -> None:
+        """Until the others lead all partitions; the connections are there before."""
+        served, followed = self.leaders.await_served(it for it in self._ports if it not in without)
+        print(f"  led and served after {served:.2f} s, followed after {followed:.2f} s")
 
-    def await_led(self, topics: int, *without: int) -> None:
-        """Until the topic that is decided last is led, and by none of these.
-
-        To ask for all of them all the time would cost the brokers more than the failover;
-        `check_led` does it once.
-        """
-        self._await(partial(self._is_led, f"many-{topics - 1}", {-1, *without}))
-
-    def check_led(self, topics: int, *without: int) -> None:
-        """The others are, too."""
-        for number in range(topics):
-            assert self._is_led(f"many-{number}", {-1, *without}), number
-
-    def _is_led(self, topic: str, without: set[int]) -> bool:
-        return not without & {*self.leaders(topic)}
+    def check_served(self, *without: int) -> None:
+        """Two partitions of each topic have stood for all; all are looked at once."""
+        self.leaders.check_all(it for it in self._ports if it not in without)
 
     def await_rest(self) -> float:
         """Until the brokers do next to nothing; how long that took."""
@@ -124,13 +113,6 @@ class Stage:
             sleep(2)
             share = (sum(self.cluster.cpu()) - before) / 2 / len(self.cluster.brokers)
         return perf_counter() - began
-
-    def _await(self, is_so: Callable[[], bool]) -> None:
-        end = perf_counter() + SETTLE_SECONDS
-        while not is_so():
-            if perf_counter() > end:
-                raise AssertionError("it takes too long")
-            sleep(LOOK_SECONDS)
 
 
 def run(stage: Stage, partitions: int, topics: int) -> None:
@@ -148,10 +130,10 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     with stage.measured(f"{partitions} partitions of RF 3 made, {topics} topics"):
         for future in stage.admin.create_topics(wanted, request_timeout=120).values():
             future.result(120)
-        stage.await_led(topics)
+        stage.await_served()
     for it in range(topics):
         cluster.await_isr(f"many-{it}", 3)
-    stage.check_led(topics)
+    stage.check_served()
     print(
         f"  at rest {stage.await_rest():.1f} s later: logs are made when they are needed or after"
     )
@@ -161,17 +143,23 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     print(f"\nidle: {idle:.1%} of a core, RSS {[round(it) for it in cluster.rss()]} MB")
     with stage.measured(f"kill -9 of broker {plain}, which leads all"):
         cluster.brokers[plain].kill()
-        stage.await_led(topics, plain)
-    stage.check_led(topics, plain)
+        stage.await_served(plain)
+    stage.check_served(plain)
     with stage.measured(f"broker {plain} is back, all replicas in sync"):
         cluster.brokers[plain].start()
         for it in range(topics):
             cluster.await_isr(f"many-{it}", 3)
     with stage.measured(f"kill -9 of the controller, broker {controller}"):
         cluster.brokers[controller].kill()
-        stage.await_led(topics, controller)
-    stage.check_led(topics, controller)
+        stage.await_served(controller)
+    stage.check_served(controller)
     print(f"\nafterwards: RSS {[round(it) for it in cluster.rss()]} MB")
+
+
+def address_of(broker: OdradekBroker) -> tuple[str, int]:
+    """Where clients find it."""
+    host, _, port = broker.bootstrap.rpartition(":")
+    return host, int(port)
 
 
 def main() -> None:
@@ -180,16 +168,25 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--real-zookeeper", action="store_true")
     chosen = parser.parse_args()
     ports = {number: free_port() for number in (1, 2, 3)}
     with tempfile.TemporaryDirectory() as directory:
-        live = LiveCluster(Path(directory) / "odradek")
+        zookeeper = None
+        if chosen.real_zookeeper:
+            folder = Path(directory) / "zookeeper"
+            zookeeper = RealZookeeper(tools.kafka_classpath(), folder, as_in_production=True)
+        live = LiveCluster(Path(directory) / "odradek", zookeeper=zookeeper)
         with live:
             for number, broker in live.brokers.items():
                 broker.stop()
+                broker._settings["auto.leader.rebalance.enable"] = "false"  # noqa: SLF001
                 broker._settings["admin.listener"] = f"127.0.0.1:{ports[number]}"  # noqa: SLF001
                 broker.start()
-            run(Stage(live, ports), chosen.partitions, chosen.topics)
+            addresses = {number: address_of(it) for number, it in live.brokers.items()}
+            names = [f"many-{it}" for it in range(chosen.topics)]
+            leaders = Leaders(addresses, names, chosen.partitions // chosen.topics)
+            run(Stage(live, ports, leaders), chosen.partitions, chosen.topics)
 
 
 if __name__ == "__main__":

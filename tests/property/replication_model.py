@@ -23,6 +23,7 @@ from odradek.replication.following import (
 from odradek.replication.isr import IsrAccepted, IsrProposal
 from odradek.replication.leader import Leader, LeaderEffects, LeaderSettings, Leadership, LogEnds
 from odradek.replication.progress import FollowerFetch
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -142,7 +143,10 @@ class ModelBroker:
         ):
             self._disconnect()
             self.fetcher = ReplicaFetcher(
-                self.id, self.life, FetcherSettings(self.cluster.fetch_version, patience=Millis(0))
+                self.id,
+                self.life,
+                FetcherSettings(self.cluster.fetch_version, patience=Millis(0)),
+                ReplicationThrottle(lambda _partition: False),
             )
         follower = self.cluster.follower_type(
             self.id,

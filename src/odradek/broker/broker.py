@@ -35,6 +35,7 @@ from odradek.broker.doors import Doors
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
+from odradek.broker.fetching.replication_throttles import ReplicationThrottles
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
 from odradek.broker.figures.pages import Page, PageServer
@@ -90,6 +91,7 @@ class Broker:
         self.doors = doors
         self.settings = Settings(config)
         self.cluster = MetadataCache()
+        self._throttles = ReplicationThrottles(self.settings)
         self.timers = Timers(doors.clock)
         self.socket_server = SocketServer(config, doors, self.timers)
         self.times = RequestTimes(doors.clock)
@@ -259,6 +261,7 @@ class Broker:
             tasks,
             listener,
             VanishedBrokers(self.cluster, (self.doors.network, self.doors.clock), tasks),
+            self._throttles.following,
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
         tell = coordination.report_log_dirs
@@ -330,6 +333,7 @@ class Broker:
                 self.doors.clock,
                 config[network_rows.FETCH_MAX_BYTES],
                 self._corrupt_replicas.on_corrupt,
+                self._throttles.leading,
                 config[replication_rows.REPLICA_SELECTOR_CLASS],
             ),
             FetchSessions(

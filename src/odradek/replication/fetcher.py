@@ -33,6 +33,7 @@ from odradek.replication.following import (
     FollowerEffects,
     State,
 )
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from odradek.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from odradek.wire.messages.offset_for_leader_epoch import (
@@ -105,8 +106,15 @@ class _InFlight(NamedTuple):
 class ReplicaFetcher:
     """All that one broker fetches from another."""
 
-    def __init__(self, me: BrokerId, broker_epoch: BrokerEpoch, settings: FetcherSettings) -> None:
+    def __init__(
+        self,
+        me: BrokerId,
+        broker_epoch: BrokerEpoch,
+        settings: FetcherSettings,
+        throttle: ReplicationThrottle,
+    ) -> None:
         self._broker_epoch = broker_epoch
+        self._throttle = throttle
         self._me = me
         self._settings = settings
         self._session = FollowerSession()
@@ -329,7 +337,7 @@ class ReplicaFetcher:
         if not self._session.belongs(asked.turn):
             return []
         self._session.on_answer(asked.turn, response.session_id)
-        steps = []
+        steps, copied = [], 0
         for slot, data in self._told(response):
             if slot is None:
                 continue
@@ -339,11 +347,26 @@ class ReplicaFetcher:
             effects = slot.follower.on_fetched(requests.fetched(data), now)
             if effects.append is not None:  # others come first in the next full request
                 self._slots[slot.follower.partition] = self._slots.pop(slot.follower.partition)
+                if self._is_throttled(slot.follower):
+                    copied += len(effects.append)
             self._look_at(slot, now)
             steps.append(Step(slot.follower, effects))
+        if copied:
+            self._hold_back(copied, now)
         if not self._session.is_open:
             self._close_session()
         return steps
+
+    def _is_throttled(self, follower: Follower) -> bool:
+        return bool(follower.lag) and self._throttle.applies_to(follower.partition)
+
+    def _hold_back(self, copied: int, now: Millis) -> None:
+        """Above the rate all replicas that it holds for wait, not only those that had records."""
+        self._throttle.note(copied, now)
+        if self._throttle.free_at(now) is not None:
+            for slot in self._slots.values():
+                if self._is_throttled(slot.follower):
+                    self._look_at(slot, now)
 
     def _on_session_error(self, error: ErrorCode, now: Millis) -> None:
         self._session.on_error(error)
@@ -419,6 +442,8 @@ class ReplicaFetcher:
         """Something happened to a partition: puts it where it belongs."""
         follower = slot.follower
         retry_at, state = follower.retry_at, follower.state
+        if retry_at is None and self._is_throttled(follower):
+            retry_at = self._throttle.free_at(now)
         slot.is_delayed = retry_at is not None and retry_at > now
         if slot.is_delayed and retry_at is not None:
             self._serial += 1

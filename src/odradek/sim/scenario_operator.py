@@ -1,6 +1,6 @@
 """Who runs the cluster, in a conversation: places replicas, elects leaders, asks what is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from odradek.client import admin
 from odradek.client.errors import check
@@ -40,6 +40,11 @@ class Operator(Client):
         """Settings of a topic."""
         said = {name.replace("_", "."): value for name, value in settings.items()}
         self.does(admin.alter_settings(self.cluster, admin.TOPIC, topic, to=said))
+
+    def sets_brokers(self, to: Mapping[str, str], delete: Sequence[str] = ()) -> None:
+        """Settings of all brokers."""
+        change = admin.alter_settings(self.cluster, admin.BROKER, "", to=to, delete=delete)
+        self.does(change)
 
     def moves(self, topic: str, *to: int, partition: int = 0) -> ErrorCode:
         """A partition is to be on these brokers; what speaks against it."""

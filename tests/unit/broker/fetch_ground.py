@@ -21,6 +21,7 @@ from odradek.model.positions import BrokerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import MIB, Bytes, Micros
 from odradek.ports import Address, Clock, FileRange
 from odradek.replication.leader import Leadership
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.sim.chance import SeededRandom
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt
@@ -114,8 +115,17 @@ class Reading:
         self.cluster = MetadataCache()
         self.cluster.me = ME
         self.timers = Timers(clock)
+        self.throttled: set[TopicPartition] = set()
+        self.throttle = ReplicationThrottle(self.throttled.__contains__)
         deps = FetchDeps(
-            replicas, self.cluster, self.timers, clock, Bytes(50 * MIB), self.on_corrupt, selector
+            replicas,
+            self.cluster,
+            self.timers,
+            clock,
+            Bytes(50 * MIB),
+            self.on_corrupt,
+            self.throttle,
+            selector,
         )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)
@@ -134,10 +144,16 @@ class Reading:
         """The partition."""
         return self.replicas.led(ORDERS)
 
-    async def lead(self, *partitions: TopicPartition, epoch: int = 3, leader: int = 1) -> None:
+    async def lead(
+        self,
+        *partitions: TopicPartition,
+        epoch: int = 3,
+        leader: int = 1,
+        isr: tuple[BrokerId, ...] = (ME, B2, B3),
+    ) -> None:
         """LeaderAndIsr."""
         three = (ME, B2, B3)
-        leadership = Leadership(LeaderEpoch(epoch), PartitionEpoch(epoch), three, three)
+        leadership = Leadership(LeaderEpoch(epoch), PartitionEpoch(epoch), three, isr)
         states = [
             LeaderAndIsrState(it, TOPIC_ID, BrokerId(leader), leadership, is_new=True)
             for it in partitions or (ORDERS,)

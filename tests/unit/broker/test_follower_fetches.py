@@ -5,9 +5,10 @@ from odradek.broker.fetching.partition_reading import Found, Look
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Millis
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
-from tests.unit.broker.fetch_ground import LIFE, RACK_AWARE, Asked, Reading, live, size
-from tests.unit.broker.ground import ORDERS, TOPIC_ID
+from tests.unit.broker.fetch_ground import B3, LIFE, RACK_AWARE, Asked, Reading, live, size
+from tests.unit.broker.ground import ME, ORDERS, TOPIC_ID
 
 
 def test_a_consumer_reads_what_is_committed_and_a_follower_all() -> None:
@@ -297,5 +298,27 @@ def test_a_topic_id_that_is_not_known_is_an_error_of_its_rows() -> None:
         request = FetchRequest(topics=[FetchTopic("", b"another topic id", wanted)])
         assert t.ask(request).row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
         assert t.led.leader_epoch == LeaderEpoch(3)
+
+    live(talk)
+
+
+def test_a_throttled_follower_gets_no_more_than_its_share() -> None:
+    """Until it is in the ISR: acks=all must not wait for it then."""
+
+    async def talk(t: Reading) -> None:
+        await t.lead(isr=(ME, B3))
+        await t.append("one", "two")
+        t.throttled.add(ORDERS)
+        t.throttle.rate = 10
+        t.throttle.note(10, t.clock.monotonic())  # the share of the second that has passed
+        assert size(t.follow(2, 0).row) > 0
+        held = t.follow(2, 0)
+        assert (size(held.row), held.row.log_start_offset) == (0, 0)
+        assert size(t.follow(3, 0).row) > 0, "in sync"
+        t.throttled.clear()
+        assert size(t.follow(2, 0).row) > 0, "no longer named"
+        t.throttled.add(ORDERS)
+        await t.clock.sleep_until(Millis(t.clock.monotonic() + 20_000))
+        assert size(t.follow(2, 0).row) > 0, "paid"
 
     live(talk)

@@ -9,6 +9,7 @@ from odradek.model.units import Millis
 from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Step
 from odradek.replication.fetcher_requests import FetcherSettings
 from odradek.replication.following import Follower, FollowerSettings, FollowerState
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -38,7 +39,10 @@ class Scene:
         self.now = Millis(1_000)
         self.topic_id = topic_id
         self.version = version
-        self.fetcher = ReplicaFetcher(ME, BrokerEpoch(5), FetcherSettings(version))
+        self.throttled: set[TopicPartition] = set()
+        self.throttle = ReplicationThrottle(self.throttled.__contains__)
+        settings = FetcherSettings(version)
+        self.fetcher = ReplicaFetcher(ME, BrokerEpoch(5), settings, self.throttle)
         self.logs: dict[int, ModelLog] = {}
         for number in range(partitions):
             self.add(number)
@@ -159,6 +163,35 @@ def test_topics_without_an_id_are_named() -> None:
     t = Scene(topic_id=NO_TOPIC_ID)
     assert t.fetcher.fetch_version == 12
     assert t.fetch().topics[0].topic == "orders"
+
+
+def test_a_throttled_replica_that_has_fallen_behind_waits_for_its_share() -> None:
+    """With all others that are throttled; what is in sync, or not named, goes on."""
+    t = Scene(partitions=4)
+    t.throttled.update(TopicPartition("orders", number) for number in (0, 1, 2))
+    t.throttle.rate = 1_000
+    t.open_session()
+    t.fetch()
+    behind = [row(number) for number in (0, 1)]
+    for one in behind:
+        one.high_watermark = 500
+    t.now = Millis(t.now + 5_000)  # what was not used long ago is not owed
+    t.answer(behind)
+    size = len(encoded(1, [(9, "new")]))
+    t.throttle.note(1_000, t.now)  # another leader's replicas have used the share of a second
+    assert named(t.fetch()) == []
+    one = row(0, base=1)
+    one.high_watermark = 500
+    t.answer([one, row(2, base=1), row(3, base=1)])
+    request = t.fetch()
+    assert named(request) == [(2, 2), (3, 2)]
+    assert sorted(forgotten(request)) == [0, 1]
+    t.answer()
+    t.now = Millis(t.now + size - 1)
+    t.fetch()
+    t.answer()
+    t.now = Millis(t.now + 1)
+    assert sorted(named(t.fetch())) == [(0, 2), (1, 1)]
 
 
 def test_a_partition_with_an_error_delays_no_other() -> None:

@@ -18,8 +18,10 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
+from odradek.model.units import Millis
 from odradek.ports import Clock
 from odradek.replication.progress import FollowerFetch
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
@@ -71,12 +73,15 @@ class PartitionReading:
         replicas: ReplicaManager,
         cluster: MetadataCache,
         clock: Clock,
+        *,
         selector: ReplicaSelector,
+        throttle: ReplicationThrottle,
     ) -> None:
         self._replicas = replicas
         self._cluster = cluster
         self._clock = clock
         self._selector = selector
+        self._throttle = throttle
 
     def read(self, slot: Slot, look: Look) -> Found:
         """What a reader finds; an error is an answer of its own."""
@@ -116,6 +121,9 @@ class PartitionReading:
         if isinstance(reader, Follower):
             if look.is_arrival:
                 self._note(slot, replica, reader)
+            if self.is_throttled(replica, reader) and self._throttle.free_at(self._now) is not None:
+                _name_offsets(row, log)
+                return Found(slot, row, replica, was_read=False)
             end = log.log_end_offset
         else:
             end = log.last_stable_offset if reader.committed_only else log.high_watermark
@@ -141,6 +149,23 @@ class PartitionReading:
             ]
         return Found(slot, row, replica, part.chunk.length, segment_base=part.segment_base)
 
+    def is_throttled(self, replica: ReadableReplica, reader: Follower) -> bool:
+        """Whether what this follower copies is bounded: not while it is in sync."""
+        return (
+            self._throttle.applies_to(replica.partition)
+            and isinstance(replica, LeadingReplica)
+            and reader.broker not in replica.leader.isr.committed
+        )
+
+    def copied(self, one: Found, reader: Follower) -> None:
+        """These records go to a follower."""
+        if one.size and one.replica is not None and self.is_throttled(one.replica, reader):
+            self._throttle.note(one.size, self._now)
+
+    @property
+    def _now(self) -> Millis:
+        return self._clock.monotonic()
+
     def _note(self, slot: Slot, replica: ReadableReplica, reader: Follower) -> None:
         """A follower fetches: the leader learns how far its log goes."""
         assert isinstance(replica, LeadingReplica), "followers read from leaders"
@@ -156,7 +181,7 @@ class PartitionReading:
             life if reader.broker_epoch == NO_BROKER_EPOCH else reader.broker_epoch,
             start,
         )
-        replica.carry_out(replica.leader.on_follower_fetch(fetch, self._clock.monotonic()))
+        replica.carry_out(replica.leader.on_follower_fetch(fetch, self._now))
 
 
 def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:

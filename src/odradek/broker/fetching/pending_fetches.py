@@ -37,6 +37,7 @@ from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Clock, FileRange
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -66,6 +67,7 @@ class FetchDeps(NamedTuple):
     clock: Clock
     bytes_max: Bytes  # of one response
     on_corrupt: OnCorrupt  # a batch failed its checksum
+    throttle: ReplicationThrottle  # of what this broker sends as a leader
     selector_class: str | None = None
 
 
@@ -77,7 +79,9 @@ class Fetches:
         self.sessions = sessions
         self.waiting = 0
         selector = ReplicaSelector(deps.cluster, deps.selector_class)
-        self.reading = PartitionReading(deps.replicas, deps.cluster, deps.clock, selector)
+        self.reading = PartitionReading(
+            deps.replicas, deps.cluster, deps.clock, selector=selector, throttle=deps.throttle
+        )
         deps.cluster.watchers.append(self._on_metadata)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
@@ -396,7 +400,9 @@ class Fetch:
         return found
 
     def _count(self, one: Found) -> None:
-        if isinstance(self._session.reader, Follower):
+        reader = self._session.reader
+        if isinstance(reader, Follower):
+            self._fetches.reading.copied(one, reader)
             return
         traffics = self._fetches.deps.replicas.traffics
         if one.replica is None:

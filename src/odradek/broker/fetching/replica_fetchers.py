@@ -33,6 +33,7 @@ from odradek.ports import Address, Clock, Network
 from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Response
 from odradek.replication.fetcher_requests import FetcherSettings
 from odradek.replication.following import Follower, FollowerEffects, FollowerSettings, FollowerState
+from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import FetchRequest
 from odradek.wire.messages.list_offsets import ListOffsetsRequest
 from odradek.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -53,6 +54,7 @@ class FetchersDeps(NamedTuple):
     tasks: asyncio.TaskGroup
     listener: str  # the inter-broker one
     vanished: VanishedBrokers
+    throttle: ReplicationThrottle  # of what this broker fetches as a follower
 
 
 class ReplicaFetchers:
@@ -156,7 +158,9 @@ class LeaderFetcher:
         self._deps = deps
         self._clock = deps.clock
         self._patience = patience
-        self._core = ReplicaFetcher(deps.cluster.me, deps.cluster.broker_epoch, settings)
+        self._core = ReplicaFetcher(
+            deps.cluster.me, deps.cluster.broker_epoch, settings, deps.throttle
+        )
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
         self._connection: Connection | None = None
         self._has_news = asyncio.Event()

@@ -66,8 +66,8 @@ CONTROL_PLANE_LISTENER_NAME: Final = BrokerSetting(
     optional(string("[^:/,\\s]+", "a listener's name")),
     default=None,
     importance=Importance.HIGH,
-    inert="the controller's requests never queue behind those of clients",
-    doc="A listener for the controller's requests alone.",
+    doc="The listener on which the controller speaks to this broker. By default the one that "
+    "brokers use among themselves.",
 )
 SOCKET_SEND_BUFFER_BYTES: Final = BrokerSetting(
     "socket.send.buffer.bytes",
