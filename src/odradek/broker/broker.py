@@ -380,7 +380,7 @@ class Broker:
     async def _open(self, coordination: BrokerSession, ready: Callable[[], None]) -> None:
         """Once all was looked at, and the controller has spoken of us."""
         await coordination.has_looked.wait()
-        await self.cluster.has_broker(self.cluster.me)
+        await self.cluster.has_all()
         self._dispatch.open()
         self.is_ready = True
         log.info("broker.started", broker=self.cluster.me, listeners=self.socket_server.addresses)

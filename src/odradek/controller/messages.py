@@ -40,8 +40,10 @@ DELETED: Final = -2
 """As a leader: the partition is being deleted; brokers that hear it forget the partition."""
 EPOCH_DURING_DELETION: Final = -2
 """As a leader epoch: whatever leadership a broker knows of, it shall stop."""
+INCREMENTAL: Final = 1
+"""As the type of UpdateMetadata: what it does not name is as it was. Kafka's never have a type."""
 FULL: Final = 2
-"""As the type of UpdateMetadata: what it does not name is not there."""
+"""As that type: what it does not name is not there."""
 
 
 Request = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
@@ -171,7 +173,7 @@ class _Building:
         ]
 
     def _update_metadata(
-        self, states: list[UpdateMetadataTopicState], kind: int = 0
+        self, states: list[UpdateMetadataTopicState], kind: int = INCREMENTAL
     ) -> UpdateMetadataRequest:
         return UpdateMetadataRequest(
             controller_id=self._context.me,

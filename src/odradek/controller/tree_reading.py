@@ -15,6 +15,7 @@ A reading can be kept up to date: what has changed since is read in the same way
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate, takewhile
 from typing import Final, NamedTuple, TypeVar
 
 from odradek.controller.context import ControllerContext
@@ -33,8 +34,10 @@ from odradek.zookeeper.protocol.jute_requests import GetChildren2, GetData, Requ
 
 T = TypeVar("T")
 
-TOGETHER_MAX: Final = 2_000
-"""Answers that are decoded in one turn of the loop: about 10 ms."""
+TOGETHER_MAX: Final = 1_000
+"""States that are decoded in one turn of the loop: about 10 ms."""
+WEIGHT_OF_TOPIC: Final = 50
+"""A topic with its partitions counts as so many states."""
 SETTINGS_READ: Final = (EntityType.TOPICS, EntityType.BROKERS)
 """What brokers themselves act on."""
 
@@ -44,6 +47,7 @@ class _Read(NamedTuple):
 
     request: Request
     take: Callable[[Answer], None]
+    weight: int = 1  # of its answer: how long it takes to decode
 
 
 class Changed(NamedTuple):
@@ -91,14 +95,14 @@ class TreeReading:
             found = self._children(BrokerIdsZnode.PATH, self._on_broker_name, watch=True)
             self._next.append(found)
         for name in changed.topics:
-            self._data(TopicZnode.path(name), partial(self._on_topic, name), watch=True)
-        for partition in changed.states:
-            take = partial(self._on_state, partition)
-            self._data(PartitionStateZnode.path(partition), take, watch=False)
+            self._topic(name)
+        self._next += map(self._state, changed.states)
 
     def requests(self) -> list[Request]:
         """The next round, in order; empty at the end."""
-        self._round, self._next = self._next[:TOGETHER_MAX], self._next[TOGETHER_MAX:]
+        weights = accumulate(read.weight for read in self._next)
+        count = 1 + sum(1 for _ in takewhile(lambda so_far: so_far < TOGETHER_MAX, weights))
+        self._round, self._next = self._next[:count], self._next[count:]
         return [read.request for read in self._round]
 
     def on_answers(self, answers: Sequence[Answer]) -> None:
@@ -153,12 +157,23 @@ class TreeReading:
 
         return _Read(GetChildren2(path, watch), take)
 
-    def _data(self, path: str, take: Callable[[Data], None], *, watch: bool) -> None:
+    def _data(
+        self, path: str, take: Callable[[Data], None], *, watch: bool, weight: int = 1
+    ) -> None:
         def taken(answer: Answer) -> None:
             assert isinstance(answer, Data), answer
             take(answer)
 
-        self._next.append(_Read(GetData(path, watch), taken))
+        self._next.append(_Read(GetData(path, watch), taken, weight))
+
+    def _topic(self, name: str) -> None:
+        take = partial(self._on_topic, name)
+        self._data(TopicZnode.path(name), take, watch=True, weight=WEIGHT_OF_TOPIC)
+
+    def _state(self, partition: TopicPartition) -> _Read:
+        """There may be very many: nothing but this is made for each."""
+        request = GetData(PartitionStateZnode.path(partition), watch=False)
+        return _Read(request, partial(self._on_state, partition))
 
     def _leniently(self, take: Callable[[T], None], value: T) -> None:
         try:
@@ -172,7 +187,7 @@ class TreeReading:
 
     def _on_topic_name(self, name: str) -> None:
         topic = TopicsZnode.decode_name(name)
-        self._data(TopicZnode.path(topic), partial(self._on_topic, topic), watch=True)
+        self._topic(topic)
 
     def _on_entity_name(self, kind: EntityType, name: str) -> None:
         entity = Entity(kind, name)
@@ -184,15 +199,13 @@ class TreeReading:
     def _on_topic(self, name: str, found: Data) -> None:
         self._topics[name] = topic = TopicZnode.decode(name, found.data)
         self.topic_versions[name] = found.stat.version
-        for number in topic.partitions:
-            partition = TopicPartition(name, number)
-            take = partial(self._on_state, partition)
-            self._data(PartitionStateZnode.path(partition), take, watch=False)
+        self._next += [self._state(TopicPartition(name, number)) for number in topic.partitions]
 
     def _on_settings(self, entity: Entity, found: Data) -> None:
         self._settings[entity] = SettingsZnode.decode(entity, found.data)
 
-    def _on_state(self, partition: TopicPartition, found: Data) -> None:
+    def _on_state(self, partition: TopicPartition, found: Answer) -> None:
+        assert isinstance(found, Data), found
         state = PartitionStateZnode.decode(partition, found.data, found.stat.version)
         self._states[partition] = state
         self.written_at[partition] = found.stat.mzxid

@@ -2,7 +2,8 @@
 
 While one request is on its way others wait, for a slow or stopped broker perhaps very many. What
 waits is merged by partition: the newest state wins, `is_new` and the deletion of a replica stick.
-A message to which nothing was merged is passed on as it is, shared with the other receivers.
+A message to which nothing was merged is passed on as it is, shared with the other receivers; what
+was merged goes out in requests of a thousand rows, between which sender and receiver do other work.
 
 The order that matters is kept. What goes out next is, of what waits:
 
@@ -20,6 +21,7 @@ whose replica is to be deleted there waits in no LeaderAndIsr.
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from odradek.model.ids import TopicPartition
@@ -45,6 +47,10 @@ from odradek.wire.schema import NO_UUID
 
 FULL: Final = 2
 """The type of an UpdateMetadata beyond which nothing exists (KIP-866)."""
+ROWS_MAX: Final = 1_000
+"""Of one request that was merged: to build, to encode and to carry out takes some ten milliseconds
+each. The whole metadata is not divided: a broker that has just started shows it to clients at once.
+"""
 EPOCH_DURING_DELETION: Final = -2
 """A leader epoch that no fence stops: it stands whatever came before or comes after it."""
 
@@ -88,11 +94,17 @@ class _Rows(Generic[R]):
         if rows is not None:
             rows.pop(partition.partition, None)
 
-    def topics(self) -> Iterator[tuple[str, bytes, list[R]]]:
-        """All that have rows."""
-        for (name, topic_id), rows in self._topics.items():
-            if rows:
-                yield name, topic_id, list(rows.values())
+    def take(self, count: int) -> Iterator[tuple[str, bytes, list[R]]]:
+        """So many rows at most, by topic; they are here no more."""
+        for key, rows in tuple(self._topics.items()):
+            taken = [rows.pop(number) for number in tuple(islice(rows, count))]
+            if not rows:
+                del self._topics[key]
+            if taken:
+                yield *key, taken
+            count -= len(taken)
+            if not count:
+                return
 
 
 class ControlQueue:
@@ -251,13 +263,15 @@ class _LeaderAndIsrWaiting:
             self._unfolded().drop(partition, topic_id)
 
     def take(self, sender: Sender) -> ControlMessage:
-        """All of it."""
+        """All of it, or a part."""
         whole, rows, leaders = self._whole, self._rows, self._leaders
-        self._whole, self._rows, self._leaders = None, None, {}
         if rows is None:
             assert whole is not None, "it is asked only if something waits"
+            self._whole = None
             return whole
-        topics = [LeaderAndIsrTopicState(*topic) for topic in rows.topics()]
+        topics = [LeaderAndIsrTopicState(*topic) for topic in rows.take(ROWS_MAX)]
+        if not rows:
+            self._rows, self._leaders = None, {}
         named = {row.leader for topic in topics for row in topic.partition_states}
         return ControlMessage(
             LeaderAndIsrRequest(
@@ -330,19 +344,22 @@ class _MetadataWaiting:
         self.names_other_brokers = self._told is None or list(self._brokers) != list(self._told)
 
     def take(self, sender: Sender) -> ControlMessage:
-        """All of it."""
+        """All of it, or a part."""
         whole, rows, brokers = self._whole, self._rows, self._brokers
-        self._whole = self._rows = self._brokers = None
         self._told, self.names_other_brokers = brokers, False
         if rows is None:
             assert whole is not None, "it is asked only if something waits"
+            self._whole = self._brokers = None
             return whole
+        topics = list(rows.take(len(rows) if self._type == FULL else ROWS_MAX))
+        if not rows:
+            self._rows = self._brokers = None
         return ControlMessage(
             UpdateMetadataRequest(
                 controller_id=sender.controller_id,
                 type=self._type,
                 controller_epoch=sender.controller_epoch,
-                topic_states=[UpdateMetadataTopicState(*topic) for topic in rows.topics()],
+                topic_states=[UpdateMetadataTopicState(*topic) for topic in topics],
                 live_brokers=brokers or (),
             )
         )

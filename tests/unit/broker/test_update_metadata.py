@@ -2,7 +2,7 @@
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import update_metadata
-from odradek.controller.messages import DELETED
+from odradek.controller.messages import DELETED, FULL, INCREMENTAL
 from odradek.metadata.image import TopicImage
 from odradek.metadata.number_table import NumberTable
 from odradek.model.ids import NO_TOPIC_ID, BrokerId
@@ -39,6 +39,13 @@ def test_a_change_of_one_partition_leaves_the_others() -> None:
     assert isinstance(before, NumberTable)
     shared = [key for key, chunk in after._chunks.items() if before._chunks[key] is chunk]
     assert shared == [1, 2, 3]
+
+
+def test_a_broker_is_told_all_by_the_whole_metadata() -> None:
+    """A new controller names leaders first; Kafka's say nothing of a type, and tell all at once."""
+    assert not told(metadata(0, kind=INCREMENTAL)).is_whole
+    assert told(metadata(0, kind=INCREMENTAL), metadata(0, kind=FULL)).is_whole
+    assert told(metadata(0), metadata(1, kind=INCREMENTAL)).is_whole
 
 
 def test_a_topic_without_an_id_keeps_its_other_partitions() -> None:

@@ -3,12 +3,14 @@
 from odradek.controller.candidacy import ControllerLease, Lost
 from odradek.controller.decisions.campaign import Candidate, Won, campaign, step_down, still_holds
 from odradek.controller.events import ProducerIdsAsked
+from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.controller.standing import Abstains, Standing
 from odradek.metadata.nouns import Assignment
 from odradek.metadata.znodes.cluster import ControllerZnode, FeatureZnode, ProducerIdBlock
 from odradek.model.ids import BrokerId, ProducerId, TopicPartition
 from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Timestamp
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from odradek.zookeeper.client.errors import OutcomeUnknown
 from odradek.zookeeper.protocol.jute_requests import Multi
 from tests.unit.controller.conversation import Conversation
@@ -17,15 +19,22 @@ ORDERS = ("orders", 0)
 
 
 def test_on_controller_failover_everybody_hears_everything_once() -> None:
-    """The whole metadata first, then who leads what each of them holds; nothing is written."""
+    """Who lives, the whole metadata, who leads what each of them holds; nothing is written."""
     talk = Conversation()
     talk.topic("orders", (2, 3))
     talk.write_state("orders", leader=2, leader_epoch=3, isr=(2, 3))
     talk.begin()
     assert talk.leads("orders") == (2, (2, 3), 3)
-    assert talk.kinds(1) == ["UpdateMetadata"]
-    assert talk.kinds(2) == ["UpdateMetadata", "LeaderAndIsr"]
+    assert talk.kinds(1) == ["UpdateMetadata", "UpdateMetadata"]
+    assert talk.kinds(2) == ["UpdateMetadata", "UpdateMetadata", "LeaderAndIsr"]
+    assert metadata_types(talk, 1) == [INCREMENTAL, FULL]
     assert set(talk.led(2)) == set(talk.led(3)) == {ORDERS}
+
+
+def metadata_types(talk: Conversation, broker: int) -> list[int]:
+    """Of what a broker was sent."""
+    sent = (request for to, request in talk.sent if to == broker)
+    return [it.type for it in sent if isinstance(it, UpdateMetadataRequest)]
 
 
 def test_dead_brokers_lead_and_follow_nothing_after_a_failover() -> None:
@@ -38,6 +47,13 @@ def test_dead_brokers_lead_and_follow_nothing_after_a_failover() -> None:
     assert talk.leads("orders", 0) == (2, (2,), 1)
     assert talk.leads("orders", 1) == (1, (1,), 1)
     assert talk.leads("orders", 2) == (None, (3,), 1)
+    assert talk.kinds(2)[:4] == [
+        "UpdateMetadata",
+        "LeaderAndIsr",
+        "UpdateMetadata",
+        "UpdateMetadata",
+    ]
+    assert metadata_types(talk, 2) == [INCREMENTAL, INCREMENTAL, FULL], "leaders before the whole"
 
 
 def test_a_topic_that_was_only_written_gets_its_leaders() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.peers.control_message import ControlMessage, ControlRequest
-from odradek.peers.control_queue import FULL, ControlQueue
+from odradek.peers.control_queue import FULL, ROWS_MAX, ControlQueue
 from odradek.wire.codec import decode, encoded
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaPartitionState, StopReplicaRequest
@@ -104,6 +104,28 @@ def test_the_whole_metadata_replaces_what_waits_and_stays_whole() -> None:
     (later,) = take_all(queue_of(metadata(1), metadata(2)))
     assert isinstance(later, UpdateMetadataRequest)
     assert later.type == 0
+
+
+def test_what_was_merged_goes_out_in_parts() -> None:
+    """Each partition once; the leaders of a part are named in it; all begin before clients hear."""
+    numbers = range(ROWS_MAX + 1)
+    queue = queue_of(*(it(*numbers, leader=2) for it in (lead, lead, metadata, metadata)))
+    first, *parts = take_all(queue)
+    assert said(first)[0] == "metadata", "it names the live brokers"
+    assert [(said(it)[0], len(said(it)[1])) for it in parts] == [
+        ("lead", ROWS_MAX),
+        ("lead", 1),
+        ("metadata", 1),
+    ]
+    assert sorted(row[0] for it in (first, parts[-1]) for row in said(it)[1]) == [*numbers]
+    assert all(it.live_leaders for it in parts if isinstance(it, LeaderAndIsrRequest))
+
+
+def test_the_whole_metadata_is_not_divided() -> None:
+    """A broker that has just started opens with what it has heard of."""
+    numbers = range(ROWS_MAX + 1)
+    (request,) = take_all(queue_of(metadata(*numbers, kind=FULL), metadata(0, leader=2)))
+    assert len(said(request)[1]) == ROWS_MAX + 1
 
 
 def test_a_deletion_sticks() -> None:

@@ -74,6 +74,10 @@ class BrokerChannels:
         """The same request to each of them, behind what waits."""
         self._channels.send(brokers, request)  # type: ignore[arg-type]  # one of the three
 
+    def backlogs(self) -> Mapping[BrokerId, int]:
+        """The count of partitions that each broker is still to be told of."""
+        return self._channels.backlog()
+
     def close(self) -> None:
         """Nothing more is sent or told."""
         self._channels.close()

@@ -11,7 +11,7 @@ that names a controller which does not act would keep all others from being elec
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -167,6 +167,11 @@ class ControllerLoop:
     def backlog(self) -> int:
         """How many events wait."""
         return len(self._queue)
+
+    def backlogs(self) -> Mapping[BrokerId, int]:
+        """The count of partitions that each broker is still to be told of."""
+        channels = self._runner.channels
+        return {} if channels is None else channels.backlogs()
 
     def resign(self, reason: str = "the broker stops") -> None:
         """Stops acting, at once; those who wait for answers are told."""

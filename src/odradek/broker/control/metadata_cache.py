@@ -7,9 +7,10 @@ life of this broker, has no effect.
 import asyncio
 from collections.abc import Callable, Iterable
 
+from odradek.controller.messages import INCREMENTAL
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.model.ids import NO_BROKER, TopicPartition
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 
 Watcher = Callable[[ClusterImage, ClusterImage], None]
@@ -36,6 +37,7 @@ class MetadataCache:
         self.cluster_id = ""
         self.controller_epoch = ControllerEpoch(0)
         self.broker_epoch = NO_BROKER_EPOCH  # of this life, once it is registered
+        self.is_whole = False  # a controller has named all that there is
         self.watchers: list[Watcher] = []
         self.vanished: dict[BrokerId, None] = {}
         """Whose process has just ended, as far as can be seen (`vanished_brokers`)."""
@@ -51,6 +53,10 @@ class MetadataCache:
         if NO_BROKER_EPOCH < broker_epoch < self.broker_epoch:
             raise StaleBrokerEpoch(f"broker epoch {broker_epoch}; now it is {self.broker_epoch}")
         self.controller_epoch = controller_epoch
+
+    def note_kind(self, kind: int) -> None:
+        """What comes is metadata of this type."""
+        self.is_whole |= kind != INCREMENTAL
 
     def update(self, image: ClusterImage) -> None:
         """This is how the cluster is from now on."""
@@ -90,9 +96,9 @@ class MetadataCache:
         """Returns once all of these are `is_decided`."""
         await self._wait(dict.fromkeys(names), lambda _, name: self.is_decided(name))
 
-    async def has_broker(self, broker: BrokerId) -> None:
-        """Returns once the controller has named this broker."""
-        await self._wait({"": None}, lambda image, _: broker in image.brokers)
+    async def has_all(self) -> None:
+        """Returns once the controller has named this broker, and all topics."""
+        await self._wait({"": None}, lambda image, _: self.is_whole and self.me in image.brokers)
 
     async def has_topics(self, names: Iterable[str]) -> None:
         """Returns once each of these is there, and all its partitions have leaders."""

@@ -1,8 +1,9 @@
 """UpdateMetadata becomes the next image of the cluster.
 
 It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
-being deleted. A new controller, and each broker that arrives, makes it send the whole image once:
-then a replica whose partition was moved away while this broker could not be told is deleted.
+being deleted. A new controller, and each broker that arrives, makes it send the whole image once.
+Then a broker opens to clients (a controller of Kafka's sends everything at first, and does not say
+so), and a replica whose partition was moved away while this broker could not be told is deleted.
 """
 
 import structlog
@@ -39,6 +40,7 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetad
     """Takes it over, at once and whole: topics that a full one does not name are gone."""
     changes = Changes(cluster.image)
     changes.brokers(map(_broker, request.live_brokers))
+    cluster.note_kind(request.type)
     changes.controller(BrokerId(request.controller_id))
     for topic in request.topic_states:
         _change(changes, cluster.image, topic)

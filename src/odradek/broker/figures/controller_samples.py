@@ -14,6 +14,7 @@ from odradek.controller.phases import ReplicaPhase
 from odradek.model.units import SECOND
 
 PREFIX = "kafka_controller_kafkacontroller_"
+CHANNELS = "kafka_controller_controllerchannelmanager_"
 
 
 def controller_samples(services: Services, *, is_controller: bool) -> Iterator[Sample]:
@@ -59,9 +60,13 @@ def _decisions(context: ControllerContext | None) -> Iterator[Sample]:
 
 
 def _events(services: Services) -> Iterator[Sample]:
-    """By kind of event: how many, how long they waited in the queue, how long they took."""
+    """What waits for brokers; by kind of event how many, how long they waited and took."""
     prefix = "kafka_controller_controllereventmanager_"
     yield Sample(f"{prefix}eventqueuesize", services.controller.backlog)
+    backlogs = services.controller.backlogs()
+    yield Sample(f"{CHANNELS}totalqueuesize", sum(backlogs.values()))
+    for broker, waiting in backlogs.items():
+        yield Sample(f"{CHANNELS}queuesize", waiting, (("broker", str(broker)),))
     for kind, times in sorted(services.controller.times.by_kind.items()):
         labels = (("event", kind),)
         yield Sample(f"{prefix}events_total", times.count, labels)

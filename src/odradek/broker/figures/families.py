@@ -6,6 +6,7 @@ _BROKER: Final = "kafka_server_replicamanager_"
 _TOPIC: Final = "kafka_server_brokertopicmetrics_"
 _CONTROLLER: Final = "kafka_controller_kafkacontroller_"
 _EVENTS: Final = "kafka_controller_controllereventmanager_"
+_CHANNELS: Final = "kafka_controller_controllerchannelmanager_"
 _PARTITION: Final = "kafka_topic_partition_"
 
 HELP: Final[dict[str, str]] = {
@@ -45,6 +46,8 @@ HELP: Final[dict[str, str]] = {
     "kafka_controller_controllerstats_uncleanleaderelections_total": (
         "Leaders elected from outside the ISR."
     ),
+    f"{_CHANNELS}totalqueuesize": "Partitions that brokers are still to be told of.",
+    f"{_CHANNELS}queuesize": "Partitions that one broker is still to be told of.",
     f"{_EVENTS}eventqueuesize": "Events that wait for the controller.",
     f"{_EVENTS}events_total": "Events that the controller has dealt with.",
     f"{_EVENTS}eventqueuetimems_total": "Milliseconds that events have waited.",

@@ -1,8 +1,9 @@
 """A controller begins: what its predecessor left is found out, finished, and told to everybody.
 
-Every broker gets the whole metadata once. Then partitions get leaders whose own are dead, or came
-back in another life while there was no controller; dead members leave the ISR. Then each broker
-hears what it holds. Reassignments and deletions go on from what stands in the tree.
+Brokers hear who lives. Then partitions get leaders whose own are dead, or came back in another life
+while there was no controller; dead members leave the ISR. Clients wait for that, so it comes before
+every broker gets the whole metadata once, and hears what it holds. Reassignments and deletions go
+on from what stands in the tree.
 
 Whether a broker came back unseen tells ZooKeeper: its registration is younger than the state that
 counts on it. What it knew in that former life is not taken for granted any more.
@@ -76,12 +77,13 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     if context.policy.may_delete:  # topics that are being deleted get no leaders
         _mark_deletions(context, names)
     yield from give_ids(context, list(context.image.topics))
-    context.batch.full |= dict.fromkeys(context.image.brokers)
+    context.batch.has_news = True
     yield from send(context)
     former = _former_lives(context, reading, context.image.brokers)
     suspects = _suspects(context, former)
     dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
     changed = yield from change_states(context, suspects, lose(context, dead, former))
+    yield from _tell_all(context)
     yield from tell_all(context, context.image.brokers, leaving_out=changed)
     yield from _resume(context)
 

@@ -2,8 +2,8 @@
 
 A rule looks at one partition and says what shall be written, if anything. All that it says is
 written together; where somebody else was faster (a leader changed its ISR) the rule looks again at
-what stands there now, so nothing that had to follow is forgotten. Brokers are told as soon as a
-thousand are written.
+what stands there now, so nothing that had to follow is forgotten. Brokers are told as soon as five
+hundred are written.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,8 +32,8 @@ from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
 
-TOGETHER_MAX: Final = 1_000
-"""Partitions that are written before brokers hear of them: some ten multis in flight."""
+TOGETHER_MAX: Final = 500
+"""Partitions that are decided in one turn, and written before brokers hear of them: five multis."""
 LOOKS_MAX: Final = 20
 """How often a leader may be faster with a change of its ISR: it writes only through us."""
 
