@@ -87,9 +87,11 @@ class Stage:
         said = {number: len(it.log()) for number, it in self.live.brokers.items()}
         print(f"\n{datetime.now(UTC).isoformat()[:23]} {what}", flush=True)
         pauses, began = Pauses(self._ports), perf_counter()
-        yield
-        print(f"  {perf_counter() - began:.2f} s", flush=True)
-        print(f"  longest pauses: {pauses.end()}")
+        try:
+            yield
+        finally:
+            print(f"  {perf_counter() - began:.2f} s", flush=True)
+            print(f"  longest pauses: {pauses.end()}")
         for number, broker in self.live.brokers.items():
             for line in broker.log()[said[number] :].splitlines():
                 if found := TOLD.search(line):

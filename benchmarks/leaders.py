@@ -39,17 +39,16 @@ class Leaders:
 
     def await_served(self, brokers: Iterable[int]) -> tuple[float, float]:
         """Seconds until these brokers serve all; and until followers have joined them."""
-        began = perf_counter()
-        sample = [0, 1]
-        self._await(list(brokers), sample, EARLIEST)
+        began, asked, sample = perf_counter(), list(brokers), [0, 1]
+        self._await(asked, sample, EARLIEST)
         served = perf_counter() - began
-        self._await(list(brokers), sample, LATEST)
+        self._await(asked, sample, LATEST)
         return served, perf_counter() - began
 
     def check_all(self, brokers: Iterable[int]) -> None:
         """Every partition is led by exactly one of these."""
         everything = range(self._partitions)
-        led = [it for broker in brokers for it in self._served(broker, everything, LATEST)]
+        led = [it for broker in brokers for it in self._served(broker, everything, EARLIEST)]
         assert len(led) == len(set(led)) == len(self._topics) * self._partitions, len(led)
 
     def _await(self, brokers: list[int], numbers: list[int], where: int) -> None:

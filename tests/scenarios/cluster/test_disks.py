@@ -3,6 +3,7 @@
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.zookeeper_machine import ZOOKEEPER
 
 
 def error_at(broker: NumberedBroker, topic: str) -> ErrorCode:
@@ -28,6 +29,50 @@ def test_a_leaders_disk_fails_and_another_broker_leads(t: ClusterScenario) -> No
     assert shop.read("orders") == ["a", "b"]
     assert t.broker(old).process.serves
     assert error_at(t.broker(old), "orders") is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_disk_fails_while_zookeeper_is_away(t: ClusterScenario) -> None:
+    """Its broker refuses at once; the controller hears of it as soon as it can be told."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    old = t.leader("orders")
+    assert old is not None
+    t.zookeeper.machine.kill()
+    t.broker(old).fail_disk(t.broker(old).disk_of("orders"))
+    writing = shop.begins(shop.producing("orders", "b"))
+    t.run(seconds=1)
+    assert error_at(t.broker(old), "orders") is ErrorCode.KAFKA_STORAGE_ERROR
+    assert not writing.done()
+    t.zookeeper.start()
+    shop.ends(writing)
+    assert t.leader("orders") != old
+    assert shop.read("orders") == ["a", "b"]
+    assert t.broker(old).process.serves
+
+
+def test_a_disk_fails_before_its_broker_is_registered_again(t: ClusterScenario) -> None:
+    """What could not be said in the former life is said in the next one."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    controller = t.controller()
+    assert controller is not None
+    broker = t.others(controller)[0]
+    t.cut(broker.number, ZOOKEEPER)
+    t.cut(ZOOKEEPER, broker.number)
+    broker.fail_disk(broker.disk_of("orders"))
+    writing = shop.begins(shop.producing("orders", "b"))
+    t.run(seconds=10)  # its session ends
+    t.heal()
+    shop.ends(writing)
+    t.run(seconds=10)  # it registers again
+    shop.make("payments", partitions=4)
+    for number in range(4):
+        t.await_isr("payments", 1, 2, 3, partition=number)
+    (topic,) = shop.does(shop.cluster.refresh(["orders"])).topics
+    assert list(topic.partitions[0].offline_replicas) == [broker.number]
+    t.await_isr("orders", *({1, 2, 3} - {broker.number}))
 
 
 def test_a_followers_disk_fails_and_it_leaves_the_isr(t: ClusterScenario) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from odradek.controller.messages import INCREMENTAL
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import NO_BROKER, TopicPartition
+from odradek.model.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 
 Watcher = Callable[[ClusterImage, ClusterImage], None]
