@@ -12,6 +12,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_operator import Operator
+from tests.scenarios.cluster.placed import await_controller, is_tidy, wish
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -161,6 +162,30 @@ def test_the_controller_dies_during_a_reassignment(millis: int) -> None:
 async def _asks(operator: Operator, *to: int) -> None:
     with suppress(BrokerError):
         await reassign(operator.cluster, {ORDERS: to})
+
+
+def test_the_controller_is_moved_while_a_reassignment_runs(four: ClusterScenario) -> None:
+    """The next controller goes on with it, and can be told to cancel it."""
+    controller, leader, other, new = cast(four)
+    operator = four.operator()
+    operator.places("orders", (controller, leader, other))
+    operator.produce("orders", "a")
+    four.cut(controller, new)
+    assert operator.moves("orders", leader, other, new) is ErrorCode.NONE
+    wish(four, leader)
+    await_controller(four, leader)
+    four.heal()
+    moved(four, operator, leader, other, new)
+    four.cut(leader, controller)
+    assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
+    wish(four, other, name="b")
+    operator.cancels("orders")
+    await_controller(four, other)
+    four.heal()
+    four.wait_until(lambda: not operator.ongoing(), "it is cancelled, or was over before")
+    operator.produce("orders", "b")
+    assert operator.read("orders") == ["a", "b"]
+    four.wait_until(lambda: is_tidy(four), "nothing is left of the move")
 
 
 def test_a_reassignment_under_a_rolling_restart(four: ClusterScenario) -> None:

@@ -68,3 +68,11 @@ def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
     assert leaders(cluster) == {1: 1}
     update_metadata.apply(cluster, metadata(1, leader=DELETED))
     assert not cluster.image.topics
+
+
+def test_what_the_whole_image_does_not_name_is_gone() -> None:
+    """It was deleted by an earlier controller, which could not tell this broker any more."""
+    cluster = told(metadata(0, 1), metadata(kind=FULL))
+    assert not cluster.image.topics
+    cluster = told(metadata(0, 1), metadata(0, 1, kind=FULL), metadata())
+    assert leaders(cluster) == {0: 1, 1: 1}

@@ -3,7 +3,8 @@
 It names all brokers, and the partitions that have changed; a leader of -2 says that a partition is
 being deleted. A new controller, and each broker that arrives, makes it send the whole image once.
 Then a broker opens to clients (a controller of Kafka's sends everything at first, and does not say
-so), and a replica whose partition was moved away while this broker could not be told is deleted.
+so), and what was deleted or moved away while this broker could not be told is gone: topics that it
+does not name, replicas that are not in their assignment.
 """
 
 import structlog

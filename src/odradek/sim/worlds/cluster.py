@@ -71,6 +71,13 @@ from odradek.sim.worlds.cluster_mistakes import MISTAKES
 from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
 from odradek.sim.worlds.cluster_settled import unsettled
 from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.controller_promises import (
+    OneControllerInEachEpoch,
+    OnlyWhoMayIsTheController,
+    TheControllerStays,
+    ThereIsAController,
+    draw_seat,
+)
 from odradek.sim.worlds.state_notes import StateNotes
 from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
 
@@ -114,6 +121,7 @@ class ClusterSimulation(Simulation):
         numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
         self.zookeeper = ZooKeeperMachine(world)
         self.zookeeper.machine.on_exit = self._zookeeper_exited
+        self.seat = draw_seat(world.chance.stream("preferred"), numbers)
         self.brokers = {number: self._broker(number) for number in numbers}
         self.clients = world.machine(CLIENTS)
         view = ClusterView(self.zookeeper, self.brokers)
@@ -128,7 +136,7 @@ class ClusterSimulation(Simulation):
         world = self.world
         broker = BrokerMachine(
             world,
-            {**SETTINGS, "broker.rack": f"rack-{number % 2}"},
+            {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"},
             number=number,
             on_ready=partial(world.history.note, name_of(number), "broker.started"),
             on_exit=lambda: world.after(RESTART_MICROS, broker.machine.start_if_down),
@@ -195,6 +203,10 @@ class ClusterSimulation(Simulation):
             LeadersKnowTheIsr(self.copies),
             EpochsOnlyRise(self.copies),
             BoundsHoldEverywhere(self.copies),
+            OneControllerInEachEpoch(self.copies),
+            OnlyWhoMayIsTheController(self.copies, self.seat),
+            ThereIsAController(self.copies.view, self.seat),
+            TheControllerStays(self.copies.view),
             *(OneHomeEach(broker) for broker in self.brokers.values()),
             RequestsAreUnderstood(),
         )
