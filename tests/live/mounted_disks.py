@@ -20,10 +20,13 @@ def why_not() -> str:
     """Why nothing can be mounted here; empty if it can."""
     if os.geteuid() != 0:
         return "mounting needs root"
-    missing = [name for name in ("mkfs.ext4", "mount", "umount") if shutil.which(name) is None]
+    missing = [
+        name for name in ("mkfs.ext4", "mount", "umount", "losetup") if shutil.which(name) is None
+    ]
     if missing:
         return f"{missing[0]} is not installed"
-    return "" if Path("/dev/loop-control").exists() else "there are no loop devices"
+    found = subprocess.run(["losetup", "--find"], capture_output=True, text=True, check=False)
+    return "" if found.returncode == 0 else f"no loop devices: {found.stderr.strip()}"
 
 
 class MountedDisk:

@@ -4,7 +4,6 @@ Broker 1 has two ext4 file systems of its own; the others have plain directories
 that of KIP-112 and of its `log_dir_failure_test.py`: {leader, follower} x {restart, no restart}.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -34,8 +33,6 @@ SETTINGS = {
 def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[MountedDisk]]:
     """The two of broker 1."""
     if reason := why_not():
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("disks") / f"broker-{VICTIM}"
     with ExitStack() as stack:
