@@ -19,7 +19,7 @@ from tests.live.mounted_disks import MountedDisk, why_not
 from tests.live.workload import SteadyProducer, check_kept, read_all
 
 VICTIM = 1
-PARTITIONS = 4
+PARTITIONS = 8  # more than logs of consumer offsets, which may all be in one dir
 OFTEN = {"segment.bytes": "4096"}
 """New files are needed soon: those that are open stay usable in a directory that is gone."""
 SETTINGS = {

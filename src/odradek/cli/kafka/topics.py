@@ -116,9 +116,7 @@ async def _describe(cluster: Cluster, said: dict[str, Any]) -> None:
             if not selections or _is_selected(row, selections[0], its, alive)
         ]
         own = {key: value for key, (value, source) in its.items() if source != Source.DEFAULT}
-        if said["topics_with_overrides"] and not any(
-            source == Source.TOPIC for _, source in its.values()
-        ):
+        if said["topics_with_overrides"] and not own:
             continue
         if not selections:
             factor = max((len(it.replica_nodes) for it in topic.partitions), default=0)
