@@ -6,7 +6,7 @@ whenever a client is told something, but not more often than twenty times in a s
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.metadata.nouns import PartitionState
@@ -306,12 +306,30 @@ class EpochsOnlyRise(Looks):
         self._highest[what] = epoch
 
 
+class Bounds(NamedTuple):
+    """Where a log starts, and its high watermark."""
+
+    start: int
+    high_watermark: int
+
+    def kept(self, committed: int) -> "Bounds":
+        """How far they may not fall: to what is committed.
+
+        Where all may be lost, the log that is elected then may end below the start of another, of
+        which retention had deleted more. That one is cut to its leader's end, and starts there.
+        """
+        return Bounds(min(self.start, committed), min(self.high_watermark, committed))
+
+
 class BoundsHoldEverywhere(Looks):
-    """A log starts at or below its high watermark, which never falls, and is not above its end."""
+    """A log starts at or below its high watermark, which is not above its end.
+
+    Neither falls, as far as it is committed.
+    """
 
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
-        self._before: dict[tuple[BrokerId, Place, int], tuple[PartitionLog, int, int]] = {}
+        self._before: dict[tuple[BrokerId, Place, int], tuple[PartitionLog, Bounds]] = {}
 
     def look(self) -> None:
         """Of every log, and what it was when it was last looked at."""
@@ -320,16 +338,18 @@ class BoundsHoldEverywhere(Looks):
             start, high_watermark = log.log_start_offset, log.high_watermark
             bounds = [start, log.last_stable_offset, high_watermark, log.log_end_offset]
             assert bounds == sorted(bounds), f"{place} of {number}: {bounds}"
+            now = Bounds(start, high_watermark)
             since = self._copies.of[place].since
-            same, old_start, old = before.get((number, place, since), (log, 0, 0))
+            same, kept = before.get((number, place, since), (log, now))
             if same is log:
-                assert high_watermark >= old, f"{place} of {number}: {high_watermark} after {old}"
-                assert start >= old_start, f"{place} of {number}: starts at {start}, {old_start}"
+                assert now.high_watermark >= kept.high_watermark, (
+                    f"{place} of {number}: {now}, it was {kept}"
+                )
+                assert now.start >= kept.start, f"{place} of {number}: {now}, it was {kept}"
             last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
             state = self._copies.states.get(place)
             assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
-            sure = min(high_watermark, self._copies.of[place].committed)
-            self._before[number, place, since] = log, start, sure
+            self._before[number, place, since] = log, now.kept(self._copies.of[place].committed)
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:
