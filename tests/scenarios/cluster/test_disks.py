@@ -2,6 +2,7 @@
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.sim.broker_machine import DISKS
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.zookeeper_machine import ZOOKEEPER
 
@@ -174,6 +175,24 @@ def test_a_topic_goes_although_a_disk_hung_when_it_was_deleted(t: ClusterScenari
     t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
     shop.ends(deleting)
     shop.make("orders")
+
+
+def test_a_topic_goes_although_a_full_disk_could_not_take_its_log(t: ClusterScenario) -> None:
+    """No dir has failed, so none may hide the log; and once there is room it can be made."""
+    shop = t.client("shop")
+    full = t.broker(3)
+    disks = [full.machine.disk(name) for name in DISKS]
+    for disk in disks:
+        disk.faults.capacity = disk.used
+    shop.make("orders")
+    t.await_isr("orders", 1, 2)
+    assert full.log("orders") is None
+    shop.delete("orders")
+    t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
+    for disk in disks:
+        disk.faults.capacity = None
+    shop.make("orders")
+    t.await_isr("orders", 1, 2, 3)
 
 
 def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario) -> None:

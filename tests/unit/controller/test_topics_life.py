@@ -184,6 +184,18 @@ def test_a_deletion_that_failed_is_tried_again_after_a_while() -> None:
     assert talk.forgotten == ["orders"]
 
 
+def test_a_broker_is_asked_to_delete_what_is_offline() -> None:
+    """It alone knows whether the log may be in a dir that has failed, or could not be made."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    talk.reports(2, ORDERS, code=ErrorCode.KAFKA_STORAGE_ERROR)
+    assert not talk.context.image.is_online(TopicPartition(*ORDERS), BrokerId(2))
+    talk.on(DeletionAsked(["orders"]))
+    assert ORDERS in talk.stops(2)
+    talk.stopped(1)
+    talk.stopped(2)
+    assert talk.forgotten == ["orders"]
+
+
 def test_partitions_added_while_a_deletion_is_pending_are_deleted_too() -> None:
     """Growth during deletion: it ends all the same."""
     talk = Conversation().begin().make("orders", (1,))

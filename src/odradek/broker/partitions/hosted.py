@@ -79,7 +79,7 @@ class Offline:
     """The log is in a log dir that has failed, or may be."""
 
     state: LeaderAndIsrState
-    is_lost: bool = False  # the disk was replaced: the next request makes the log anew
+    is_lost: bool = False  # no disk has the log, and the next request makes it
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,8 @@ class ReplicaManager:
         for each in filter(self._is_current, wanted):
             found = self.dirs.get(each.state.partition)
             if found is None:
-                self._hosted[each.state.partition] = Offline(each.state)
+                never_made = not self.dirs.failures.has_failed(name)
+                self._hosted[each.state.partition] = Offline(each.state, is_lost=never_made)
             elif _lost_records(found, each.state, self._me):
                 self._hosted[each.state.partition] = Stopped(each.state)
             elif each.state.leader == self._me:

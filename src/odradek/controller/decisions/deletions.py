@@ -78,7 +78,7 @@ def adopt_replicas(
 def _stop_if_reached(
     context: ControllerContext, deletion: Deletion, partition: TopicPartition, replica: BrokerId
 ) -> None:
-    if context.image.is_online(partition, replica):
+    if replica in context.image.brokers:  # its log dir may be offline: the broker says so
         _enter(deletion, partition, replica, _R.DELETION_STARTED)
         context.batch.add_stop(replica, partition, delete=True)
     else:
