@@ -137,6 +137,27 @@ def test_a_replica_that_was_moved_away_from_a_dead_broker_goes_when_it_returns(
     assert operator.read("orders") == ["a"]
 
 
+def test_a_replica_that_was_moved_away_goes_although_its_topic_is_being_deleted(
+    four: ClusterScenario,
+) -> None:
+    """The deletion waits for the other partition of the broker that is away, not for this one."""
+    controller, leader, other, dead = cast(four)
+    operator = four.operator()
+    operator.places("orders", (leader, other, dead), (leader, other, dead))
+    four.await_isr("orders", leader, other, dead)
+    four.broker(dead).kill()
+    four.await_isr("orders", leader, other)
+    assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
+    four.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+    deleting = operator.begins(operator.deleting("orders"))
+    four.run(seconds=1)
+    assert four.has_topic("orders")
+    four.broker(dead).start()
+    operator.ends(deleting)
+    four.wait_until(lambda: not four.has_topic("orders"), "the deletion is over")
+    four.wait_until(lambda: four.broker(dead).log_end("orders") == -1, "nothing is left of it")
+
+
 @pytest.mark.parametrize("millis", [0, 5, 10, 20, 40, 80])
 def test_the_controller_dies_during_a_reassignment(millis: int) -> None:
     """Wherever it was, its successor finds in the topic's znode what is to be done."""

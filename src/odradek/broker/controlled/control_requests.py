@@ -61,7 +61,9 @@ class ControlRequests:
                     response = update_metadata.apply(self._cluster, request)
                     if request.type != FULL:
                         return response
-                    removed = update_metadata.removed_meanwhile(self._cluster, self.replicas)
+                    removed = update_metadata.removed_meanwhile(
+                        request, self.replicas, self._cluster.me
+                    )
                     answer = _after(self.replicas.stop(removed), response)
                 case StopReplicaRequest():
                     answer = stop_replica.apply(self.replicas, request)

@@ -54,18 +54,25 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetad
 
 
 def removed_meanwhile(
-    cluster: MetadataCache, replicas: ReplicaManager
+    request: UpdateMetadataRequest, replicas: ReplicaManager, me: BrokerId
 ) -> dict[TopicPartition, StopState]:
-    """Replicas that the assignment does not name any more. Topics it does not know are left."""
+    """Replicas that the assignments of a full one do not name any more.
+
+    Those of a topic that is being deleted, too: its deletion waits for the replicas that are
+    assigned, and nobody would think of another. Topics that it does not name are left.
+    """
     found = {}
-    for partition, log_topic in replicas.dirs.topic_ids():
-        topic = cluster.image.topics.get(partition.topic)
-        image = cluster.image.partition(partition)
-        if topic is None or image is None or image.state is None or topic.topic_id != log_topic:
+    logs = dict(replicas.dirs.topic_ids())
+    held = {partition.topic for partition in logs}
+    for topic in request.topic_states:
+        topic_id = TopicId(bytes(topic.topic_id))
+        if topic.topic_name not in held or topic_id == NO_TOPIC_ID:
             continue
-        if cluster.me not in image.assignment.replicas:
-            found[partition] = StopState(image.state.leader_epoch, delete=True)
-            log.info("replica.removed_meanwhile", partition=str(partition))
+        for state in topic.partition_states:
+            partition = TopicPartition(topic.topic_name, state.partition_index)
+            if logs.get(partition) == topic_id and me not in state.replicas:
+                found[partition] = StopState(LeaderEpoch(state.leader_epoch), delete=True)
+                log.info("replica.removed_meanwhile", partition=str(partition))
     return found
 
 
