@@ -18,7 +18,6 @@ FIRST: Final = {
     "deleted-before-all-replicas-are": 3,
     "read-beyond-the-high-watermark": 5,
     "settings-outlive-their-topic": 1,
-    "isr-of-another-life": 4,
     "unclean-before-whole": 1,
 }
 """The first of those seeds, so that the test need not look for long. Of the other mistakes

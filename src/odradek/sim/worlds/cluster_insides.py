@@ -33,7 +33,9 @@ class Copied:
     since_epoch: int = -1  # likewise: leaderships up to this one are of what was before
     committed: int = 0  # the highest high watermark that a leader had
     rows: dict[int, Row] = field(default_factory=dict)  # below it, by base offset
-    lacking: set[BrokerId] = field(default_factory=set)  # their disk lost something since
+    lacking: set[BrokerId] = field(default_factory=set)
+    """Their disk lost something since, and until they are whole and may be elected: who has fetched
+    all again may not lead yet, and the end of a log that came back may be of an earlier history."""
     cursors: dict[BrokerId, Cursor] = field(default_factory=dict)
     ends: dict[BrokerId, int] = field(default_factory=dict)  # of logs, when they were last seen
 
@@ -102,9 +104,13 @@ class Copies:
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
             copied.ends[number] = found.log_end_offset
-            if found.log_end_offset >= copied.committed:
+            if state is None:
+                continue
+            may_be_elected = number in state.isr or number in state.eligible
+            is_whole = found.unclean is None and found.log_end_offset >= copied.committed
+            if may_be_elected and is_whole:
                 copied.lacking.discard(number)
-            if state is not None and number in state.isr and number not in copied.lacking:
+            if number in state.isr and number not in copied.lacking:
                 self._compare(number, place, found)
         self._forget()
 
@@ -349,7 +355,8 @@ class BoundsHoldEverywhere(Looks):
             last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
             state = self._copies.states.get(place)
             assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
-            self._before[number, place, since] = log, now.kept(self._copies.of[place].committed)
+            kept = now.kept(self._copies.of[place].committed)
+            self._before[number, place, since] = log, kept if since else kept._replace(start=start)
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:
