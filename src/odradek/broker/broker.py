@@ -274,6 +274,7 @@ class Broker:
         self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
         self.settings.broker_watchers.append(self._on_settings)
         controlling.new_channels = self._channels_of(controlling, control)
+        controlling.read_settings = coordination.read_settings
         coordination.on_change = [coordination.look_at_changes]
         coordination.on_watch = controlling.on_watch
         coordination.on_tree_changed = controlling.on_tree_changed

@@ -10,6 +10,7 @@ from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.scenarios.cluster.placed import move
 
 
 def cast(t: ClusterScenario) -> tuple[int, int, int]:
@@ -38,6 +39,18 @@ def test_a_preferred_leader_is_elected_on_demand(t: ClusterScenario) -> None:
     assert t.leader("orders") == preferred
     assert operator.elects("orders") is ErrorCode.ELECTION_NOT_NEEDED
     assert operator.elects("elsewhere") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_controller_decides_by_the_settings_of_topics_that_it_does_not_hold(
+    t: ClusterScenario,
+) -> None:
+    """By the defaults of brokers the member that goes would be eligible, and lack what follows."""
+    controller, other, outsider = cast(t)
+    t.operator().places("orders", (controller, other), min_insync_replicas="1")
+    move(t, outsider)
+    t.broker(other).kill()
+    t.await_isr("orders", controller)
+    assert not t.state("orders").eligible
 
 
 def test_a_preferred_leader_that_has_not_caught_up_is_not_elected(t: ClusterScenario) -> None:

@@ -11,7 +11,7 @@ that names a controller which does not act would keep all others from being elec
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -93,6 +93,7 @@ class ControllerLoop:
         self.policy = ControllerPolicy(settings, doors.random)
         self.times = EventTimes(doors.clock)
         self.new_channels: Callable[[ControllerLease], BrokerChannels] | None = None
+        self.read_settings: Callable[[list[str]], Awaitable[None]] | None = None  # of topics
         self._client = client
         self._doors = doors
         self._settings = settings
@@ -341,6 +342,8 @@ class ControllerLoop:
         if won.replaced is not None:
             await self._runner.take(strike_session(*won.replaced))
         context, reading = await self.standing_by.image()
+        if self.read_settings is not None:  # a broker knows those of the topics that it holds
+            await self.read_settings([*context.image.topics])
         context.lease = lease
         self.controller = Controller(context)
         assert self.new_channels is not None, "a controller needs channels"
