@@ -3,6 +3,8 @@
 import errno
 
 from odradek.model.errors import ErrorCode
+from odradek.model.units import MIB
+from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario import Scenario
 
@@ -116,3 +118,70 @@ def test_a_topic_is_gone_only_once_a_disk_that_failed_was_looked_at(t: Scenario)
     t.broker.kill()
     t.broker.start()
     assert shop.read("orders") == []
+
+
+def test_a_disk_that_comes_back_from_a_backup_has_logs_of_deleted_topics(t: Scenario) -> None:
+    """The topic that has the name now is served, from where its records are; the other goes."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "old", "older")
+    assert t.broker.disk_of("orders") == "disk-a"
+    t.broker.kill()
+    backup = contents(t.broker.machine.disk("disk-a"), "orders-0")
+    t.broker.start()
+
+    shop.delete("orders")
+    shop.make("filler")
+    shop.make("orders")
+    assert t.broker.disk_of("orders") == "disk-b"
+    shop.produce("orders", "new")
+    t.broker.kill()
+    disk = t.broker.machine.disk("disk-a")
+    disk.make_directory("orders-0")
+    for path, data in backup.items():
+        disk.open(path, create=True).write([data], 0)
+
+    for offset, values in enumerate((["new"], ["new", "newer"])):
+        t.broker.start()
+        t.wait_until(lambda: t.broker.serves("orders"), "the controller names its topic")
+        assert t.broker.disk_of("orders") == "disk-b"
+        assert shop.read("orders") == values
+        assert "orders-0" not in t.broker.machine.disk("disk-a").names("")
+        assert shop.produce("orders", "newer") == 1 + offset
+        t.broker.kill()
+
+
+def test_a_topic_whose_deletion_met_a_failing_disk_stays_deleted(t: Scenario) -> None:
+    """Its log had another name, which a power cut undid; the disk was away as it was made anew."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "old")
+    shop.make("filler")
+    faults = t.broker.machine.disk("disk-a").faults.rows
+    faults.append(Fault(errno.EIO, frozenset({"sync_directory"}), path=""))
+    shop.delete("orders")
+    t.wait_until(lambda: not t.broker.serves("orders"), "the disk fails")
+    t.broker.kill()
+    faults.clear()
+    t.broker.start()
+    gone = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    t.wait_until(lambda: shop.refusal_of(shop.deleting("orders")) == gone, "the deletion goes on")
+
+    t.broker.cut_power()
+    faults.append(Fault(errno.EIO, frozenset({"open"})))
+    t.broker.start()
+    shop = t.client("another")
+    shop.make("orders")
+    assert t.broker.disk_of("orders") == "disk-b"
+    shop.produce("orders", "new")
+    t.broker.kill()
+    faults.clear()
+    t.broker.start()
+    t.wait_until(lambda: t.broker.serves("orders"), "its leader is named")
+    assert shop.read("orders") == ["new"]
+
+
+def contents(disk: SimulatedDisk, directory: str) -> dict[str, bytes]:
+    """All files of a directory, by their paths."""
+    paths = [f"{directory}/{name}" for name in disk.names(directory)]
+    return {path: disk.open(path).read(MIB, 0) for path in paths}

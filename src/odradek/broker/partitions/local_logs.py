@@ -89,6 +89,9 @@ class LocalLogs:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
         await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
+        for log_dir in self.dirs.online:
+            for partition in sorted(log_dir.contested):
+                log.warning("log.contested", log_dir=log_dir.name, partition=str(partition))
         counts = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
         for name, found in sorted(opened.items()):
             _tell(name, found, counts.get(name, 0))
@@ -130,7 +133,7 @@ class LocalLogs:
 
         While a dir is offline a missing log may be in it, so no other is made in its place, unless
         the partition is new, or its log is known to be lost. A log that is being made already stays
-        where it was begun.
+        where it was begun. Which of contested logs is meant, only a topic's id tells.
         """
         partition = wanted.partition
         found = self.dirs.home_of(partition)
@@ -140,24 +143,37 @@ class LocalLogs:
         if begun is not None and not self.dirs.failures.has_failed(begun):
             return begun
         self.end_making(partition)  # that dir has failed
-        if self.dirs.all_failed or (self.dirs.some_failed and not (wanted.is_new or is_lost)):
-            return None
-        name = self.dirs.choose(partition, begun=self._being_made_in)
+        name = self._choose(wanted, is_lost=is_lost)
         if name is not None:
             self._being_made[partition] = name
             self._being_made_in[name] += 1
         return name
 
+    def _choose(self, wanted: LeaderAndIsrState, *, is_lost: bool) -> str | None:
+        contested = self.dirs.contested(wanted.partition)
+        if wanted.topic_id in contested:
+            return contested[wanted.topic_id].name
+        if contested and wanted.topic_id == NO_TOPIC_ID:
+            return None
+        if self.dirs.all_failed or (self.dirs.some_failed and not (wanted.is_new or is_lost)):
+            return None
+        return self.dirs.choose(wanted.partition, begun=self._being_made_in)
+
     def dir_of(self, partition: TopicPartition) -> str | None:
-        """The dir that has a partition's log, or in which it is being made."""
+        """The dir that has a partition's log, or in which it is being made; one, of contested."""
         found = self.dirs.home_of(partition)
-        return found.name if found is not None else self._being_made.get(partition)
+        if found is not None:
+            return found.name
+        begun = self._being_made.get(partition)
+        if begun is not None:
+            return begun
+        return next((it.name for it in self.dirs.contested(partition).values()), None)
 
     async def make(self, name: str, wanted: Sequence[LeaderAndIsrState], me: BrokerId) -> None:
         """Makes in this dir what is missing there; raises StorageError where it cannot.
 
         A log that does not say of which topic it is belongs to this one. One of an earlier topic
-        of the name is put away first.
+        of the name is put away first; it is looked for in all dirs.
         """
         log_dir = self.dirs.named(name)
         missing = [self._new_log(state, me) for state in wanted if await self._is_missing(state)]
@@ -185,30 +201,37 @@ class LocalLogs:
         What cannot be written for one partition must not keep the others from being looked at: the
         log of an earlier topic would be served as that of a later one.
         """
-        found = self.dirs.get(state.partition)
-        if found is None:
+        partition, topic_id = state.partition, state.topic_id
+        found = self.dirs.get(partition)
+        if found is None and not self.dirs.contested(partition):
             return True
         try:
-            if NO_TOPIC_ID in {found.topic_id, state.topic_id}:
+            if found is None:
+                await self._replace(self.dirs.decide(partition, topic_id), topic_id)
+                return self.dirs.get(partition) is None
+            if NO_TOPIC_ID in {found.topic_id, topic_id}:
                 await self._adopt(found, state)
-            elif found.topic_id != state.topic_id:
-                await self._replace(found, state.topic_id)
-                return True
+            elif found.topic_id != topic_id:
+                await self._replace(self.dirs.forget(partition), topic_id)
+                return state.is_new or not self.dirs.some_failed  # else it may be in such a dir
         except StorageError as error:
-            name, partition = found.folder.disk.name, str(state.partition)
-            log.error("log.not_made", log_dir=name, partition=partition, error=str(error))
+            log.error("log.not_made", partition=str(partition), error=str(error))
         return False
 
-    async def _replace(self, found: PartitionLog, topic_id: TopicId) -> None:
-        """Puts the log of an earlier topic of the name away."""
-        log.warning(
-            "log.of_earlier_topic",
-            partition=str(found.partition),
-            topic_id=topic_id_text(found.topic_id),
-            expected=topic_id_text(topic_id),
-            log_end_offset=found.log_end_offset,
-        )
-        await self.put_away(found.partition)
+    async def _replace(
+        self, forgotten: Sequence[tuple[LogDir, PartitionLog]], topic_id: TopicId
+    ) -> None:
+        """Puts the logs of earlier topics of the name away."""
+        for _, found in forgotten:
+            if found.topic_id != topic_id:
+                log.warning(
+                    "log.of_earlier_topic",
+                    partition=str(found.partition),
+                    topic_id=topic_id_text(found.topic_id),
+                    expected=topic_id_text(topic_id),
+                    log_end_offset=found.log_end_offset,
+                )
+        await self._discard(forgotten)
 
     def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
         """With the leader epoch that begins it, where this broker leads."""
@@ -237,10 +260,20 @@ class LocalLogs:
 
     async def put_away(self, partition: TopicPartition) -> None:
         """Its directory gets another name now, and is deleted later."""
-        for log_dir, forgotten in self.dirs.forget(partition):
-            await self.appends[log_dir.name].settled()
-            discard = partial(self.dirs.discard, log_dir, forgotten)
-            await off_loop(self.workers[log_dir.name], discard)
+        await self._discard(self.dirs.forget(partition))
+
+    async def _discard(self, forgotten: Sequence[tuple[LogDir, PartitionLog]]) -> None:
+        """A dir that fails keeps no other from its turn."""
+        errors: list[StorageError] = []
+        for log_dir, found in forgotten:
+            try:
+                await self.appends[log_dir.name].settled()
+                discard = partial(self.dirs.discard, log_dir, found)
+                await off_loop(self.workers[log_dir.name], discard)
+            except StorageError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     # Logs change their ends
 

@@ -33,6 +33,7 @@ class DirCheckpoints:
         self.disk = disk
         self.failures = failures
         self.logs: dict[TopicPartition, PartitionLog] = {}  # changed on the loop
+        self.contested: dict[TopicPartition, PartitionLog] = {}  # other dirs have one, too
         self.cleaner_offsets: Offsets = {}  # replaced whole, never changed: the loop reads it
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
@@ -74,19 +75,23 @@ class DirCheckpoints:
 
     def recovery_points(self) -> Offsets:
         """Up to where each log is durable. On the loop."""
-        return {p: log.recovery_point for p, log in self.logs.items()}
+        return {p: log.recovery_point for p, log in self._named().items()}
 
     def log_starts(self) -> Offsets:
         """Where logs begin that do so within a segment. On the loop."""
         return {
             p: log.log_start_offset
-            for p, log in self.logs.items()
+            for p, log in self._named().items()
             if log.log_start_offset > log.segments[0].base_offset
         }
 
     def high_watermarks(self) -> Offsets:
         """Of all logs. On the loop."""
-        return {p: log.high_watermark for p, log in self.logs.items()}
+        return {p: log.high_watermark for p, log in self._named().items()}
+
+    def _named(self) -> dict[TopicPartition, PartitionLog]:
+        """All that have the name of a current log here."""
+        return self.logs | self.contested
 
     def checkpoint(self) -> "CheckpointJob":
         """What all the checkpoints should say now. On the loop; its `run` is for the disk."""

@@ -117,7 +117,7 @@ class LogDir(DirUncleanLogs):
 
     def __len__(self) -> int:
         """How many logs it has: the one with the fewest gets the next."""
-        return len(self.logs) + len(self.futures)
+        return len(self.logs) + len(self.contested) + len(self.futures)
 
     # Opening and closing
 
@@ -173,6 +173,7 @@ class LogDir(DirUncleanLogs):
         with self.failures.touching(self.name):
             opened = Opened()
             opened.clean, opened.broker_epoch = self._take_marker()
+            self.disk.sync_directory("")  # a power cut must not undo the names that are found now
             opened.notes += self.read_checkpoints()
             found_unclean = self._read_unclean(opened.notes)
             boot = self.disk.boot()
@@ -222,14 +223,14 @@ class LogDir(DirUncleanLogs):
         except FileNotFoundError:
             return False, NO_BROKER_EPOCH
         self.disk.unlink(CLEAN_SHUTDOWN)
-        self.disk.sync_directory("")
         return True, decode_clean_shutdown(data)
 
     def close(self, now: Timestamp, broker_epoch: BrokerEpoch) -> None:
         """Closes every log, then says so: the marker is the last that is written."""
         with self.failures.touching(self.name):
-            for log in (*self.logs.values(), *self.futures.values()):
-                close(log, now)
+            for logs in (self.logs, self.contested, self.futures):
+                for log in logs.values():
+                    close(log, now)
             self.checkpoint().run()
             write_small(self.disk, CLEAN_SHUTDOWN, encode_clean_shutdown(broker_epoch))
         self.abandon()
@@ -239,6 +240,7 @@ class LogDir(DirUncleanLogs):
         self._is_abandoned = True
         self.files.forget_all()
         self.logs.clear()
+        self.contested.clear()
         self.futures.clear()
         if self._lock is not None:
             self._lock.release()

@@ -1,17 +1,18 @@
 """All log dirs of a broker (JBOD: KIP-112, KIP-113): which log lives where, and what is left.
 
 A partition has one current log on this broker, and at most one future log in another directory,
-which is being filled and then takes its place. A directory that fails takes its logs along and
-nothing else; it stays offline until the broker starts again, or its disk is replaced. While one is
-offline, a missing log may be on it: then no empty one is made in its place, unless the caller knows
-that it is new.
+which is being filled and then takes its place. Logs of two topics that had the same name, one after
+the other, are contested: neither is current until the controller says which topic there is.
+A directory that fails takes its logs along and nothing else; it stays offline until the broker
+starts again, or its disk is replaced. While one is offline, a missing log may be on it: then no
+empty one is made in its place, unless the caller knows that it is new.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Random
 from odradek.storage.dirs.log_dir import InDir, LogDir
@@ -130,27 +131,35 @@ class LogDirs:
     def settle(self) -> None:
         """Called once all were opened: no partition may have two current logs.
 
-        A move that a crash interrupted left two: the one that was kept when it failed is whole,
-        else the one that moved here last; the other goes. So does one that was never written, of
-        the same topic: a disk failed as it was made, and it was made elsewhere. In any other case
-        an operator must choose.
+        Of two topics: both are contested. Of one topic: a move that a crash interrupted left two:
+        the one that was kept when it failed is whole, else the one that moved here last; the other
+        goes. So does one that was never written: a disk failed as it was made, and it was made
+        elsewhere. In any other case an operator must choose.
         """
         self._settle_futures()
         for partition in sorted({p for log_dir in self.online for p in log_dir.logs}):
             holders = [log_dir for log_dir in self.online if partition in log_dir.logs]
-            moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
-            if len(holders) > 1:
-                kept = [log_dir for log_dir in holders if log_dir.was_kept(partition)]
-                true = kept or moved or _written(holders, partition)
-                if len(true) != 1:
-                    where = ", ".join(log_dir.name for log_dir in holders)
-                    raise StorageError(f"{partition} has more than one log: in {where}")
-                for log_dir in holders:
-                    if log_dir is not true[0]:
-                        self.discard(log_dir, log_dir.logs.pop(partition))
-            for log_dir in holders:
-                if partition in log_dir.logs and not self.some_failed:
-                    log_dir.settle_move(partition)
+            true = [self._settle_one(partition, its) for its in _by_topic(holders, partition)]
+            if len(true) > 1:
+                for log_dir in true:
+                    log_dir.contested[partition] = log_dir.logs.pop(partition)
+            elif not self.some_failed:
+                true[0].settle_move(partition)
+
+    def _settle_one(self, partition: TopicPartition, holders: list[LogDir]) -> LogDir:
+        """Which of these has the log of their topic; the others lose theirs."""
+        if len(holders) == 1:
+            return holders[0]
+        moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
+        kept = [log_dir for log_dir in holders if log_dir.was_kept(partition)]
+        true = kept or moved or _written(holders, partition)
+        if len(true) != 1:
+            where = ", ".join(log_dir.name for log_dir in holders)
+            raise StorageError(f"{partition} has more than one log: in {where}")
+        for log_dir in holders:
+            if log_dir is not true[0]:
+                self.discard(log_dir, log_dir.logs.pop(partition))
+        return true[0]
 
     def replace(self, fresh: LogDir) -> None:
         """An empty dir takes the place of the one of its name, which has failed. On the loop."""
@@ -218,7 +227,7 @@ class LogDirs:
         """Its logs, and where they are; they are not found from now on. On the loop."""
         forgotten = []
         for log_dir in self.online:
-            for logs in (log_dir.logs, log_dir.futures):
+            for logs in (log_dir.logs, log_dir.contested, log_dir.futures):
                 log = logs.pop(partition, None)
                 if log is not None:
                     log.failures = Failures()  # that its files go says nothing of the disk
@@ -226,11 +235,31 @@ class LogDirs:
         self.preferred.pop(partition, None)
         return forgotten
 
+    def contested(self, partition: TopicPartition) -> dict[TopicId, LogDir]:
+        """Where its logs are that are of several topics."""
+        holders = [log_dir for log_dir in self.online if partition in log_dir.contested]
+        return {log_dir.contested[partition].topic_id: log_dir for log_dir in holders}
+
+    def decide(
+        self, partition: TopicPartition, topic_id: TopicId
+    ) -> list[tuple[LogDir, PartitionLog]]:
+        """Of contested logs the one of this topic is the current one; the others are forgotten.
+
+        On the loop.
+        """
+        true = self.contested(partition).get(topic_id)
+        log = true.contested.pop(partition) if true is not None else None
+        forgotten = self.forget(partition)
+        if true is not None and log is not None:
+            true.logs[partition] = log
+        return forgotten
+
     def topic_ids(self) -> Iterator[tuple[TopicPartition, TopicId]]:
         """All logs that are found, with the topics that they belong to."""
         for log_dir in self.online:
-            for partition, log in log_dir.logs.items():
-                yield partition, log.topic_id
+            for logs in (log_dir.logs, log_dir.contested):
+                for partition, log in logs.items():
+                    yield partition, log.topic_id
 
     def set_stray(self, partition: TopicPartition) -> None:
         """Sets a log aside of which the cluster knows nothing: a person may still want it."""
@@ -263,6 +292,14 @@ class LogDirs:
             log_dir.abandon()
             handled.append(WentOffline(name, error, current, future_only, moves))
         return handled
+
+
+def _by_topic(holders: list[LogDir], partition: TopicPartition) -> list[list[LogDir]]:
+    """They, by topic; together, if one of the logs does not say of which it is."""
+    found: dict[TopicId, list[LogDir]] = {}
+    for log_dir in holders:
+        found.setdefault(log_dir.logs[partition].topic_id, []).append(log_dir)
+    return [holders] if NO_TOPIC_ID in found else list(found.values())
 
 
 def _written(holders: list[LogDir], partition: TopicPartition) -> list[LogDir]:
