@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from odradek.cli.failing import Failed
+from odradek.cli.kafka.reassignment_throttle import lift, limit
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one
 from odradek.cli.naming import brokers_named, topics_named
 from odradek.client.cluster import Cluster
@@ -34,15 +35,13 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 @click.option("--reassignment-json-file", type=click.Path(path_type=Path, exists=True))
 @click.option("--broker-list", "numbers", metavar="1,2,3")
 @click.option("--additional", is_flag=True, help="Change a reassignment that is under way.")
-@click.option("--preserve-throttles", is_flag=True, help="Taken and ignored: none is set here.")
+@click.option("--throttle", type=click.IntRange(min=0), metavar="BYTES", help="In a second.")
+@click.option("--preserve-throttles", is_flag=True, help="With --verify: leave throttles set.")
 @click.option("--disable-rack-aware", is_flag=True, help="Taken and ignored.")
 def command(
     *, list_: bool, generate: bool, execute: bool, verify: bool, cancel: bool, **said: Any
 ) -> None:
-    """Kafka's script for reassignments.
-
-    Throttles are settings: `odradek kafka-configs --alter --add-config leader.replication...`.
-    """
+    """Kafka's script for reassignments."""
     action = the_one(
         {
             "list": list_,
@@ -60,9 +59,9 @@ def command(
         file = needed(said["reassignment_json_file"], "reassignment-json-file")
         wanted = plan_of(file.read_text())
         if action == "execute":
-            ask(lambda cluster: _execute(cluster, wanted, additional=said["additional"]))
+            ask(lambda cluster: _execute(cluster, wanted, said))
         elif action == "verify":
-            ask(lambda cluster: _verify(cluster, wanted))
+            ask(lambda cluster: _verify(cluster, wanted, said))
         else:
             ask(lambda cluster: _cancel(cluster, wanted))
 
@@ -71,6 +70,11 @@ def plan_of(text: str) -> dict[TopicPartition, list[int]]:
     """What a file of assignments says."""
     try:
         rows = json.loads(text)["partitions"]
+        if any(log_dir != "any" for it in rows for log_dir in it.get("log_dirs", ())):
+            raise Failed(
+                "log_dirs other than any are not moved by this script",
+                "odradek logdirs move DIR TOPICS does, once the replicas are on their brokers",
+            )
         return {TopicPartition(it["topic"], it["partition"]): it["replicas"] for it in rows}
     except (ValueError, KeyError, TypeError) as error:
         raise Failed(f"the reassignment json file is malformed: {error!r}") from None
@@ -160,9 +164,9 @@ async def _alter(cluster: Cluster, wanted: Mapping[TopicPartition, Sequence[int]
             check(row.error_code, row.error_message, about=about)
 
 
-async def _execute(cluster: Cluster, wanted: Replicas, *, additional: bool) -> None:
+async def _execute(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> None:
     under_way = [str(it) for it in await _ongoing(cluster)]
-    if under_way and not additional:
+    if under_way and not said["additional"]:
         raise Failed(
             f"Cannot execute because there are existing partition assignments: "
             f"{', '.join(under_way)}",
@@ -174,13 +178,15 @@ async def _execute(cluster: Cluster, wanted: Replicas, *, additional: bool) -> N
         raise Misused(f"The proposed assignment contains non-existent partitions: {missing}")
     click.echo(f"Current partition replica assignment\n\n{text_of(before)}\n")
     click.echo("Save this to use as the --reassignment-json-file option during rollback")
+    if said["throttle"] is not None:
+        await limit(cluster, before, wanted, said["throttle"])
     await _alter(cluster, wanted)
     word = "reassignment" if len(wanted) == 1 else "reassignments"
     names = ",".join(map(str, sorted(wanted)))
     click.echo(f"Successfully started partition {word} for {names}")
 
 
-async def _verify(cluster: Cluster, wanted: Replicas) -> None:
+async def _verify(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> None:
     ongoing = await _ongoing(cluster)
     current = await _current(cluster, sorted({it.topic for it in wanted}))
     click.echo("Status of partition reassignment:")
@@ -195,6 +201,9 @@ async def _verify(cluster: Cluster, wanted: Replicas) -> None:
                 f"There is no active reassignment of partition {it}, but replica set is {there} "
                 f"rather than {','.join(map(str, replicas))}."
             )
+    if ongoing.keys().isdisjoint(wanted) and not said["preserve_throttles"]:
+        click.echo()
+        await lift(cluster, wanted)
 
 
 async def _cancel(cluster: Cluster, wanted: Replicas) -> None:
