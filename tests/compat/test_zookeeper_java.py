@@ -97,8 +97,9 @@ def talk(classpath: str, java: str, address: Address) -> Said:
         check=False,
     )
     lines = [line for line in _constant(done.stdout) if line not in {"", "WATCHER::"}]
-    events = [line for line in lines if line.startswith("WatchedEvent")]
-    answers = [line for line in lines if line not in events and server not in line]
+    told = [line for line in lines if line.startswith("WatchedEvent")]
+    events = [line for line in told if "state:Closed" not in line]  # it may end before it says so
+    answers = [line for line in lines if line not in told and server not in line]
     log = re.compile(r"log4j|SLF4J|\d{4}-|\s+at ")
     return Said(answers, events, [line for line in _constant(done.stderr) if not log.match(line)])
 
