@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from odradek.client.cluster import Cluster
 from odradek.client.connection_limits import FETCH_BY_NAME
 from odradek.client.errors import Refused, check
-from odradek.client.list_offsets import offsets_at
 from odradek.client.producer import STALE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
@@ -28,8 +27,6 @@ from odradek.wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-
-__all__ = ["Found", "Reader", "offsets_at"]
 
 BYTES_MAX: Final = Bytes(8 * MIB)
 PARTITION_BYTES_MAX: Final = Bytes(MIB)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST
-from odradek.client.reader import Reader, offsets_at
+from odradek.client.reader import Reader
 from odradek.model.admin_operations import LOG_DIR_REPLACE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition

@@ -72,7 +72,7 @@ class MetadataCache:
         self._waiting = [waiting for waiting in self._waiting if not waiting.is_done(self.image)]
 
     def on_vanished(self, broker: BrokerId) -> None:
-        """From now on nobody should be told that this broker leads."""
+        """From now on no client should be told that this broker leads."""
         self.vanished[broker] = None
         self._is_decided.clear()
 

@@ -182,7 +182,7 @@ class LogMaintenance:
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
-        """How much room is left, for whoever looks at the metrics."""
+        """How much room is left, for the metrics."""
         free = await off_loop(self._worker(log_dir), partial(_free_bytes, log_dir))
         self._replicas.logs.free[log_dir.name] = free
 

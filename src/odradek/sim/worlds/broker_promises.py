@@ -1,6 +1,7 @@
 """What a broker promises its clients, whatever happens to it."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import ClassVar
 
 from odradek.sim.client_history import ClientHistory, Place
@@ -74,18 +75,12 @@ class ClientsAreToldOneStory(Invariant):
         }
     )
 
-    def __init__(self) -> None:
-        self._history = ClientHistory(once={DURABLE})
+    def __init__(self, once: Collection[str] = frozenset({DURABLE})) -> None:
+        self._history = ClientHistory(once=once)
 
     def on(self, event: Event) -> None:
         """Tells the checker, which compares."""
         match event.what, event.details:
-            case "broker.lost_power", _:
-                self._history.lost({FAST})
-            case "client.sends", (topic, number, values):
-                self._history.sends(values[0].partition("/")[0], (topic, number), values)
-            case "client.acked", (topic, number, base, values):
-                self._history.acknowledged((topic, number), base, values)
             case "client.looks", (topic, starts):
                 if event.who == AUDITOR:
                     self._history.audit(topic)
@@ -93,9 +88,21 @@ class ClientsAreToldOneStory(Invariant):
                     self._history.seeks(event.who, (topic, number), start)
             case "client.found", (topic, number, position):
                 self._history.seeks(event.who, (topic, number), position)
-            case _, (topic, number, records):
+            case "client.read" | "client.polled", (topic, number, records):
                 self._history.polled(event.who, (topic, number), records)
+            case _:
+                self._on_written(event)
         self._assert_true()
+
+    def _on_written(self, event: Event) -> None:
+        """Something was sent, acknowledged, or may be lost."""
+        match event.what, event.details:
+            case "broker.lost_power", _:
+                self._history.lost({FAST})
+            case "client.sends", (topic, number, values):
+                self._history.sends(values[0].partition("/")[0], (topic, number), values)
+            case "client.acked", (topic, number, base, values):
+                self._history.acknowledged((topic, number), base, values)
 
     def at_end(self) -> None:
         """The auditor has read everything."""

@@ -2,16 +2,15 @@
 
 from typing import Any, ClassVar
 
-from odradek.sim.client_history import ClientHistory
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.broker_clients import AUDITOR
+from odradek.sim.worlds.broker_promises import ClientsAreToldOneStory
 from odradek.sim.worlds.cluster_clients import COPIED, PLAIN, SYNCED
 from odradek.sim.worlds.cluster_insides import Copies
 from odradek.sim.worlds.cluster_view import ClusterView
 
 
-class ClusterTellsOneStory(Invariant):
+class ClusterTellsOneStory(ClientsAreToldOneStory):
     """All that clients are told of logs can be true: nothing is lost, doubled, moved, invented.
 
     An acknowledgement by all is believed until the records may be lost; that of a leader alone
@@ -26,12 +25,11 @@ class ClusterTellsOneStory(Invariant):
     )
 
     def __init__(self, copies: Copies) -> None:
-        self._history = ClientHistory(once={SYNCED, COPIED})
+        super().__init__(once={SYNCED, COPIED})
         self._copies = copies
         self._sent: dict[Any, int] = {}  # when, by the first record of what is sent at once
 
-    def on(self, event: Event) -> None:
-        """Tells the checker, which compares."""
+    def _on_written(self, event: Event) -> None:
         match event.what, event.details:
             case "records.may_be_lost", (topic,):
                 self._history.lost({topic})
@@ -44,24 +42,6 @@ class ClusterTellsOneStory(Invariant):
                     sent = self._sent.get(values[0])
                     if sent is not None:
                         self._copies.acknowledged(topic, number, base + len(values), sent)
-            case "client.looks", (topic, starts):
-                if event.who == AUDITOR:
-                    self._history.audit(topic)
-                for number, start in enumerate(starts):
-                    self._history.seeks(event.who, (topic, number), start)
-            case "client.found", (topic, number, position):
-                self._history.seeks(event.who, (topic, number), position)
-            case _, (topic, number, records):
-                self._history.polled(event.who, (topic, number), records)
-        self._assert_true()
-
-    def at_end(self) -> None:
-        """The auditor has read everything."""
-        self._history.end()
-        self._assert_true()
-
-    def _assert_true(self) -> None:
-        assert not self._history.anomalies, "; ".join(map(str, self._history.anomalies[:3]))
 
 
 class GrowthStays(Invariant):

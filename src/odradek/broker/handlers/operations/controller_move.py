@@ -1,7 +1,8 @@
 """`controller.move`: the wish that the controller shall be at another broker (KIP-39).
 
 Argument: `broker`. Result: `wish`, its id, and `epoch`, in which it was made. The broker that is
-asked writes it, whoever the controller is; `controller.placement` tells what has become of it.
+asked writes it, whichever broker is the controller; `controller.placement` tells what has become of
+it.
 """
 
 from collections.abc import Mapping
