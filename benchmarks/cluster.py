@@ -29,7 +29,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.broker import TICKS, Figures, produce, quantiles, spread, used
@@ -159,10 +159,13 @@ def case_paced(cluster: Cluster, topic: str) -> Figures:
     return quantiles(acked, "ms acked") | {"core share": busy}
 
 
-def gap_of(cluster: Cluster, topic: str, hit: Callable[[], int]) -> Figures:
+def gap_of(
+    cluster: Cluster, topic: str, hit: Callable[[], int], *, is_elected_told: bool = False
+) -> Figures:
     """The longest time without an acknowledgement, over all partitions, when something is done.
 
-    `hit` returns the broker that it ended, which is started again at the end.
+    `hit` returns the broker that it ended, which is started again at the end. Where the client
+    holds on to a broker that says nothing, the time until others lead is told apart.
     """
     cluster.make(topic, GAP_PARTITIONS)
     with counting_producer(cluster, topic) as producer:
@@ -171,12 +174,27 @@ def gap_of(cluster: Cluster, topic: str, hit: Callable[[], int]) -> Figures:
         sleep(1)
         quiet = max(producer.gaps.values())
         ended = hit()
+        elected = {"others lead s": led_by_others(cluster, topic, ended)} if is_elected_told else {}
         wait_for_all(producer)
         gap = max(producer.gaps.values())
     revive(cluster, ended)
     cluster.await_isr(topic, 3)
     check(cluster, topic, producer)
-    return {"gap s": gap, "gap s before": quiet}
+    return {"gap s": gap, "gap s before": quiet, **elected}
+
+
+def led_by_others(cluster: Cluster, topic: str, ended: int) -> float:
+    """Seconds until every partition is led by another broker, as those others say."""
+    began = perf_counter()
+    others = [it.bootstrap for number, it in cluster.brokers.items() if number != ended]
+    admins = [AdminClient({"bootstrap.servers": it}) for it in others]
+    while True:
+        for admin in admins:
+            with suppress(KafkaException):
+                rows = admin.list_topics(topic, timeout=1).topics[topic].partitions.values()
+                if all(row.leader not in (ended, -1) for row in rows):
+                    return perf_counter() - began
+        sleep(0.05)
 
 
 def counting_producer(cluster: Cluster, topic: str) -> SteadyProducer:
@@ -245,7 +263,7 @@ def case_pause_leader(cluster: Cluster, topic: str) -> Figures:
         os.kill(cluster.brokers[number]._process.pid, signal.SIGSTOP)  # noqa: SLF001
         return number
 
-    return gap_of(cluster, topic, hit)
+    return gap_of(cluster, topic, hit, is_elected_told=True)
 
 
 def case_rolling(cluster: Cluster, topic: str) -> Figures:
