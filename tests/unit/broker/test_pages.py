@@ -143,6 +143,7 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
         'kafka_topic_partition_current_offset{topic="orders",partition="0"} 3',
         "# TYPE kafka_server_brokertopicmetrics_messagesin_total counter",
         "kafka_controller_kafkacontroller_preferredreplicaimbalancecount 0",
+        "kafka_controller_kafkacontroller_controllerstate 0",
         "kafka_controller_controllerstats_uncleanleaderelections_total 0",
         'kafka_controller_controllereventmanager_events_total{event="CreationAsked"} 1',
         "kafka_server_replicamanager_isrshrinks_total 0",
@@ -154,6 +155,16 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
         line.startswith('kafka_network_requestmetrics_totaltimems{request="Produce"')
         for line in lines
     )
+
+
+def test_the_page_tells_what_the_controller_does() -> None:
+    """While an event waits for ZooKeeper, one sees of which kind it is, by Kafka's number."""
+    with Stage() as stage:
+        times = stage.running.services_of_this_life.controller.times
+        times.begin("AlterPartitionAsked", times.now)
+        assert "kafkacontroller_controllerstate 9\n" in get(stage, "/metrics")[1]
+        times.end()
+        assert "kafkacontroller_controllerstate 0\n" in get(stage, "/metrics")[1]
 
 
 def test_a_deleted_topic_is_not_counted_any_more() -> None:

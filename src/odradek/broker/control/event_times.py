@@ -57,6 +57,11 @@ class EventTimes:
         """For an event that is posted."""
         return self._clock.micros()
 
+    @property
+    def kind(self) -> str:
+        """Of the event that is being dealt with; empty between events."""
+        return self._kind
+
     def begin(self, kind: str, posted: Micros) -> None:
         """An event is taken from the queue."""
         self._kind, self._begun, self._parts = kind, self.now, {}
@@ -82,3 +87,4 @@ class EventTimes:
         if took >= SLOW:
             parts = {f"{part}_ms": round(it / 1_000) for part, it in self._parts.items()}
             log.info("controller.slow_event", kind=self._kind, ms=round(took / 1_000), **parts)
+        self._kind = ""

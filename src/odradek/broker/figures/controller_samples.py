@@ -5,9 +5,11 @@ boards take the sum or the maximum over all brokers.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from odradek.broker.figures.sample import Sample
 from odradek.broker.services import Services
+from odradek.controller import events
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.balance import imbalanced_partitions, offline_partitions
 from odradek.controller.phases import ReplicaPhase
@@ -15,6 +17,26 @@ from odradek.model.units import SECOND
 
 PREFIX = "kafka_controller_kafkacontroller_"
 CHANNELS = "kafka_controller_controllerchannelmanager_"
+STATES: Final = {
+    "": 0,
+    events.ControllerChanged.__name__: 1,
+    events.BeginningGoesOn.__name__: 1,
+    events.TreeChanged.__name__: 2,
+    events.ProcessIsGone.__name__: 2,
+    events.CreationAsked.__name__: 3,
+    events.GrowthAsked.__name__: 3,
+    events.DeletionAsked.__name__: 4,
+    events.ReassignmentAsked.__name__: 5,
+    events.RebalanceIsDue.__name__: 6,
+    events.ElectionAsked.__name__: 7,
+    events.ControlledShutdownAsked.__name__: 8,
+    events.AlterPartitionAsked.__name__: 9,
+    events.BrokerAnswered.__name__: 10,
+    events.StopAsked.__name__: 12,
+    events.ReassignmentsListed.__name__: 15,
+}
+"""Kafka's number for what the controller does while it deals with an event."""
+NO_STATE_OF_KAFKA: Final = 99
 
 
 def controller_samples(services: Services, *, is_controller: bool) -> Iterator[Sample]:
@@ -27,6 +49,8 @@ def controller_samples(services: Services, *, is_controller: bool) -> Iterator[S
     yield Sample(f"{PREFIX}activepreferredcontrollercount", is_preferred and is_active)
     yield Sample(f"{PREFIX}standbypreferredcontrollercount", is_preferred and not is_active)
     yield Sample("odradek_controller_withheld", services.controller.standing_by.is_withheld)
+    state = STATES.get(services.controller.times.kind, NO_STATE_OF_KAFKA)
+    yield Sample(f"{PREFIX}controllerstate", state)
     yield Sample(f"{PREFIX}activebrokercount", len(image.brokers) if is_controller else 0)
     yield Sample(f"{PREFIX}globaltopiccount", len(image.topics))
     partitions = sum(len(topic.partitions) for topic in image.topics.values())

@@ -27,6 +27,9 @@ HELP: Final[dict[str, str]] = {
     "odradek_log_dir_writes_total": "Groups of appends written to this log dir.",
     "odradek_log_dir_write_microseconds_total": "Time that these took, their syncs included.",
     f"{_CONTROLLER}activecontrollercount": "Whether this is the controller.",
+    f"{_CONTROLLER}controllerstate": (
+        "What the controller does, by Kafka's numbers; 0: nothing, 99: what has no number."
+    ),
     f"{_CONTROLLER}activepreferredcontrollercount": (
         "Whether this is the controller, and preferred."
     ),
