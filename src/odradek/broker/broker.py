@@ -32,6 +32,7 @@ from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
+from odradek.broker.embedded_zookeeper import connect_string, start_zookeeper
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
@@ -62,11 +63,9 @@ from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller as controller_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import replication as replication_rows
-from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.config.setting import BrokerSetting
 from odradek.controller.candidacy import ControllerLease
 from odradek.ensemble.client import ZooKeeperClient
-from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
@@ -74,7 +73,6 @@ from odradek.model.units import SECOND, Millis
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import AllDirsFailed
-from odradek.zookeeper.server.settings import ServerSettings
 
 STOP_PATIENCE: Final = Millis(5 * SECOND)
 """How long a stop waits for requests that are under way."""
@@ -126,10 +124,11 @@ class Broker:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
             await self._show_pages(tasks)
-            self._running += await self._start_zookeeper(tasks)
-            coordination = BrokerSession(
-                self._connect_string(), self.doors, self.settings, self.cluster
-            )
+            if zookeeper_is_embedded(self.config):
+                self._zookeeper = await start_zookeeper(self.config, self.doors)
+                self._running.append(tasks.create_task(self._zookeeper.serve()))
+            where = connect_string(self.config, self._zookeeper)
+            coordination = BrokerSession(where, self.doors, self.settings, self.cluster)
             dirs = await take_dirs(self.doors)
             await coordination.connect(tasks)
             await self._learn_its_number(dirs, coordination)
@@ -195,31 +194,6 @@ class Broker:
         is_controller = self.cluster.image.controller == self.cluster.me
         kept = Kept(self.services, self.times, self.idleness, self._isr_changes, is_controller)
         return Page("200 OK", await page(kept), CONTENT_TYPE)
-
-    async def _start_zookeeper(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        """The server in our own process, if there shall be one."""
-        if not zookeeper_is_embedded(self.config):
-            return []
-        doors = self.doors
-        server = ZookeeperServer(
-            ZooKeeperDoors(doors.clock, doors.random, doors.network, doors.journal()),
-            ServerSettings(packet_bytes_max=self.config[zookeeper_rows.JUTE_MAXBUFFER]),
-        )
-        host = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_HOST]
-        port = self.config[zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT]
-        with naming(zookeeper_rows.ZOOKEEPER_EMBEDDED_PORT, f"{port} at {host}"):
-            await server.open((host, port))
-        self._zookeeper = server
-        return [tasks.create_task(server.serve())]
-
-    def _connect_string(self) -> str:
-        said = self.config[zookeeper_rows.ZOOKEEPER_CONNECT]
-        if self._zookeeper is None:
-            assert said is not None, "either it is said, or the server is ours"
-            return said
-        host, port = self._zookeeper.address
-        chroot = "" if said is None or "/" not in said else said[said.index("/") :]
-        return f"{host if host not in {'', '::', '0.0.0.0'} else '127.0.0.1'}:{port}{chroot}"  # noqa: S104 - compared
 
     async def _learn_its_number(self, dirs: LogDirs, coordination: BrokerSession) -> None:
         me = await coordination.insist(lambda: number_of(self.config, dirs, coordination.client))
