@@ -148,6 +148,14 @@ def without(
     return _changed(state, gone, (isr, eligible(state, isr, min_isr)), controller_epoch)
 
 
+def leaving(state: PartitionState, removed: Brokers, min_isr: int) -> PartitionState:
+    """The same state without replicas that no assignment names any more; not in another epoch."""
+    isr = tuple(replica for replica in state.isr if replica not in removed)
+    assert isr, f"nobody stays of {state}"
+    waiting = (it for it in eligible(state, isr, min_isr) if it not in removed)
+    return state._replace(isr=isr, eligible=tuple(waiting))
+
+
 def without_unclean(
     state: PartitionState, unclean: Brokers, controller_epoch: ControllerEpoch, *, min_isr: int
 ) -> PartitionState | None:

@@ -18,7 +18,10 @@ from odradek.wire.messages.alter_partition import (
     RequestPartitionData,
     RequestTopicData,
 )
-from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+)
 from tests.unit.controller.conversation import Conversation, Deposed
 
 ORDERS = TopicPartition("orders", 0)
@@ -66,7 +69,7 @@ def assignment(talk: Conversation) -> Assignment:
 
 
 def test_on_partitions_reassigned_moves_to_another_broker() -> None:
-    """A1, B3 and B4 make three leader epochs; the znode names the target alone at the end."""
+    """A1, and B3 with B4, make two leader epochs; the znode names the target alone at the end."""
     talk = Conversation().begin().make("orders", (1,))
     assert reassign(talk, 2) is ErrorCode.NONE
     assert assignment(talk) == Assignment(ids(2, 1), ids(2), ids(1))
@@ -74,7 +77,7 @@ def test_on_partitions_reassigned_moves_to_another_broker() -> None:
     assert not talk.led(1)["orders", 0].is_new
     assert talk.state("orders").leader_epoch == 1
     assert in_sync(talk, 1, 2) == ErrorCode.NONE
-    assert talk.leads("orders") == (2, (2,), 3)
+    assert talk.leads("orders") == (2, (2,), 2)
     assert assignment(talk) == Assignment(ids(2))
     assert talk.stops(1)["orders", 0].delete_partition
     assert talk.on(ReassignmentsListed(None)) == {}
@@ -94,19 +97,34 @@ def test_the_isr_grows_to_all_and_shrinks_to_the_target() -> None:
     assert assignment(talk) == Assignment(ids(4, 5, 6))
 
 
+def told(talk: Conversation, broker: int) -> list[LeaderAndIsrPartitionState]:
+    """All that a broker was told, from the beginning."""
+    return [
+        row
+        for to, request in talk.sent
+        if to == broker and isinstance(request, LeaderAndIsrRequest)
+        for topic in request.topic_states
+        for row in topic.partition_states
+    ]
+
+
+def test_a_leader_is_told_of_all_members_of_the_isr() -> None:
+    """It waits for none that it does not know: what it commits then, a removed member may lack."""
+    talk = Conversation(brokers=range(1, 6)).begin().make("orders", (3, 4, 5))
+    reassign(talk, 4, 2, 1)
+    in_sync(talk, 1, 2, 3, 4, 5)
+    assert talk.leads("orders")[:2] == (4, (1, 2, 4))
+    rows = [row for broker in range(1, 6) for row in told(talk, broker)]
+    assert [row for row in rows if not {*row.isr} <= {*row.replicas}] == []
+
+
 def test_an_added_replica_is_new_in_its_first_message_too() -> None:
     """Else a broker with a failed dir takes it for offline: its log might be in there."""
     talk = Conversation(brokers=(1, 2, 3)).begin().make("orders", (1,))
     reassign(talk, 2)
     reassign(talk, 3)
     for broker in (2, 3):
-        rows = [
-            row
-            for to, request in talk.sent
-            if to == broker and isinstance(request, LeaderAndIsrRequest)
-            for topic in request.topic_states
-            for row in topic.partition_states
-        ]
+        rows = told(talk, broker)
         assert rows
         assert all(row.is_new for row in rows)
 
@@ -132,7 +150,7 @@ def test_a_move_begun_by_the_znode_waits_for_a_dead_target() -> None:
     talk.brokers(1, 2)
     assert talk.led(2)["orders", 0].is_new
     in_sync(talk, 1, 2)
-    assert talk.leads("orders") == (2, (2,), 4)
+    assert talk.leads("orders") == (2, (2,), 3)
     assert ReassignPartitionsZnode.PATH not in talk.tree.nodes
 
 

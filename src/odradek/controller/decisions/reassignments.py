@@ -5,7 +5,10 @@ replicas together, with those that are added and those that are removed. Complet
 last, so a controller that dies in between leaves its successor everything to go on with.
 
     asked ─▶ znode: target + origin ─▶ added replicas follow ─▶ target is in sync
-          ─▶ leader within the target ─▶ removed ones leave ISR and disks ─▶ znode: target
+          ─▶ leader and ISR within the target ─▶ znode: target ─▶ removed ones leave the disks
+
+Kafka tells the leader of its new replicas before it writes the ISR without the removed ones. Then
+the leader waits for them no more, though they could be elected; here both is one write.
 
 Two rules go beyond Kafka: a cancel, or another target, is refused where no replica that stays is in
 sync (the only whole copies would be removed), and a target smaller than min.insync.replicas is
@@ -19,7 +22,7 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import begin_if_free
 from odradek.controller.decisions.elections import Rule, change_states, lose, send
 from odradek.controller.guarded_writes import StateWrite
-from odradek.controller.leaders import for_a_reassignment, next_state, same_leader, without
+from odradek.controller.leaders import for_a_reassignment, leaving, next_state, same_leader
 from odradek.controller.steps import Note, Steps, commit, read
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.json_body import MalformedZnode
@@ -106,7 +109,7 @@ def _reassign_topic(
 
 def _settle(context: ControllerContext, partition: TopicPartition) -> Steps[None]:
     """A cancel has left nothing to be done: the leader hears that the replicas are the old ones."""
-    yield from change_states(context, [partition], _lead_from_target(context))
+    yield from change_states(context, [partition], _lead_from_target(context, frozenset()))
     yield from _over(context, partition)
 
 
@@ -289,11 +292,10 @@ def _complete(
         context.batch.add_stop(replica, partition, delete=True)
     stops, context.batch.stop = context.batch.stop, {}
     context.set_assignment(partition, target)
-    moved = yield from change_states(context, [partition], _lead_from_target(context))
+    moved = yield from change_states(context, [partition], _lead_from_target(context, removed))
     if partition not in moved:
         context.set_assignment(partition, assignment)
         return
-    yield from change_states(context, [partition], _remove(context, removed))
     context.batch.stop = stops
     context.batch.add_update([partition])
     yield from send(context)
@@ -316,35 +318,26 @@ def _new_epoch(context: ControllerContext) -> Rule:
     return rule
 
 
-def _lead_from_target(context: ControllerContext) -> Rule:
-    """A leader of the target; it begins anew, so that it takes no removed replica back."""
+def _lead_from_target(context: ControllerContext, removed: frozenset[BrokerId]) -> Rule:
+    """A leader of the target; it begins anew, so that it takes no removed replica back.
+
+    They leave the ISR in the same write: a leader does not wait for a replica that it is not told
+    of, and what it has not got must not be elected by the next controller.
+    """
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
         state, online = image.state, context.online(image)
         if state is None:
             return None
-        if state.leader in image.assignment.target and state.leader in online:
-            return StateWrite(partition, same_leader(state, context.lease.epoch))
-        choice = for_a_reassignment(image.assignment, state, online)
-        if choice is None:
-            return None
-        return StateWrite(partition, next_state(state, choice, context.lease.epoch))
-
-    return rule
-
-
-def _remove(context: ControllerContext, removed: frozenset[BrokerId]) -> Rule:
-    """They leave the ISR; nothing is expected of them any more."""
-
-    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
-        if image.state is None:
-            return None
         min_isr = context.policy.min_isr(partition.topic)
-        smaller = without(image.state, removed, context.lease.epoch, min_isr=min_isr)
-        if smaller is None:
-            return None
-        eligible = tuple(it for it in smaller.eligible if it not in removed)
-        return StateWrite(partition, smaller._replace(eligible=eligible))
+        if state.leader in image.assignment.target and state.leader in online:
+            moved = same_leader(state, context.lease.epoch)
+        else:
+            choice = for_a_reassignment(image.assignment, state, online)
+            if choice is None:
+                return None
+            moved = next_state(state, choice, context.lease.epoch)
+        return StateWrite(partition, leaving(moved, removed, min_isr))
 
     return rule
 
