@@ -260,14 +260,22 @@ class OneLeaderInEachEpoch(Looks):
 
 
 class LeadersKnowTheIsr(Looks):
-    """A leader's ISR is what the controller wrote, as of the version that it names."""
+    """A leader's ISR is what the controller wrote, as of the version that it names.
+
+    What ZooKeeper could not save before it stopped was not written: nobody was told so, and the
+    version may be that of another state one day. So each of its lives begins with its own tree.
+    """
 
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
         self._written: dict[tuple[Place, int], frozenset[BrokerId]] = {}
+        self._life = 0  # of ZooKeeper
 
     def look(self) -> None:
         """Of every leader that is as far as the tree."""
+        if self._life != self._view.zookeeper_lives:
+            self._life = self._view.zookeeper_lives
+            self._written.clear()
         for place, state in self._copies.states.items():
             self._written[place, int(state.partition_epoch)] = frozenset(state.isr)
         for number, broker in self._view.opened():
@@ -330,7 +338,8 @@ class Bounds(NamedTuple):
 class BoundsHoldEverywhere(Looks):
     """A log starts at or below its high watermark, which is not above its end.
 
-    Neither falls, as far as it is committed.
+    Neither falls, as far as it is committed. Where all may have been lost, the log of a broker that
+    lost something may be of the history before, until it is whole: it is cut to the leader's.
     """
 
     def __init__(self, copies: Copies) -> None:
@@ -355,8 +364,14 @@ class BoundsHoldEverywhere(Looks):
             last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
             state = self._copies.states.get(place)
             assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
-            kept = now.kept(self._copies.of[place].committed)
-            self._before[number, place, since] = log, kept if since else kept._replace(start=start)
+            self._before[number, place, since] = log, self._kept(number, place, now)
+
+    def _kept(self, number: BrokerId, place: Place, now: Bounds) -> Bounds:
+        """How far they may not fall from now on."""
+        copied = self._copies.of[place]
+        if not copied.since:
+            return now.kept(copied.committed)._replace(start=now.start)
+        return Bounds(0, 0) if number in copied.lacking else now.kept(copied.committed)
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:

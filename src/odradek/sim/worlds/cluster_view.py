@@ -67,6 +67,11 @@ class ClusterView:
             self._zxid = server.core.database.zxid
         return self._zxid
 
+    @property
+    def zookeeper_lives(self) -> int:
+        """How often it was started: the tree of a former life may be ahead of what it has saved."""
+        return self._zookeeper.machine.lives
+
     def children(self, path: str) -> list[str]:
         """Of a znode, which need not be there."""
         node = self.tree.nodes.get(path)
