@@ -1,5 +1,7 @@
 """The eight scenarios of KIP-112, and moments at which two of them meet."""
 
+import pytest
+
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.model.errors import ErrorCode
 from odradek.sim.broker_machine import DISKS
@@ -137,6 +139,35 @@ def test_7_a_replica_comes_to_a_broker_with_a_failed_dir() -> None:
         assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
         t.await_isr("orders", 1, 2, 4)
         assert broker.disk_of("orders") != bad
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> None:
+    """Once the dir is back there are two logs: the later one is served, the other is set aside."""
+    with ClusterScenario(seed, brokers=4) as t:
+        shop = t.operator()
+        shop.places("orders", (1, 2, 3))
+        shop.produce("orders", "a", "b")
+        broker = t.broker(3)
+        disk = broker.disk_of("orders")
+        broker.fail_disk(disk)
+        shop.produce("orders", "c")
+        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
+        t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
+        broker.stop()
+        broker.start()
+        assert shop.moves("orders", 1, 2, 3) is ErrorCode.NONE
+        t.await_isr("orders", 1, 2, 3)
+        assert broker.disk_of("orders") != disk
+        broker.stop()
+        broker.repair_disk(disk)
+        broker.start()
+        t.await_isr("orders", 1, 2, 3)
+        assert broker.disk_of("orders") != disk
+        assert shop.moves("orders", 3, 1) is ErrorCode.NONE
+        t.wait_until(lambda: t.leader("orders") == 3, "it leads")
+        shop.produce("orders", "d")
+        assert shop.read("orders") == ["a", "b", "c", "d"]
 
 
 def test_8_a_topic_with_an_offline_replica_is_deleted(t: ClusterScenario) -> None:

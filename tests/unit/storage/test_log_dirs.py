@@ -336,8 +336,9 @@ def test_who_comes_too_late_for_a_log_says_nothing_of_its_disk() -> None:
 def test_a_stray_log_is_set_aside() -> None:
     """Kept, but not served; the next start names it."""
     h = Host(1)
-    h.dirs.get_or_create(part(0), NEW, NOW)
-    h.dirs.set_stray(part(0))
+    stray = h.dirs.get_or_create(part(0), NEW, NOW)
+    for home, _ in h.dirs.forget(part(0)):
+        h.dirs.set_aside(home, stray)
     assert h.dirs.get(part(0)) is None
     h.restart()
     assert h.opened[0].strays == [f"orders-0.{1:032x}-stray"]

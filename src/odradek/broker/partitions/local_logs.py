@@ -235,12 +235,13 @@ class LocalLogs:
 
     def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
         """With the leader epoch that begins it, where this broker leads."""
-        leads = state.leader == me
+        leads, epoch = state.leader == me, state.leadership.leader_epoch
         how = InDir(
             self.config_of(state.partition.topic),
             state.topic_id,
             state.is_new,
-            state.leadership.leader_epoch if leads else NO_LEADER_EPOCH,
+            epoch if leads else NO_LEADER_EPOCH,
+            epoch if state.is_new and self.dirs.some_failed else NO_LEADER_EPOCH,
         )
         return NewLog(state.partition, str(state.partition), how)
 

@@ -50,6 +50,7 @@ from odradek.storage.files.names import (
     parse_log_name,
     renamed,
 )
+from odradek.storage.files.new_logs import put_note, read_note
 from odradek.storage.files.unclean_logs import (
     BOOT,
     Reason,
@@ -75,6 +76,7 @@ class InDir(NamedTuple):
     topic_id: TopicId = NO_TOPIC_ID
     is_new: bool = False  # its directory is made first
     leader_epoch: LeaderEpoch = NO_LEADER_EPOCH  # the leadership that begins with it, if one does
+    came_in: LeaderEpoch = NO_LEADER_EPOCH  # to be noted: another dir is offline as it is made
 
 
 class NewLog(NamedTuple):
@@ -300,6 +302,8 @@ class LogDir(DirUncleanLogs):
         if new.how.topic_id != NO_TOPIC_ID:
             data = encode_partition_metadata(new.how.topic_id)
             put_small(self.disk, folder.path(PARTITION_METADATA), data)
+        if new.how.came_in != NO_LEADER_EPOCH:
+            put_note(self.disk, name, new.how.came_in)
         opener = LogOpener(self.failures, clean=False, now=now)
         log = opener.open(new.partition, folder, new.how.config).log
         log.topic_id = new.how.topic_id
@@ -370,6 +374,14 @@ class LogDir(DirUncleanLogs):
         """Whether a move of this log elsewhere failed at its end, and it went on here."""
         with self.failures.touching(self.name):
             return self.disk.exists(self.logs[partition].folder.path(KEPT_HERE))
+
+    def came_in(self, log: PartitionLog) -> LeaderEpoch:
+        """The leader epoch in which it was made while another dir was offline, if it was so."""
+        try:
+            with self.failures.touching(self.name):
+                return read_note(self.disk, log.folder.name)
+        except CorruptFile as error:
+            raise self.failures.report(self.name, OSError(str(error))) from error
 
 
 class TruncationJob(NamedTuple):

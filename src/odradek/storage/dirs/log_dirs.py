@@ -131,11 +131,21 @@ class LogDirs:
     def settle(self) -> None:
         """Called once all were opened: no partition may have two current logs.
 
-        Of two topics: both are contested. Of one topic: a move that a crash interrupted left two:
-        the one that was kept when it failed is whole, else the one that moved here last; the other
-        goes. So does one that was never written: a disk failed as it was made, and it was made
-        elsewhere. In any other case an operator must choose.
+        Of two topics: both are contested. Of one topic: one that was made for a new replica while
+        the dir of another was offline is the current one, and the other is set aside. A move that a
+        crash interrupted left two: the one that was kept when it failed is whole, else the one that
+        moved here last; the other goes. So does one that was never written: a disk failed as it was
+        made, and it was made elsewhere. In any other case an operator must choose. A dir that fails
+        meanwhile takes its logs along, and it begins again with the others.
         """
+        dirs = len(self.online)
+        try:
+            self._settle()
+        except LogDirOffline:
+            assert len(self.online) < dirs, "the dir that failed is offline"
+            self.settle()
+
+    def _settle(self) -> None:
         self._settle_futures()
         for partition in sorted({p for log_dir in self.online for p in log_dir.logs}):
             holders = [log_dir for log_dir in self.online if partition in log_dir.logs]
@@ -148,6 +158,7 @@ class LogDirs:
 
     def _settle_one(self, partition: TopicPartition, holders: list[LogDir]) -> LogDir:
         """Which of these has the log of their topic; the others lose theirs."""
+        holders = self._newest(partition, holders)
         if len(holders) == 1:
             return holders[0]
         moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
@@ -160,6 +171,21 @@ class LogDirs:
             if log_dir is not true[0]:
                 self.discard(log_dir, log_dir.logs.pop(partition))
         return true[0]
+
+    def _newest(self, partition: TopicPartition, holders: list[LogDir]) -> list[LogDir]:
+        """Those whose log came last to this broker.
+
+        What the others have is set aside rather than deleted: it is of an earlier assignment, but
+        nothing says here whether the later one has ever had all its records.
+        """
+        if len(holders) == 1:
+            return holders
+        came_in = {it.name: it.came_in(it.logs[partition]) for it in holders}
+        newest = [it for it in holders if came_in[it.name] == max(came_in.values())]
+        for log_dir in holders:
+            if log_dir not in newest:
+                self.set_aside(log_dir, log_dir.logs.pop(partition))
+        return newest
 
     def replace(self, fresh: LogDir) -> None:
         """An empty dir takes the place of the one of its name, which has failed. On the loop."""
@@ -261,12 +287,9 @@ class LogDirs:
                 for partition, log in logs.items():
                     yield partition, log.topic_id
 
-    def set_stray(self, partition: TopicPartition) -> None:
-        """Sets a log aside of which the cluster knows nothing: a person may still want it."""
-        home = self.home_of(partition)
-        if home is not None:
-            log = home.logs.pop(partition)
-            home.rename_log(log, renamed(partition, self.unique(), Kind.STRAY))
+    def set_aside(self, log_dir: LogDir, log: PartitionLog) -> None:
+        """Gives a log that the cluster does not know a stray's name: a person may still want it."""
+        log_dir.rename_log(log, renamed(log.partition, self.unique(), Kind.STRAY))
 
     def discard(self, log_dir: LogDir, log: PartitionLog) -> None:
         """Gives a forgotten log's directory another name, under which it waits for its end."""

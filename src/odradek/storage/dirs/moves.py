@@ -32,6 +32,7 @@ from odradek.storage.errors import (
 from odradek.storage.files.dir_files import delete_if_there, write_small
 from odradek.storage.files.failures import Failures, no_listener
 from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.files.new_logs import put_note
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
@@ -61,6 +62,7 @@ class Move:
         self.future: PartitionLog = future_dir.futures[partition]
         self._dirs = dirs
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
+        self._came_in = NO_LEADER_EPOCH  # what the current log's note says
 
     @property
     def bytes_left(self) -> int:
@@ -204,6 +206,8 @@ class Move:
             target.note_unclean(future)
             with target.failures.touching(target.name):
                 path = future.folder.path(MOVED_HERE)
+                if self._came_in != NO_LEADER_EPOCH:
+                    put_note(target.disk, future.folder.name, self._came_in)
                 write_small(target.disk, path, self.home.name.encode())
 
         yield Step(target, note)
@@ -228,7 +232,8 @@ class Move:
             self._rest = DeleteJob(self.future, self.current.log_start_offset)
 
     def _forget_kept(self) -> None:
-        """What an earlier move left is no longer true."""
+        """What an earlier move left is no longer true; what a new log's note says stays so."""
+        self._came_in = self.home.came_in(self.current)
         with self.home.failures.touching(self.home.name):
             if delete_if_there(self.home.disk, self.current.folder.path(KEPT_HERE)):
                 self.home.disk.sync_directory(self.current.folder.name)

@@ -43,6 +43,9 @@ MOVED_HERE: Final = "moved-here"
 KEPT_HERE: Final = "kept-here"
 """Ours, likewise: a move away from here failed at its end, and this log went on."""
 
+NEW_HERE: Final = "new-here"
+"""Ours, likewise: it was made for a new replica while another log dir was offline."""
+
 NAME_BYTES_MAX: Final = 255
 
 _SEGMENT_FILE = re.compile(r"(\d{20})(\.[a-z]+)((?:\.[a-z]+)?)")
