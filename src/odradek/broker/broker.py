@@ -221,6 +221,7 @@ class Broker:
         replicas.on_all_failed = self._on_all_failed
         replicas.on_dir_failed.append(lambda _gone: coordination.report_log_dirs())
         replicas.on_dir_replaced.append(lambda _dir: coordination.report_log_dirs())
+        replicas.on_refused_late.append(coordination.report_log_dirs)
         identity = (self.cluster.me, self.cluster.cluster_id)
         self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
         await replicas.open()

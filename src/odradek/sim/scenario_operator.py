@@ -24,9 +24,13 @@ class Operator(Client):
 
     def places(self, topic: str, *assigned: Sequence[int], **settings: str) -> None:
         """A topic, each partition on these brokers."""
+        self.does(self.placing(topic, *assigned, **settings))
+
+    async def placing(self, topic: str, *assigned: Sequence[int], **settings: str) -> None:
+        """Likewise, for who goes on meanwhile."""
         said = {name.replace("_", "."): value for name, value in settings.items()}
         new = admin.NewTopic(topic, settings=said, assigned=assigned)
-        self.does(admin.create_topic(self.cluster, new))
+        await admin.create_topic(self.cluster, new)
 
     def grows(self, topic: str, count: int) -> ErrorCode:
         """So many partitions; what speaks against it."""

@@ -11,6 +11,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Millis
 from odradek.records.build import build_batch
 from odradek.records.record import Record
+from odradek.sim.broker_machine import DISKS
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.scenario_clients import Client
 from odradek.sim.zookeeper_machine import ZOOKEEPER
@@ -147,3 +148,42 @@ def test_a_fetch_leaves_out_what_only_the_disk_has(t: ClusterScenario) -> None:
         return found
 
     assert shop.does(ask()) == {*led}
+
+
+def test_a_topic_is_new_until_its_log_is_made(t: ClusterScenario) -> None:
+    """The ISR changes while the leader's disks hang: what it makes then lacks nothing."""
+    slow = t.broker(1)
+    for disk in DISKS:
+        slow.hang_disk(disk)
+    shop = t.operator()
+    first = shop.begins(shop.placing("payments", *[(1, 2, 3)] * len(DISKS)))
+    t.wait_until(lambda: t.has_topic("payments"), "each disk is to make a log")
+    making = shop.begins(shop.placing("orders", (1, 2, 3)))
+    t.wait_until(lambda: t.has_topic("orders"), "and another one when it has made that")
+    t.run(seconds=3)  # the answer to the controller does not wait longer
+    t.broker(3).kill()
+    t.await_isr("orders", 1, 2)
+    for disk in DISKS:
+        slow.release_disk(disk)
+    shop.ends(first)
+    shop.ends(making)
+    shop.produce("orders", "a")
+    assert t.leader("orders") == 1
+
+
+def test_a_leader_says_later_that_it_could_not_make_its_log(t: ClusterScenario) -> None:
+    """Its disks hung when it was asked, and are full: another leads once that is known."""
+    slow = t.broker(1)
+    for disk in DISKS:
+        slow.hang_disk(disk)
+        slow.machine.disk(disk).faults.capacity = slow.machine.disk(disk).used
+    shop = t.operator()
+    making = shop.begins(shop.placing("orders", (1, 2, 3)))
+    t.wait_until(lambda: t.has_topic("orders"), "the topic is there")
+    t.run(seconds=3)
+    for disk in DISKS:
+        slow.release_disk(disk)
+    t.await_isr("orders", 2, 3)
+    shop.ends(making)
+    shop.produce("orders", "a")
+    assert shop.read("orders") == ["a"]

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from odradek.broker.doors import Doors
+from odradek.broker.jobs import begin
 from odradek.broker.partitions.dir_moves import DirMoves
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.hosted import (
@@ -77,9 +78,10 @@ class ReplicaManager:
         self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
         self.on_dir_failed: list[Callable[[WentOffline], None]] = []
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
+        self.on_refused_late: list[Callable[[], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
         self._me = broker_id
-        self._clock = doors.clock
+        self._clock, self._tasks = doors.clock, tasks
         deps = FactoryDeps(settings, doors.clock, self.traffics, self.logs.appends, isr_changes)
         self._factory = ReplicaFactory(broker_id, deps)
         self._hosted = HostedPartitions()
@@ -164,6 +166,7 @@ class ReplicaManager:
         errors: dict[TopicPartition, ErrorCode] = {}
         in_dirs: dict[str, list[Starting]] = {}
         leading: list[LeadingReplica] = []
+        states = [self._still_new(state) for state in states]
         for state in states:
             partition, hosted = state.partition, self._hosted[state.partition]
             role = decide_role(hosted, state, self._me)
@@ -188,8 +191,14 @@ class ReplicaManager:
         work: Sequence["asyncio.Future[None]"],
         in_dirs: Mapping[str, object],
     ) -> dict[TopicPartition, ErrorCode]:
-        await answered(work, [self._lanes[name] for name in in_dirs])
+        if not await answered(work, [self._lanes[name] for name in in_dirs]):
+            begin(self._tasks, self._say_later(states, work))
         self.look_at_failures()
+        return errors | self._refused(states)
+
+    def _refused(self, states: Sequence[LeaderAndIsrState]) -> dict[TopicPartition, ErrorCode]:
+        """Which of them could not be obeyed, as far as that is known."""
+        errors: dict[TopicPartition, ErrorCode] = {}
         for state in states:
             match self._hosted[state.partition]:
                 case Offline():
@@ -197,6 +206,15 @@ class ReplicaManager:
                 case Stopped(state=refused) if refused is state:
                     errors[state.partition] = ErrorCode.REPLICA_NOT_AVAILABLE
         return errors
+
+    async def _say_later(
+        self, states: Sequence[LeaderAndIsrState], work: Sequence["asyncio.Future[None]"]
+    ) -> None:
+        """A dir hung, and the controller believes that it was obeyed: it asks once more."""
+        await asyncio.gather(*work, return_exceptions=True)
+        if self._refused(states):
+            for refused in self.on_refused_late:
+                refused()
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
         """Ends roles by this call, and deletes the logs where that is asked for.
@@ -288,6 +306,13 @@ class ReplicaManager:
         for each, replica in leading:
             if self._is_current(each) and self.dirs.get(each.state.partition) is replica.log:
                 self._lead(each.state, replica)
+
+    def _still_new(self, state: LeaderAndIsrState) -> LeaderAndIsrState:
+        """What is said of a replica before its log is made: it never had one anywhere."""
+        hosted = self._hosted[state.partition]
+        if isinstance(hosted, Starting) and hosted.state.is_new:
+            return state._replace(is_new=True)
+        return state
 
     def _is_current(self, starting: Starting) -> bool:
         """No later request has replaced it, and its dir has not failed."""
