@@ -166,6 +166,13 @@ class Disk(Protocol):
         """Makes the names in it durable: what was created, renamed or removed."""
         ...
 
+    def sync_all(self, paths: Sequence[str]) -> None:
+        """As a sync of each file and `sync_directory` of each directory, in any order, at once.
+
+        Where one cannot be synced the others may have been, or not.
+        """
+        ...
+
     def lock(self, path: str) -> Lock:
         """Takes the lock on this file for this process; BlockingIOError if another holds it."""
         ...

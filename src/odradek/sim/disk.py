@@ -189,6 +189,15 @@ class SimulatedDisk:
         self.faults.passed("sync_directory")
         self.medium.sync(directory)
 
+    def sync_all(self, paths: Sequence[str]) -> None:
+        """One after the other."""
+        for path in paths:
+            node = self._existing(path)
+            if isinstance(node, Directory):
+                self.sync_directory(path)
+            else:
+                self.sync(path, node)
+
     def lock(self, path: str) -> Lock:
         """For this life of the machine."""
         self.faults.enter("lock", path)

@@ -191,6 +191,20 @@ def test_removal(disk: Disk) -> None:
     refused(errno.ENOENT, lambda: disk.sync_directory("orders-0"))
 
 
+def test_many_are_synced_together(disk: Disk) -> None:
+    """Files and directories alike; where one is missing, that is an error."""
+    names = [f"orders-{number}" for number in range(20)]
+    for name in names:
+        disk.make_directory(name)
+        put(disk, f"{name}/log", b"data")
+    paths = [path for name in names for path in (f"{name}/log", name)]
+    disk.sync_all(paths)
+    disk.sync_all(paths[:2])
+    disk.sync_all([])
+    refused(errno.ENOENT, lambda: disk.sync_all([*paths, "orders-20"]))
+    refused(errno.ENOENT, lambda: disk.sync_all(["orders-20"]))
+
+
 def test_a_lock_is_held_by_one(disk: Disk) -> None:
     """The second taker is refused, also in the same process, until the first lets go."""
     lock = disk.lock(".lock")

@@ -46,6 +46,18 @@ def test_what_was_synced_survives() -> None:
     assert outcomes(lambda disk: synced(disk, "log", b"abcd"), "log") == {b"abcd"}
 
 
+def test_what_was_synced_together_survives() -> None:
+    """Bytes and names, as if each had been synced by itself."""
+
+    def together(disk: Disk) -> None:
+        disk.make_directory("orders-0")
+        file = disk.open("orders-0/log", create=True)
+        file.write([b"abcd"], 0)
+        disk.sync_all(["orders-0/log", "orders-0", ""])
+
+    assert outcomes(together, "orders-0/log") == {b"abcd"}
+
+
 def test_an_unsynced_write_is_there_or_not_page_by_page() -> None:
     """Any subset of its pages, and any size that the file once had; never anything else."""
 

@@ -133,20 +133,14 @@ class DirCheckpoints:
         After a crash the recovery point of one would be taken for that of the new log, of which
         less, or nothing, is durable.
         """
-        kept = [
-            {p: offset for p, offset in offsets.items() if p not in partitions}
-            for offsets in (
-                self._recovery_points,
-                self._log_starts,
-                self._high_watermarks,
-                self.cleaner_offsets,
-            )
-        ]
-        self.note_recovery_points(kept[0])
-        self.note_log_starts(kept[1])
-        self.note_high_watermarks(kept[2])
-        if kept[3] != self.cleaner_offsets:
-            self.cleaner_offsets = kept[3]
+        if _speak_of(partitions, self._recovery_points):
+            self.note_recovery_points(_without(partitions, self._recovery_points))
+        if _speak_of(partitions, self._log_starts):
+            self.note_log_starts(_without(partitions, self._log_starts))
+        if _speak_of(partitions, self._high_watermarks):
+            self.note_high_watermarks(_without(partitions, self._high_watermarks))
+        if _speak_of(partitions, self.cleaner_offsets):
+            self.cleaner_offsets = _without(partitions, self.cleaner_offsets)
             self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
 
     def take_over(self, log: PartitionLog, first_dirty: Offset | None) -> None:
@@ -165,6 +159,15 @@ class DirCheckpoints:
         lowered = {p: at for p, at in points.items() if self._recovery_points.get(p, at) > at}
         if lowered:
             self.note_recovery_points({**self._recovery_points, **lowered})
+
+
+def _speak_of(partitions: Collection[TopicPartition], offsets: Offsets) -> bool:
+    """Rarely: most logs that are made have names that were never used before."""
+    return any(partition in offsets for partition in partitions)
+
+
+def _without(partitions: Collection[TopicPartition], offsets: Offsets) -> Offsets:
+    return {p: offset for p, offset in offsets.items() if p not in partitions}
 
 
 class CheckpointJob(NamedTuple):

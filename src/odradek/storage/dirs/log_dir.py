@@ -33,8 +33,8 @@ from odradek.storage.files.checkpoints import (
 from odradek.storage.files.dir_files import (
     OpenFiles,
     delete_if_there,
-    put_small,
     read_small,
+    write_new,
     write_small,
 )
 from odradek.storage.files.failures import Failures
@@ -96,6 +96,12 @@ class Opened:
     repairs: list[Repair] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
+
+
+def _unsynced(log: PartitionLog) -> list[str]:
+    """What makes a new log durable: its files are empty, but for the one that names its topic."""
+    named = [] if log.topic_id == NO_TOPIC_ID else [log.folder.path(PARTITION_METADATA)]
+    return [*named, log.folder.name]
 
 
 class LogDir(DirUncleanLogs):
@@ -278,6 +284,7 @@ class LogDir(DirUncleanLogs):
         try:
             with self.failures.touching(self.name):
                 logs = [self._make(new, begun, now) for new in wanted]
+                self.disk.sync_all([path for log in logs for path in _unsynced(log)])
                 for log, new in zip(logs, wanted, strict=True):
                     self.disk.rename(log.folder.name, new.name)
                     log.folder.name = new.name
@@ -292,26 +299,27 @@ class LogDir(DirUncleanLogs):
         return logs
 
     def _make(self, new: NewLog, begun: list[str], now: Timestamp) -> PartitionLog:
-        """One that waits for its name, and for its directory to be durable; its files are."""
+        """One that waits for its name, and to be durable."""
         unused = map("{:032x}".format, count())
         names = (renamed(new.partition, it, Kind.DELETE) for it in unused)
-        name = next(it for it in names if not self.disk.is_directory(it))
+        name = next(it for it in names if not self.disk.exists(it))
         begun.append(name)
         self.disk.make_directory(name)
-        folder = Folder(self.files, name)
-        if new.how.topic_id != NO_TOPIC_ID:
-            data = encode_partition_metadata(new.how.topic_id)
-            put_small(self.disk, folder.path(PARTITION_METADATA), data)
+        opener = LogOpener(self.failures, clean=False, now=now)
+        log = opener.begin(new.partition, Folder(self.files, name), new.how.config)
+        log.topic_id = new.how.topic_id
+        if log.topic_id != NO_TOPIC_ID:
+            write_new(
+                self.disk,
+                log.folder.path(PARTITION_METADATA),
+                encode_partition_metadata(log.topic_id),
+            )
         if new.how.came_in != NO_LEADER_EPOCH:
             put_note(self.disk, name, new.how.came_in)
-        opener = LogOpener(self.failures, clean=False, now=now)
-        log = opener.open(new.partition, folder, new.how.config).log
-        log.topic_id = new.how.topic_id
         if not new.how.is_new and new.name == str(new.partition):
             log.unclean = Unclean(Reason.MADE_ANEW)
         if new.how.leader_epoch != NO_LEADER_EPOCH:
             log.begin_epoch(new.how.leader_epoch)
-        self.disk.sync_directory(name)
         log.closed_end = log.log_end_offset
         return log
 

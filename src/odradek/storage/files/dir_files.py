@@ -103,6 +103,15 @@ def put_small(disk: Disk, path: str, data: bytes) -> None:
     disk.rename(temporary, path)
 
 
+def write_new(disk: Disk, path: str, data: bytes) -> None:
+    """The first bytes of a file of which nothing is believed before its directory has its name."""
+    file = disk.open(path, create=True)
+    try:
+        file.write([data], 0)
+    finally:
+        file.close()
+
+
 def delete_if_there(disk: Disk, path: str) -> bool:
     """Removes a file that may be missing; whether it was there."""
     try:

@@ -104,7 +104,7 @@ def _no_note() -> None:
 
 @dataclass(slots=True)
 class LogOpener:
-    """How the logs of one directory are opened at start."""
+    """How the logs of one directory are opened at start, or begun later."""
 
     failures: Failures
     clean: bool  # whether the directory was closed in good order
@@ -125,6 +125,18 @@ class LogOpener:
         with self.failures.touching(folder.disk.name):
             loading.load()
         return Loaded(log, loading.repair, loading.moved_here)
+
+    def begin(self, partition: TopicPartition, folder: Folder, config: LogConfig) -> PartitionLog:
+        """An empty log in a directory without files; the caller makes it durable."""
+        log = PartitionLog(partition, folder, config, self.failures)
+        segment = Segment(folder, Offset(0))
+        segment.index_interval = config.index_interval_bytes
+        segment.created = self.now
+        segment.make_files()
+        log.segments = [segment]
+        log.flushed_at = self.now
+        log.reset()
+        return log
 
 
 class _Loading:

@@ -408,6 +408,11 @@ class Segment:
         self._file.truncate(0)
         self.clear_indexes()
 
+    def make_files(self) -> None:
+        """Likewise in a directory that is empty."""
+        for suffix in (LOG, INDEX, TIME_INDEX):
+            self.folder.disk.open(self.path(suffix), create=True).close()
+
     def clear_indexes(self) -> None:
         """Empties the indexes and their files: each batch is to be noted anew."""
         self._cut(INDEX, 0, create=True)
