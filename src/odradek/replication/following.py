@@ -262,9 +262,11 @@ class Follower:
     def begin(self) -> FollowerEffects:
         """The first thing to do under this leader: find out where the logs part.
 
-        A log without any epoch has nothing to compare, and is cut at its high watermark.
+        A log without any epoch has nothing to compare, and is cut at its high watermark, if it
+        reaches beyond: ten thousand empty logs that get a leader ask no disk.
         """
-        if self._log.epochs.latest == NO_LEADER_EPOCH:
+        log = self._log
+        if log.epochs.latest == NO_LEADER_EPOCH and log.high_watermark < log.log_end_offset:
             return self._cut_at_high_watermark()
         self.state = self._settled()
         return NOTHING

@@ -182,6 +182,13 @@ def test_an_epoch_without_records_is_forgotten() -> None:
     assert t.at() == (2, 3)
 
 
+def test_a_log_without_records_fetches_at_once() -> None:
+    """There is nothing to cut, so it does not wait for its disk."""
+    t = Scene([])
+    assert t.follower.begin() is NOTHING
+    assert t.at() == (0, -1)
+
+
 def test_a_log_without_epochs_begins_at_its_high_watermark() -> None:
     """There is nothing to compare."""
     t = Scene([])
