@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from confluent_kafka.admin import NewTopic
 
-from benchmarks.cluster import Cluster
+from benchmarks.cluster import TICKS, Cluster
 from benchmarks.leaders import Leaders
 from tests.compat.broker_process import OdradekBroker
 from tests.external import tools
@@ -86,16 +86,26 @@ class Stage:
         """Prints how long it took, the pauses meanwhile, and what controllers said."""
         said = {number: len(it.log()) for number, it in self.live.brokers.items()}
         print(f"\n{datetime.now(UTC).isoformat()[:23]} {what}", flush=True)
-        pauses, began = Pauses(self._ports), perf_counter()
+        before, pauses, began = self._cpu(), Pauses(self._ports), perf_counter()
         try:
             yield
         finally:
             print(f"  {perf_counter() - began:.2f} s", flush=True)
             print(f"  longest pauses: {pauses.end()}")
+        spent = {it: now - before[it] for it, now in self._cpu().items() if it in before}
+        print(f"  CPU: {', '.join(f'{it} {seconds:.2f} s' for it, seconds in spent.items())}")
         for number, broker in self.live.brokers.items():
             for line in broker.log()[said[number] :].splitlines():
                 if found := TOLD.search(line):
                     print(f"  broker {number}: {line[:23]} {found[0][:200]}")
+
+    def _cpu(self) -> dict[str, float]:
+        """Seconds of each process that lives."""
+        pids = {"ZooKeeper": self.live.zookeeper.pid}
+        for number, broker in self.live.brokers.items():
+            if broker._process is not None:  # noqa: SLF001
+                pids[f"broker {number}"] = broker.pid
+        return {name: seconds_of(pid) for name, pid in pids.items()}
 
     def await_served(self, *without: int) -> None:
         """Until the others lead all partitions; the connections are there before."""
@@ -115,6 +125,12 @@ class Stage:
             sleep(2)
             share = (sum(self.cluster.cpu()) - before) / 2 / len(self.cluster.brokers)
         return perf_counter() - began
+
+
+def seconds_of(pid: int) -> float:
+    """That a process has computed, itself and the kernel for it."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def run(stage: Stage, partitions: int, topics: int) -> None:

@@ -25,6 +25,7 @@ from odradek.broker.controlled import update_metadata
 from odradek.broker.doors import Dir, Doors
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
+from odradek.broker.slices import at_once
 from odradek.config.broker import Layers, read
 from odradek.config.findings import Given
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
@@ -147,12 +148,12 @@ async def settings_changed(
 def state_changed() -> None:
     """Of one partition in a topic of 10,000."""
     cluster = MetadataCache()
-    update_metadata.apply(cluster, metadata(*range(LEADERS)))
+    at_once(update_metadata.apply(cluster, metadata(*range(LEADERS))))
     times = []
     for number in range(CHANGES):
         request = metadata(number * 17 % LEADERS, leader=2)
         started = perf_counter()
-        update_metadata.apply(cluster, request)
+        at_once(update_metadata.apply(cluster, request))
         times.append(perf_counter() - started)
     print(f"one partition's change in a topic of {LEADERS}: {spread(times, 1_000)} ms")
 

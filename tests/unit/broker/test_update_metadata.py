@@ -2,6 +2,7 @@
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import update_metadata
+from odradek.broker.slices import at_once
 from odradek.controller.messages import DELETED, FULL, INCREMENTAL
 from odradek.metadata.image import TopicImage
 from odradek.metadata.number_table import NumberTable
@@ -13,7 +14,7 @@ def told(*requests: object) -> MetadataCache:
     """A broker that heard these, one after the other."""
     cluster = MetadataCache()
     for request in requests:
-        update_metadata.apply(cluster, request)  # type: ignore[arg-type]
+        at_once(update_metadata.apply(cluster, request))  # type: ignore[arg-type]
     return cluster
 
 
@@ -32,7 +33,7 @@ def test_a_change_of_one_partition_leaves_the_others() -> None:
     """A topic of ten thousand partitions is not copied for one of them."""
     cluster = told(metadata(*range(200)))
     before = orders(cluster).partitions
-    update_metadata.apply(cluster, metadata(3, leader=2))
+    at_once(update_metadata.apply(cluster, metadata(3, leader=2)))
     after = orders(cluster).partitions
     assert leaders(cluster) == {number: 2 if number == 3 else 1 for number in range(200)}
     assert isinstance(after, NumberTable)
@@ -66,7 +67,7 @@ def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
     """One after the other, or together."""
     cluster = told(metadata(0, 1), metadata(0, leader=DELETED))
     assert leaders(cluster) == {1: 1}
-    update_metadata.apply(cluster, metadata(1, leader=DELETED))
+    at_once(update_metadata.apply(cluster, metadata(1, leader=DELETED)))
     assert not cluster.image.topics
 
 

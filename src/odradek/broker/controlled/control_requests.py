@@ -13,6 +13,7 @@ from typing import Any, Final
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import leader_and_isr, stop_replica, update_metadata
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.slices import in_turns
 from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
@@ -56,9 +57,9 @@ class ControlRequests:
                 case LeaderAndIsrRequest():
                     await self._read_settings([topic.topic_name for topic in request.topic_states])
                     self._cluster.check(*epochs)
-                    answer = leader_and_isr.apply(self.replicas, request)
+                    answer = await in_turns(leader_and_isr.apply(self.replicas, request))
                 case UpdateMetadataRequest():
-                    response = update_metadata.apply(self._cluster, request)
+                    response = await in_turns(update_metadata.apply(self._cluster, request))
                     if request.type != FULL:
                         return response
                     removed = update_metadata.removed_meanwhile(

@@ -1,9 +1,11 @@
 """LeaderAndIsr becomes roles of the replicas that this broker hosts."""
 
 from collections.abc import Awaitable
+from itertools import islice
 
 from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replica_manager import ReplicaManager, RoleChanges
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, in_turns
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, PartitionEpoch
@@ -27,26 +29,43 @@ def refuse(
 
 def apply(
     replicas: ReplicaManager, request: LeaderAndIsrRequest
-) -> Awaitable[LeaderAndIsrResponse]:
-    """Begins and ends leaderships at once; the answer waits for the disks."""
-    states = [
+) -> Steps[Awaitable[LeaderAndIsrResponse]]:
+    """Begins and ends leaderships, some in each step; the answer waits for the disks.
+
+    Another request of a controller is carried out before the first step, or behind the last.
+    """
+    rows = (
         _state(topic, state) for topic in request.topic_states for state in topic.partition_states
-    ]
-    return _answer(request, replicas, replicas.apply_leader_and_isr(states))
+    )
+    changes = RoleChanges()
+    while states := list(islice(rows, ROWS_IN_A_SLICE)):
+        replicas.change_roles(states, changes)
+        yield
+    return _answer(request, replicas, changes)
 
 
 async def _answer(
+    request: LeaderAndIsrRequest, replicas: ReplicaManager, changes: RoleChanges
+) -> LeaderAndIsrResponse:
+    errors = await replicas.changed(changes)
+    return await in_turns(_told(request, replicas, errors))
+
+
+def _told(
     request: LeaderAndIsrRequest,
     replicas: ReplicaManager,
-    applied: Awaitable[dict[TopicPartition, ErrorCode]],
-) -> LeaderAndIsrResponse:
-    errors = await applied
-    return LeaderAndIsrResponse(
-        topics=[
-            LeaderAndIsrTopicError(topic.topic_id, _outcomes(topic, replicas, errors))
-            for topic in request.topic_states
-        ]
-    )
+    errors: dict[TopicPartition, ErrorCode],
+) -> Steps[LeaderAndIsrResponse]:
+    topics, count = [], 0
+    for topic in request.topic_states:
+        rows: list[LeaderAndIsrPartitionError] = []
+        for state in topic.partition_states:
+            rows.append(_outcome(topic, state, replicas, errors))
+            count += 1
+            if not count % ROWS_IN_A_SLICE:
+                yield
+        topics.append(LeaderAndIsrTopicError(topic.topic_id, rows))
+    return LeaderAndIsrResponse(topics=topics)
 
 
 def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> LeaderAndIsrState:
@@ -66,19 +85,15 @@ def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> 
     )
 
 
-def _outcomes(
+def _outcome(
     topic: LeaderAndIsrTopicState,
+    state: LeaderAndIsrPartitionState,
     replicas: ReplicaManager,
     errors: dict[TopicPartition, ErrorCode],
-) -> list[LeaderAndIsrPartitionError]:
-    rows = []
-    for state in topic.partition_states:
-        partition = TopicPartition(topic.topic_name, state.partition_index)
-        rows.append(
-            LeaderAndIsrPartitionError(
-                partition_index=state.partition_index,
-                error_code=errors.get(partition, ErrorCode.NONE),
-                is_unclean=replicas.is_unclean(partition),
-            )
-        )
-    return rows
+) -> LeaderAndIsrPartitionError:
+    partition = TopicPartition(topic.topic_name, state.partition_index)
+    return LeaderAndIsrPartitionError(
+        partition_index=state.partition_index,
+        error_code=errors.get(partition, ErrorCode.NONE),
+        is_unclean=replicas.is_unclean(partition),
+    )

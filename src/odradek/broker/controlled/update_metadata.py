@@ -12,6 +12,7 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.config.listeners import SecurityProtocol
 from odradek.controller.messages import DELETED, FULL
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
@@ -37,18 +38,25 @@ def refuse(
     return UpdateMetadataResponse(error_code=code)
 
 
-def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-    """Takes it over, at once and whole: topics that a full one does not name are gone."""
-    changes = Changes(cluster.image)
+def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[UpdateMetadataResponse]:
+    """Takes it over, whole and by the last step: topics that a full one does not name are gone."""
+    image = cluster.image
+    changes = Changes(image)
     changes.brokers(map(_broker, request.live_brokers))
-    cluster.note_kind(request.type)
     changes.controller(BrokerId(request.controller_id))
+    rows = 0
     for topic in request.topic_states:
-        _change(changes, cluster.image, topic)
+        rows += len(topic.partition_states)
+        if rows > ROWS_IN_A_SLICE:
+            rows = 0
+            yield
+        yield from _change(changes, image, topic)
     if request.type == FULL:
         named = {topic.topic_name for topic in request.topic_states}
-        for name in [it for it in cluster.image.topics if it not in named]:
+        for name in [it for it in image.topics if it not in named]:
             changes.remove_topic(name)
+    assert cluster.image is image, "one request is carried out at a time"
+    cluster.note_kind(request.type)
     cluster.update(changes.image())
     return UpdateMetadataResponse()
 
@@ -76,7 +84,7 @@ def removed_meanwhile(
     return found
 
 
-def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> None:
+def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> Steps[None]:
     """A topic with another id is another topic; nothing of the old one is kept.
 
     Of a topic that is known only what has changed is replaced: most requests name few partitions.
@@ -84,17 +92,21 @@ def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicSta
     topic_id = TopicId(bytes(topic.topic_id))
     known = image.topics.get(topic.topic_name)
     is_same = known is not None and (known.topic_id or NO_TOPIC_ID) == topic_id
-    if is_same and all(state.leader != DELETED for state in topic.partition_states):
-        for state in topic.partition_states:
-            partition = TopicPartition(topic.topic_name, state.partition_index)
-            changes.partition(partition, _partition(state))
-        return
-    partitions = dict(known.partitions) if known is not None and is_same else {}
+    told: dict[int, PartitionImage | None] = {}
     for state in topic.partition_states:
-        if state.leader == DELETED:
-            partitions.pop(state.partition_index, None)
-        else:
-            partitions[state.partition_index] = _partition(state)
+        is_deleted = state.leader == DELETED
+        told[state.partition_index] = None if is_deleted else _partition(state)
+        if not len(told) % ROWS_IN_A_SLICE:
+            yield
+    if is_same and None not in told.values():
+        for number, partition in told.items():
+            if partition is not None:
+                changes.partition(TopicPartition(topic.topic_name, number), partition)
+        return
+    before = known.partitions if known is not None and is_same else {}
+    partitions = {
+        it: partition for it, partition in {**before, **told}.items() if partition is not None
+    }
     if partitions:
         changes.topic(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, partitions)
     elif known is not None:

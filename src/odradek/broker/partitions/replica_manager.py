@@ -11,7 +11,7 @@ and the broker goes on while it has one dir left.
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -35,7 +35,7 @@ from odradek.broker.partitions.hosted import (
 )
 from odradek.broker.partitions.lanes import Lane, answered
 from odradek.broker.partitions.leading_replica import IsrChanges, LeadingReplica
-from odradek.broker.partitions.local_logs import LocalLogs
+from odradek.broker.partitions.local_logs import MADE_AT_ONCE, LocalLogs
 from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
 from odradek.broker.partitions.traffic import Traffics
 from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
@@ -52,7 +52,20 @@ from odradek.storage.logs.log import PartitionLog
 Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]
 """What could not be done, once the disks have done the rest; it is to be awaited."""
 
+STARTED_AT_ONCE: Final = 2 * MADE_AT_ONCE
+"""So many replicas take a role in one turn of the loop: some ten milliseconds."""
+
 log = structlog.get_logger()
+
+
+class RoleChanges:
+    """What became of the rows of a LeaderAndIsr request so far."""
+
+    def __init__(self) -> None:
+        self.states: list[LeaderAndIsrState] = []
+        self.errors: dict[TopicPartition, ErrorCode] = {}
+        self.work: list[asyncio.Future[None]] = []
+        self.lanes: dict[str, Lane] = {}  # of the dirs in which something is done
 
 
 class ReplicaManager:
@@ -85,6 +98,7 @@ class ReplicaManager:
         deps = FactoryDeps(settings, doors.clock, self.traffics, self.logs.appends, isr_changes)
         self._factory = ReplicaFactory(broker_id, deps)
         self._hosted = HostedPartitions()
+        self._is_closed = False
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
             self.logs, self._lanes, self, clock=doors.clock, settings=settings, tasks=tasks
@@ -148,6 +162,7 @@ class ReplicaManager:
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Ends every role, makes everything durable, and says so in each dir."""
+        self._is_closed = True
         for partition in self._hosted:
             self._end_role(partition)
             self._hosted.pop(partition)
@@ -163,7 +178,12 @@ class ReplicaManager:
         It is decided by this call, so requests count in the order of the calls; the answer waits
         for the disks.
         """
-        errors: dict[TopicPartition, ErrorCode] = {}
+        changes = RoleChanges()
+        self.change_roles(states, changes)
+        return self.changed(changes)
+
+    def change_roles(self, states: Sequence[LeaderAndIsrState], changes: RoleChanges) -> None:
+        """As `apply_leader_and_isr`, for some rows of a request."""
         in_dirs: dict[str, list[Starting]] = {}
         leading: list[LeadingReplica] = []
         states = [self._still_new(state) for state in states]
@@ -171,30 +191,26 @@ class ReplicaManager:
             partition, hosted = state.partition, self._hosted[state.partition]
             role = decide_role(hosted, state, self._me)
             if isinstance(role, ErrorCode):
-                errors[partition] = role
+                changes.errors[partition] = role
             elif isinstance(hosted, Leading) and role is not Role.FOLLOW:
                 if self._lead_on(hosted, state):
                     leading.append(hosted.replica)
             else:
                 self._end_role(partition)
                 self._start(Starting(state), in_dirs)
-        work = [
-            self._lanes[name].run(partial(self._start_in, name, starting))
-            for name, starting in in_dirs.items()
-        ]
-        return self._started(states, errors, [*work, EpochsBegun(leading).future], in_dirs)
+        changes.states += states
+        changes.work.append(EpochsBegun(leading).future)
+        for name, starting in in_dirs.items():
+            lane = self._lanes[name]
+            changes.work.append(lane.run(partial(self._start_in, name, starting)))
+            changes.lanes[name] = lane
 
-    async def _started(
-        self,
-        states: Sequence[LeaderAndIsrState],
-        errors: dict[TopicPartition, ErrorCode],
-        work: Sequence["asyncio.Future[None]"],
-        in_dirs: Mapping[str, object],
-    ) -> dict[TopicPartition, ErrorCode]:
-        if not await answered(work, [self._lanes[name] for name in in_dirs]):
-            begin(self._tasks, self._say_later(states, work))
+    async def changed(self, changes: RoleChanges) -> dict[TopicPartition, ErrorCode]:
+        """The answer to such a request: what failed."""
+        if not await answered(changes.work, changes.lanes.values()):
+            begin(self._tasks, self._say_later(changes))
         self.look_at_failures()
-        return errors | self._refused(states)
+        return changes.errors | self._refused(changes.states)
 
     def _refused(self, states: Sequence[LeaderAndIsrState]) -> dict[TopicPartition, ErrorCode]:
         """Which of them could not be obeyed, as far as that is known."""
@@ -207,12 +223,10 @@ class ReplicaManager:
                     errors[state.partition] = ErrorCode.REPLICA_NOT_AVAILABLE
         return errors
 
-    async def _say_later(
-        self, states: Sequence[LeaderAndIsrState], work: Sequence["asyncio.Future[None]"]
-    ) -> None:
+    async def _say_later(self, changes: RoleChanges) -> None:
         """A dir hung, and the controller believes that it was obeyed: it asks once more."""
-        await asyncio.gather(*work, return_exceptions=True)
-        if self._refused(states):
+        await asyncio.gather(*changes.work, return_exceptions=True)
+        if self._refused(changes.states):
             for refused in self.on_refused_late:
                 refused()
 
@@ -268,6 +282,9 @@ class ReplicaManager:
     def _start(self, starting: Starting, in_dirs: dict[str, list[Starting]]) -> None:
         hosted = self._hosted[starting.state.partition]
         is_lost = isinstance(hosted, Offline) and hosted.is_lost
+        if self._is_closed:
+            self._hosted[starting.state.partition] = Stopped(starting.state)
+            return
         where = self.logs.place(starting.state, is_lost=is_lost)
         if where is None:
             self._hosted[starting.state.partition] = Offline(starting.state)
@@ -277,6 +294,13 @@ class ReplicaManager:
 
     async def _start_in(self, name: str, starting: list[Starting]) -> None:
         """In the lane of a dir: makes logs, writes leader epochs, and lets the replicas serve."""
+        await self.logs.appends[name].settled()  # of earlier roles
+        for first in range(0, len(starting), STARTED_AT_ONCE):
+            await self._start_some(name, starting[first : first + STARTED_AT_ONCE])
+            await asyncio.sleep(0)
+
+    async def _start_some(self, name: str, starting: Sequence[Starting]) -> None:
+        """Each serves before the logs of later ones are made."""
         wanted = [it for it in starting if self._is_current(it)]
         for each in starting:
             if not isinstance(self._hosted[each.state.partition], Starting):
@@ -285,9 +309,7 @@ class ReplicaManager:
             await self.logs.make(name, [it.state for it in wanted], self._me)
         except StorageError as error:
             log.error("log.not_made", log_dir=name, error=str(error))
-        await self.logs.appends[name].settled()  # of an earlier role
         leading: list[tuple[Starting, LeadingReplica]] = []
-        following: list[tuple[PartitionLog, LeaderAndIsrState]] = []
         for each in filter(self._is_current, wanted):
             found = self.dirs.get(each.state.partition)
             if found is None:
@@ -298,11 +320,8 @@ class ReplicaManager:
             elif each.state.leader == self._me:
                 leading.append((each, self._factory.leading(found, each.state)))
             else:
-                following.append((found, each.state))
-        for found, state in following:
-            self._follow(found, state)
-        begun = EpochsBegun([replica for _, replica in leading])
-        await begun.future
+                self._follow(found, each.state)
+        await EpochsBegun([replica for _, replica in leading]).future
         for each, replica in leading:
             if self._is_current(each) and self.dirs.get(each.state.partition) is replica.log:
                 self._lead(each.state, replica)
