@@ -66,13 +66,20 @@ class History:
 
     def note_traffic(self, who: str, *details: Any) -> None:
         """Bytes arrived: most of what happens, and the least of what a reader wants to know."""
-        if not self._over:
+        if self._over:
+            return
+        if self.timeline is not None:
             self._write(who, TRAFFIC, details)
+            return
+        self._unhashed.append((self.now(), who, TRAFFIC, details))
+        if len(self._unhashed) >= HASHED_AT_ONCE:
+            self._hash_rest()
+        self.counts[TRAFFIC] += 1
 
     def _write(self, who: str, what: str, details: tuple[Any, ...]) -> Event:
         event = Event(self.now(), who, what, details)
         self._unhashed.append((event[0], who, what, details))
-        if len(self._unhashed) == HASHED_AT_ONCE:
+        if len(self._unhashed) >= HASHED_AT_ONCE:
             self._hash_rest()
         self.counts[what] += 1
         if self.timeline is not None:

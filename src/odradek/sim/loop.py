@@ -77,6 +77,9 @@ class SimulatedLoop(WholeLoop):
 
     # -- what asyncio asks ---------------------------------------------------------------------
 
+    get_debug = bool
+    """False, for debugging looks at the clock. Every future and every task asks."""
+
     def time(self) -> float:
         """In seconds; on the clock of the machine whose code asks."""
         life = self.current
@@ -171,10 +174,6 @@ class SimulatedLoop(WholeLoop):
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         """The same."""
         self.call_exception_handler(context)
-
-    def get_debug(self) -> bool:
-        """Never: debugging looks at the clock."""
-        return False
 
     def set_debug(self, enabled: bool) -> None:  # noqa: FBT001 - asyncio's signature
         """Ignored."""

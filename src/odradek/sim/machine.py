@@ -22,7 +22,7 @@ from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import CRASH_RULES, SimulatedDisk
 from odradek.sim.disk_faults import DiskFaults
 from odradek.sim.history import History
-from odradek.sim.loop import SimulatedLoop
+from odradek.sim.loop import SECOND, SimulatedLoop
 from odradek.sim.network import SimulatedNetwork
 from odradek.sim.tasks import LIFE, NOBODY, Handle, SimulatedTask
 from odradek.sim.wires import Wires
@@ -65,25 +65,27 @@ class MachineClock:
 
     def local(self, moment: int) -> int:
         """What this clock shows at a moment of the loop."""
-        return self._booted + moment + moment * self.drift // 1_000_000
+        return self._booted + moment + moment * self.drift // SECOND
 
     def moment(self, local: int) -> int:
         """The first moment of the loop at which this clock shows that."""
         since = local - self._booted
         if not self.drift:
             return since
-        moment = since * 1_000_000 // (1_000_000 + self.drift)
+        moment = since * SECOND // (SECOND + self.drift)
         while self.local(moment) < local:
             moment += 1
         return moment
 
     def monotonic(self) -> Millis:
         """Never jumps."""
-        return Millis(self.local(self._loop.now) // MICROS)
+        moment = self._loop.now
+        return Millis((self._booted + moment + moment * self.drift // SECOND) // MICROS)
 
     def micros(self) -> Micros:
         """As `monotonic`, and as exact as the loop."""
-        return Micros(self.local(self._loop.now))
+        moment = self._loop.now
+        return Micros(self._booted + moment + moment * self.drift // SECOND)
 
     def worked(self) -> Micros:
         """Work takes no time here."""
@@ -91,7 +93,8 @@ class MachineClock:
 
     def wall(self) -> Timestamp:
         """Skewed, and jumping when told to."""
-        passed = self.local(self._loop.now) - self._booted
+        moment = self._loop.now
+        passed = moment + moment * self.drift // SECOND
         return Timestamp((BEGINNING + passed + self.skew) // MICROS)
 
     async def sleep_until(self, deadline: Millis) -> None:

@@ -74,20 +74,21 @@ class SimulatedStream:
 
     def arrived(self, segment: Segment) -> None:
         """A piece from the peer."""
+        kind, data = segment
         if self._gone:
-            if segment.kind is not Kind.RESET:
+            if kind is not Kind.RESET:
                 self._put(Kind.RESET)
-        elif segment.kind is Kind.OPEN:
+        elif kind is Kind.DATA:
+            self._arrived.append(memoryview(data))
+            self._wake_reader()
+        elif kind is Kind.OPEN:
             assert self.accept is not None
             accept, self.accept = self.accept, None
             accept()
-        elif segment.kind is Kind.DATA:
-            self._arrived.append(memoryview(segment.data))
-            self._wake_reader()
         elif self.accept is not None:
             self.vanish()
         else:
-            self._ended = self._ended or segment.kind
+            self._ended = self._ended or kind
             self._wake_reader()
             if self._out:
                 self._network.soon(self._flush)
@@ -129,8 +130,9 @@ class SimulatedStream:
     # -- in ------------------------------------------------------------------------------------
 
     def _wake_reader(self) -> None:
-        busy = self._reading or self._paused or self._closing
-        if (self._arrived or self._ended) and self._receiver is not None and not busy:
+        if self._reading or self._paused or self._closing or self._receiver is None:
+            return
+        if self._arrived or self._ended:
             self._reading = True
             self._network.soon(self._read)
 
@@ -154,16 +156,18 @@ class SimulatedStream:
 
     def _move(self, room: memoryview) -> int:
         """Fills the room with what arrived, and opens the window by as much."""
-        filled = 0
-        while self._arrived and filled < len(room):
-            piece = self._arrived[0]
-            count = min(len(piece), len(room) - filled)
-            room[filled : filled + count] = piece[:count]
-            filled += count
-            if count == len(piece):
-                self._arrived.popleft()
+        arrived, filled, size = self._arrived, 0, len(room)
+        while arrived and filled < size:
+            piece = arrived[0]
+            end = filled + len(piece)
+            if end <= size:
+                room[filled:end] = piece
+                filled = end
+                arrived.popleft()
             else:
-                self._arrived[0] = piece[count:]
+                room[filled:] = piece[: size - filled]
+                arrived[0] = piece[size - filled :]
+                filled = size
         assert self.incoming is not None
         self.incoming.taken(filled)
         return filled

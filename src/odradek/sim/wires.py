@@ -235,7 +235,11 @@ class Wires:
 
     def link(self, source: Host, target: Host) -> Link:
         """The link of one direction."""
-        return self._links.setdefault((source.name, target.name), Link())
+        ends = source.name, target.name
+        link = self._links.get(ends)
+        if link is None:
+            link = self._links[ends] = Link()
+        return link
 
     def both_ways(self, one: Host, other: Host) -> tuple[Link, Link]:
         """The links of both directions."""
