@@ -4,13 +4,14 @@
 whenever a client is told something, but not more often than twenty times in a simulated second.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
+from odradek.metadata.image import TopicImage
 from odradek.metadata.nouns import PartitionState
-from odradek.model.ids import BrokerId, TopicId
+from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.sim.broker_machine import name_of
 from odradek.sim.history import Event, History
 from odradek.sim.invariants import Invariant
@@ -70,7 +71,9 @@ class Copies:
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
         self._logs: list[tuple[BrokerId, Place, PartitionLog]] = []  # as of the last look
-        self.states: dict[Place, PartitionState] = {}  # likewise, of those that have one
+        self.states: Mapping[Place, PartitionState] = {}  # likewise, of those that have one
+        self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()  # likewise
+        self._wanted: dict[TopicPartition, Place] = {}
         history.watch(self._on_told, TOLD)
         history.watch(self._on_power_lost, {"loses power"})
 
@@ -117,8 +120,10 @@ class Copies:
     def _compare(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
         """What of a log is committed, with what is known to be."""
         copied = self.of[place]
-        end = min(found.high_watermark, copied.committed)
-        cursor, rows = self.view.read_on(number, found, copied.cursors.get(number), end)
+        end, cursor = min(found.high_watermark, copied.committed), copied.cursors.get(number)
+        if cursor is not None and cursor.log is found and end <= cursor.reached:
+            return
+        cursor, rows = self.view.read_on(number, found, cursor, end)
         copied.cursors[number] = cursor
         if found.config.compact:
             return
@@ -129,10 +134,12 @@ class Copies:
 
     def _find(self) -> None:
         """All partitions, their states, and every replica that serves."""
-        self.of = {place: self.of.get(place) or Copied() for place, _ in self.view.places()}
-        states = ((place, self.view.state(place.partition)) for place in self.of)
-        self.states = {place: state for place, state in states if state is not None}
-        wanted = {place.partition: place for place in self.of}
+        places, wanted = self.view.places(), self._wanted
+        if places is not self._places:
+            self._places = places
+            self.of = {place: self.of.get(place) or Copied() for place, _ in places}
+            wanted = self._wanted = {place.partition: place for place in self.of}
+        self.states = self.view.states()
         self._logs = []
         for number, broker in self.view.opened():
             for found in broker.services_of_this_life.replicas.dirs:
@@ -176,7 +183,7 @@ class Copies:
         lost: set[str] = set()
         for place, replicas in self.view.places():
             copied, state = self.of[place], self.states.get(place)
-            if state is None or not copied.committed:
+            if state is None or not copied.committed or not copied.lacking:
                 continue
             topic = place.partition.topic
             min_isr = min(self._min_isr.get(topic, MIN_ISR), len(replicas))
@@ -295,14 +302,22 @@ class EpochsOnlyRise(Looks):
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
         self._highest: dict[tuple[object, ...], int] = {}
+        self._seen: dict[tuple[int, int], Mapping[str, TopicImage]] = {}  # by broker and life
 
     def look(self) -> None:
-        """As each life of each broker knows it."""
+        """As each life of each broker knows it; what is the same object has not changed."""
         for number, broker in self._view.opened():
             life, cluster = self._view.brokers[number].machine.lives, broker.cluster
             self._rises((number, life, "controller"), cluster.controller_epoch)
             self._rises((number, "broker"), max(cluster.broker_epoch, 0))
-            for topic in cluster.image.topics.values():
+            topics = cluster.image.topics
+            before = self._seen.get((number, life), {})
+            if topics is before:
+                continue
+            self._seen[number, life] = topics
+            for topic_name, topic in topics.items():
+                if before.get(topic_name) is topic:
+                    continue
                 for partition, image in topic.partitions.items():
                     state = image.state
                     if state is None:

@@ -3,7 +3,7 @@
 Nothing that is read here goes through a door: no fault strikes it, and nothing is delayed by it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.broker.broker import Broker
@@ -48,6 +48,9 @@ class ClusterView:
         self._zxid = 0
         self._topics: dict[str, tuple[int, TopicAssignment]] = {}  # as of a zxid
         self._states: dict[TopicPartition, tuple[int, PartitionState]] = {}
+        self._read = Tree(), 0  # what the next two were read from, as of a zxid
+        self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()
+        self._all_states: Mapping[Place, PartitionState] = {}
 
     # The tree
 
@@ -88,12 +91,28 @@ class ClusterView:
             found[name] = before[1]
         return found
 
-    def places(self) -> Iterator[tuple[Place, tuple[BrokerId, ...]]]:
-        """Every partition that the tree has, and its replicas."""
-        for name, topic in self.topics().items():
-            for number, assignment in topic.partitions.items():
-                where = TopicPartition(name, number)
-                yield Place(topic.topic_id or NO_TOPIC_ID, where), assignment.replicas
+    def places(self) -> Sequence[tuple[Place, tuple[BrokerId, ...]]]:
+        """Every partition that the tree has, and its replicas; one object while nothing changes."""
+        self._read_tree()
+        return self._places
+
+    def states(self) -> Mapping[Place, PartitionState]:
+        """Of every partition that has one; one object while nothing changes."""
+        self._read_tree()
+        return self._all_states
+
+    def _read_tree(self) -> None:
+        tree, zxid = self.tree, self.zxid
+        if self._read[0] is tree and self._read[1] == zxid:
+            return
+        self._read = tree, zxid
+        self._places = [
+            (Place(topic.topic_id or NO_TOPIC_ID, TopicPartition(name, number)), it.replicas)
+            for name, topic in self.topics().items()
+            for number, it in topic.partitions.items()
+        ]
+        states = ((place, self.state(place.partition)) for place, _ in self._places)
+        self._all_states = {place: state for place, state in states if state is not None}
 
     def state(self, partition: TopicPartition) -> PartitionState | None:
         """Who leads it and who is in sync, once that has been decided."""
@@ -126,7 +145,8 @@ class ClusterView:
         """The batches below `end` that were not read before, as they lie in the files."""
         disk = self.brokers[number].machine.disks[found.folder.disk.name.rpartition("/")[2]]
         if cursor is None or cursor.log is not found:
-            cursor = Cursor(found, -1, 0)
+            cursor = Cursor(found, -1, 0, 0)
+        reached = cursor.reached
         rows: list[tuple[int, Row]] = []
         for segment in list(found.segments):
             if segment.base_offset < cursor.segment:
@@ -137,10 +157,11 @@ class ClusterView:
             while position + HEADER.size <= size:
                 base, length, epoch, _, crc, _, last = HEADER.unpack_from(data, position)[:7]
                 if base + last >= end:
-                    return Cursor(found, segment.base_offset, position), rows
-                rows.append((base, Row(epoch, crc, base + last + 1)))
+                    return Cursor(found, segment.base_offset, position, reached), rows
+                reached = base + last + 1
+                rows.append((base, Row(epoch, crc, reached)))
                 position += BEFORE_LENGTH + length
-            cursor = Cursor(found, segment.base_offset, position)
+            cursor = Cursor(found, segment.base_offset, position, reached)
         return cursor, rows
 
 
@@ -150,3 +171,4 @@ class Cursor(NamedTuple):
     log: PartitionLog
     segment: int  # its base offset
     position: int
+    reached: int  # behind the last offset that was read
