@@ -1,9 +1,9 @@
 """A machine that runs the product's broker, with two log dirs.
 
 Alone it is called `broker`, and has a ZooKeeper of its own; one of several is called by its number,
-and uses the ZooKeeper of the machine `zookeeper`. Everything of it is the product's but the doors.
-What outlives a life stays here: the disks with the machine, the journal's ledger, and what the
-operator wrote into the settings.
+unless it has a `name`, and uses the ZooKeeper of the machine `zookeeper`. Everything of it is the
+product's but the doors. What outlives a life stays here: the disks with the machine, the journal's
+ledger, and what the operator wrote into the settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,6 +24,8 @@ from odradek.storage.errors import AllDirsFailed
 
 BROKER: Final = "broker"
 PORT: Final = 9_092
+OTHER_PORT: Final = 9_192
+"""Where a broker listens whose address was changed."""
 ZOOKEEPER_PORT: Final = 2_181
 DISKS: Final = ("disk-a", "disk-b")
 SETTINGS: Final[Mapping[str, str]] = {
@@ -49,7 +51,7 @@ def name_of(number: int | None) -> str:
 
 
 def _settings_of(number: int | None) -> dict[str, str]:
-    said = {"listeners": f"PLAINTEXT://{name_of(number)}:{PORT}", "broker.id": str(number or 1)}
+    said = {"broker.id": str(number or 1)}
     if number is not None:
         host, port = ADDRESS
         said["zookeeper.connect"] = f"{host}:{port}"
@@ -69,10 +71,11 @@ class BrokerMachine:
         settings: Mapping[str, str] | None = None,
         *,
         number: int | None = None,
+        name: str = "",
         on_ready: Callable[[], None] = _nobody,
         on_exit: Callable[[], None] = _nobody,
     ) -> None:
-        self.machine = world.machine(name_of(number))
+        self.machine = world.machine(name or name_of(number))
         self.machine.on_exit = self._exited
         self.ledger = Ledger()
         self.workers: dict[str, SimulatedWorker] = {}  # of this life
@@ -80,6 +83,7 @@ class BrokerMachine:
         self._on_ready, self._on_exit = on_ready, on_exit
         self._world = world
         self.disks: tuple[str, ...] = DISKS  # that its settings name
+        self.port = PORT  # where its next life listens
         self._said = {**SETTINGS, **_settings_of(number), **(settings or {})}
 
     @property
@@ -94,7 +98,8 @@ class BrokerMachine:
         return not self.broker.services_of_this_life.replicas.dirs.some_failed
 
     def _config(self) -> BrokerConfig:
-        said = {**self._said, "log.dirs": ",".join(self.disks)}
+        listener = f"PLAINTEXT://{self.machine.name}:{self.port}"
+        said = {"listeners": listener, **self._said, "log.dirs": ",".join(self.disks)}
         return read(Layers(static={it: Given(text, "here") for it, text in said.items()}))[0]
 
     def drop_disk(self, disk: str) -> None:
