@@ -55,7 +55,9 @@ def test_log_dirs(odradek: Shell, broker: Broker, letters: str) -> None:
     assert {(row["log_dir"], row["state"]) for row in rows} == {(it, "online") for it in dirs}
     one = min(dirs)
     assert "is cordoned" in odradek("logdirs", "cordon", one).out
-    assert "cordoned" in {row["state"] for row in odradek("logdirs", "describe", "--json").json}
+    for verb in ("list", "describe"):
+        states = {it["log_dir"]: it["state"] for it in odradek("logdirs", verb, "--json").json}
+        assert states == dict.fromkeys(dirs, "online") | {one: "cordoned"}
     assert "takes new partitions" in odradek("logdirs", "uncordon", one).out
     assert "is online" in odradek.fails("logdirs", "replace", one)
     assert "no log dir" in odradek.fails("logdirs", "offline", "/nowhere", "--yes")

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from odradek.cli.nouns import SCRIPTS
-from tests.compat.broker_process import OdradekBroker
+from tests.compat.broker_process import OdradekBroker, eventually
 from tests.compat.java_clients import TOOLS, Java
 from tests.compat.odradek_shell import Shell, fresh
 
@@ -238,6 +238,40 @@ def test_elections_and_reassignments(both: Both, letters: str, tmp_path: Path) -
     both.same(script, "--verify", *how)
     assert not any("throttled" in it for it in both.same("kafka-configs", *settings))
     both.same(script, "--cancel", *how, "--preserve-throttles")
+    ours, kafka = (say(script, "--cancel", *how) for say in (both.ours, both.kafka))
+    assert "".join(ours) == "".join(kafka), "Kafka's lacks the end of a line"
+
+
+def test_a_reassignment_chooses_log_dirs(
+    both: Both, letters: str, broker: OdradekBroker, tmp_path: Path
+) -> None:
+    """Each script moves the replica to the other dir, and says the same until it is there."""
+    script, file = "kafka-reassign-partitions", tmp_path / "move.json"
+    how = ("--reassignment-json-file", str(file))
+    throttle = ("--replica-alter-log-dirs-throttle", "10000000")
+    said: list[list[str]] = []
+    for say in (both.kafka, both.ours):
+        (here,) = (it.parent for it in broker.directory.glob(f"disk-?/{letters}-0"))
+        (target,) = {broker.directory / name for name in ("disk-a", "disk-b")} - {here}
+        row = {"topic": letters, "partition": 0, "replicas": [1], "log_dirs": [str(target)]}
+        file.write_text(json.dumps({"version": 1, "partitions": [row]}))
+        begun = say(script, "--execute", *how, *throttle)
+
+        def is_there() -> bool:
+            (progress,) = [
+                line for line in both.ours(script, "--verify", *how) if "replica" in line
+            ]
+            assert "still in progress" in progress or "completed successfully" in progress
+            return "completed" in progress
+
+        eventually(is_there, what="it is moved")
+        both.same(script, "--verify", *how)
+        cancelled = both.same(script, "--cancel", *how, "--preserve-throttles")
+        text = "\n".join([*begun, *cancelled]).replace(str(target), "DIR")
+        said.append(text.splitlines())
+    kafka, ours = said
+    assert "Successfully started moving log directory to DIR for replica" in " ".join(kafka)
+    assert ours == kafka
 
 
 def test_records_are_read_and_dumped(both: Both, letters: str, broker: OdradekBroker) -> None:

@@ -45,10 +45,27 @@ def test_partitions_are_moved_and_led_by_command(
         found = rows("controller", "describe")
         assert found["brokers"] == [1, 2, 3]
         assert (found["offline_partitions"], found["reassigning"]) == (0, 0)
-        asked = {"version": 1, "partitions": [{"topic": "orders", "partition": 1, "replicas": [3]}]}
-        (tmp_path / "moves.json").write_text(json.dumps(asked))
-        (moved,) = rows("partition", "reassign", "--file", str(tmp_path / "moves.json"))
-        assert (moved["to"], moved["state"]) == ([3], "done")
+        disks = [cluster.brokers[3].directory / name for name in ("disk-a", "disk-b")]
+
+        def chosen(log_dir: Path, *said: str) -> list[tuple[Any, str]]:
+            row = {"topic": "orders", "partition": 1, "replicas": [3], "log_dirs": [str(log_dir)]}
+            (tmp_path / "moves.json").write_text(json.dumps({"version": 1, "partitions": [row]}))
+            moved = rows("partition", "reassign", "--file", str(tmp_path / "moves.json"), *said)
+            return [(row["to"], row["state"]) for row in moved]
+
+        for first, then in (disks, disks[::-1]):
+            assert chosen(first) == [([3], "done")]
+            assert (first / "orders-1").is_dir()
+            assert chosen(first) == []
+            assert chosen(then, "--dry-run") == [(f"3:{then}", "planned")]
+            assert chosen(then) == [(f"3:{then}", "moved")]
+            assert (then / "orders-1").is_dir()
+            rows("partition", "reassign", "orders", "-p", "1", "--replicas", "2")
+        row = {"topic": "orders", "partition": 1, "replicas": [3], "log_dirs": ["/nowhere"]}
+        (tmp_path / "moves.json").write_text(json.dumps({"version": 1, "partitions": [row]}))
+        said = odradek.fails("partition", "reassign", "--file", str(tmp_path / "moves.json"))
+        assert "/nowhere is no log dir of broker 3" in said
+        assert rows("partition", "reassignments") == []
         assert rows("cluster", "health") == {"healthy": True, "problems": []}
         refused = odradek.fails("partition", "reassign", "orders", "-p", "1", "--replicas", "9")
         assert "9" in refused

@@ -14,6 +14,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 
 COLUMNS: Final = ("partition", "from", "to", "size", "state")
+GOOD: Final = frozenset({"planned", "moving", "moved", "is there"})
 POLL_SECONDS: Final = 0.2
 Rows = list[tuple[object, ...]]
 Look = Callable[[], Awaitable[Sequence[DescribeLogDirsResult]]]
@@ -47,62 +48,42 @@ def standing(dirs: Sequence[DescribeLogDirsResult]) -> Standing:
     return found
 
 
-class Moves(NamedTuple):
-    """What is asked of one broker."""
+class Moves:
+    """What is asked of one broker: `begin`, then `wait`; `rows` say what came of it."""
 
-    broker: BrokerId
-    target: str
-    partitions: Sequence[TopicPartition]
+    def __init__(
+        self, broker: BrokerId, target: str, partitions: Sequence[TopicPartition], look: Look
+    ) -> None:
+        self.broker = broker
+        self.target = target
+        self._partitions = partitions
+        self._look = look
+        self._before: Mapping[TopicPartition, Replica] = {}
+        self._states: dict[TopicPartition, str] = {}  # of those that the broker has
 
-    def check(self, dirs: Sequence[DescribeLogDirsResult]) -> None:
-        """Refuses a dir that cannot take replicas, before anything is begun."""
-        codes = {it.log_dir: ErrorCode(it.error_code) for it in dirs}
-        if self.target not in codes:
-            known = ", ".join(codes)
-            raise Failed(f"{self.target} is no log dir of broker {self.broker}; it has {known}")
-        if codes[self.target] is not ErrorCode.NONE:
-            raise Failed(f"{self.target} of broker {self.broker} is offline")
-
-    async def carry_out(
-        self, cluster: Cluster, look: Look, *, dry_run: bool, wait: bool
-    ) -> tuple[Rows, bool]:
-        """A row for each replica, and whether one could not be moved."""
-        dirs = await look()
-        self.check(dirs)
-        before = standing(dirs).current
-        here = [it for it in self.partitions if it in before]
-        if not here:
-            raise Failed(f"broker {self.broker} has no replica of these partitions")
-        states: dict[TopicPartition, str] = {}
-        for it in here:
-            states[it] = "is there" if before[it].log_dir == self.target else "planned"
-        going = [it for it in here if states[it] == "planned"]
-        failed = False
+    async def begin(self, cluster: Cluster, *, dry_run: bool) -> None:
+        """Asks for what is not in the target dir; `Failed` if that cannot take replicas."""
+        dirs = await self._look()
+        check_target(self.broker, self.target, dirs)
+        self._before = standing(dirs).current
+        for it in self._partitions:
+            if it in self._before:
+                is_there = self._before[it].log_dir == self.target
+                self._states[it] = "is there" if is_there else "planned"
+        going = self._in_state("planned")
         if going and not dry_run:
             codes = await admin.move_replicas(cluster, self.broker, self.target, going)
-            states |= {it: _begun(codes[it]) for it in going}
-            going = [it for it in going if codes[it] is ErrorCode.NONE]
-            if wait:
-                await self._wait(look, going, before, states)
-            failed = any(states[it] not in {"moving", "moved", "is there"} for it in here)
-        rows: Rows = [
-            (str(it), before[it].log_dir, self.target, Size(before[it].size), states[it])
-            for it in here
-        ]
-        return rows, failed
+            self._states |= {it: _begun(codes[it]) for it in going}
 
-    async def _wait(
-        self,
-        look: Look,
-        going: Sequence[TopicPartition],
-        before: Mapping[TopicPartition, Replica],
-        states: dict[TopicPartition, str],
-    ) -> None:
+    async def wait(self) -> None:
         """Until no copy is being filled; on a terminal with a bar and the time that is left."""
+        before, going = self._before, self._in_state("moving")
+        if not going:
+            return
         with progress("copying", sum(before[it].size for it in going)) as bar:
             shown = 0
             while True:
-                now = standing(await look())
+                now = standing(await self._look())
                 left = [it for it in going if it in now.future]
                 done = sum(
                     min(now.future[it].size, before[it].size) if it in left else before[it].size
@@ -116,7 +97,32 @@ class Moves(NamedTuple):
         for it in going:
             found = now.current.get(it)
             is_there = found is not None and found.log_dir == self.target
-            states[it] = "moved" if is_there else "given up: see the log of the broker"
+            self._states[it] = "moved" if is_there else "given up: see the log of the broker"
+
+    def rows(self) -> Rows:
+        """One for each replica that the broker has."""
+        return [
+            (str(it), self._before[it].log_dir, self.target, Size(self._before[it].size), state)
+            for it, state in self._states.items()
+        ]
+
+    @property
+    def failed(self) -> bool:
+        """Whether one could not be moved."""
+        return any(it not in GOOD for it in self._states.values())
+
+    def _in_state(self, state: str) -> list[TopicPartition]:
+        return [it for it, found in self._states.items() if found == state]
+
+
+def check_target(broker: BrokerId, target: str, dirs: Sequence[DescribeLogDirsResult]) -> None:
+    """Refuses a dir that cannot take replicas, before anything is begun."""
+    codes = {it.log_dir: ErrorCode(it.error_code) for it in dirs}
+    if target not in codes:
+        known = ", ".join(codes)
+        raise Failed(f"{target} is no log dir of broker {broker}; it has {known}")
+    if codes[target] is not ErrorCode.NONE:
+        raise Failed(f"{target} of broker {broker} is offline")
 
 
 def _begun(code: ErrorCode) -> str:

@@ -75,18 +75,22 @@ def list_log_dirs(*, brokers: tuple[int, ...]) -> None:
         for broker in await brokers_named(cluster, brokers):
             for result in await log_dirs_of(cluster, broker):
                 sizes = [row.partition_size for topic in result.topics for row in topic.partitions]
-                code = ErrorCode(result.error_code)
                 free, total = (
                     None if it < 0 else Size(it) for it in (result.usable_bytes, result.total_bytes)
                 )
-                state = "online" if code is ErrorCode.NONE else f"offline: {code.sentence}"
-                rows.append(
-                    (broker, result.log_dir, len(sizes), Size(sum(sizes)), free, total, state)
-                )
+                size, state = Size(sum(sizes)), _state(result)
+                rows.append((broker, result.log_dir, len(sizes), size, free, total, state))
         return rows
 
     columns = ("broker", "log_dir", "partitions", "size", "free", "total", "state")
     show_table(columns, talk(ask))
+
+
+def _state(found: DescribeLogDirsResult) -> str:
+    code = ErrorCode(found.error_code)
+    if code is not ErrorCode.NONE:
+        return f"offline: {code.sentence}"
+    return "cordoned" if found.is_cordoned else "online"
 
 
 @command.command()
@@ -239,9 +243,14 @@ def move(
             for row in sorted(topic.partitions, key=lambda it: it.partition_index)
             if not numbers or row.partition_index in numbers
         ]
-        moves = log_dir_move.Moves(number, directory, partitions)
         look = partial(log_dirs_of, cluster, number)
-        return await moves.carry_out(cluster, look, dry_run=dry_run, wait=not no_wait)
+        moves = log_dir_move.Moves(number, directory, partitions, look)
+        await moves.begin(cluster, dry_run=dry_run)
+        if not moves.rows():
+            raise Failed(f"broker {number} has no replica of these partitions")
+        if not no_wait:
+            await moves.wait()
+        return moves.rows(), moves.failed
 
     rows, failed = talk(ask, endless=True)
     show_table(log_dir_move.COLUMNS, rows)

@@ -1,6 +1,5 @@
 """`odradek partition`: where replicas lie and who leads them."""
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -8,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from odradek.cli import chosen_log_dirs
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.printing import Size, show_table
 from odradek.cli.reassigning import Targets, bytes_to_copy, sizes_of, wait_for
+from odradek.cli.reassignment_file import Plan, plan_of
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
@@ -105,15 +106,16 @@ def reassign_(  # noqa: PLR0913 - one for each option
         names = "--replicas, --brokers, --without, --replication-factor, --file or --cancel"
         raise click.UsageError(f"give one of {names}")
 
+    plan = None if file is None else plan_of(file)
+
     async def ask(cluster: Cluster) -> tuple[Rows, bool]:
         found = await _partitions(cluster, topics, numbers)
         before = {it: tuple(row.replica_nodes) for it, row in found.items()}
         if cancel:
             return await _cancel(cluster, set(found), dry_run=dry_run)
-        if file is not None:
-            targets = _from_file(file)
-            before = {it: before.get(it, ()) for it in targets}
-        elif replicas is not None:
+        if plan is not None:
+            return await _carry_out(cluster, plan, before, wait=not no_wait, dry_run=dry_run)
+        if replicas is not None:
             targets = dict.fromkeys(found, _ids(replicas))
         else:
             room = await _room(cluster, brokers, without)
@@ -122,7 +124,6 @@ def reassign_(  # noqa: PLR0913 - one for each option
             except TooFewBrokers as error:
                 next_step = "name more brokers, or fewer replicas with --replication-factor"
                 raise Failed(str(error), next_step) from None
-        targets = {it: to for it, to in targets.items() if to != before[it]}
         return await _move(cluster, targets, before, wait=not no_wait, dry_run=dry_run)
 
     rows, failed = talk(ask, endless=True)
@@ -137,20 +138,6 @@ async def _room(cluster: Cluster, brokers: str | None, without: str | None) -> R
     gone = set(_ids(without)) if without else set()
     answer = await cluster.refresh([])
     return Room({it.node_id: it.rack for it in answer.brokers if it.node_id in set(known) - gone})
-
-
-def _from_file(file: Path) -> Targets:
-    """The format of kafka-reassign-partitions."""
-    try:
-        rows = json.loads(file.read_text())["partitions"]
-        return {
-            TopicPartition(str(row["topic"]), int(row["partition"])): tuple(
-                map(int, row["replicas"])
-            )
-            for row in rows
-        }
-    except (ValueError, KeyError, TypeError) as error:
-        raise Failed(f"{file}: no reassignment as Kafka's tools write it: {error!r}") from None
 
 
 async def _cancel(
@@ -168,6 +155,26 @@ async def _cancel(
     return rows, any(outcomes.values())
 
 
+async def _carry_out(
+    cluster: Cluster,
+    plan: Plan,
+    known: Mapping[TopicPartition, tuple[int, ...]],
+    *,
+    wait: bool,
+    dry_run: bool,
+) -> tuple[Rows, bool]:
+    """A file's: log dirs of new replicas are told before these come, the others move then."""
+    before = {it: known.get(it, ()) for it in plan.replicas}
+    await chosen_log_dirs.check(cluster, plan.log_dirs)
+    if not dry_run:
+        await chosen_log_dirs.remember(cluster, plan.log_dirs, before)
+    rows, failed = await _move(cluster, plan.replicas, before, wait=wait, dry_run=dry_run)
+    more, more_failed = await chosen_log_dirs.move(
+        cluster, plan.log_dirs, dry_run=dry_run, wait=wait
+    )
+    return rows + more, failed or more_failed
+
+
 async def _move(
     cluster: Cluster,
     targets: Targets,
@@ -176,6 +183,7 @@ async def _move(
     wait: bool,
     dry_run: bool,
 ) -> tuple[Rows, bool]:
+    targets = {it: to for it, to in targets.items() if to != before[it]}
     sizes = await sizes_of(cluster, {broker for it in targets for broker in before[it]})
     to_copy = bytes_to_copy(targets, before, sizes)
     outcomes: Outcomes = {}

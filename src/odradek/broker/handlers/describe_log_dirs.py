@@ -1,7 +1,8 @@
-"""DescribeLogDirs (key 35), versions 0 to 4.
+"""DescribeLogDirs (key 35), versions 0 to 5.
 
 What lies in each log dir of this broker, and how large it is; a dir that has failed says so. v2
 flexible. v3 an error for all. v4 the size of the disk, and what is left of it (KIP-827).
+v5 whether it is cordoned (KIP-1066), which Kafka 3.9 does not know.
 Skipped: the size of the whole disk is told as what is left and what our logs take.
 """
 
@@ -61,6 +62,7 @@ async def _result(
             rows.setdefault(found.partition.topic, []).append(row)
     result = DescribeLogDirsResult(
         log_dir=log_dir.name,
+        is_cordoned=log_dir.is_cordoned,
         topics=[DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()],
     )
     try:
@@ -93,4 +95,4 @@ def refuse(
     return DescribeLogDirsResponse(error_code=code if version >= ERROR_SINCE else ErrorCode.NONE)
 
 
-API: Final = Api(key=35, versions=range(5), handle=handle, refuse=refuse)
+API: Final = Api(key=35, versions=range(6), handle=handle, refuse=refuse)

@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
+from odradek.cli import chosen_log_dirs
 from odradek.cli.failing import Failed
-from odradek.cli.kafka.reassignment_throttle import lift, limit
+from odradek.cli.kafka import log_dir_moves
+from odradek.cli.kafka.reassignment_throttle import lift, limit, limit_log_dirs, warn
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one
 from odradek.cli.naming import brokers_named, topics_named
+from odradek.cli.reassignment_file import Plan, plan_of, text_of
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.model.ids import TopicPartition
@@ -36,7 +39,22 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 @click.option("--broker-list", "numbers", metavar="1,2,3")
 @click.option("--additional", is_flag=True, help="Change a reassignment that is under way.")
 @click.option("--throttle", type=click.IntRange(min=0), metavar="BYTES", help="In a second.")
-@click.option("--preserve-throttles", is_flag=True, help="With --verify: leave throttles set.")
+@click.option(
+    "--replica-alter-log-dirs-throttle",
+    "log_dirs_throttle",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="In a second, between the log dirs of a broker.",
+)
+@click.option(
+    "--timeout",
+    "timeout_ms",
+    type=click.IntRange(min=0),
+    default=10_000,
+    metavar="MS",
+    help="How long moves between log dirs may take to begin.",
+)
+@click.option("--preserve-throttles", is_flag=True, help="Leave throttles set.")
 @click.option("--disable-rack-aware", is_flag=True, help="Taken and ignored.")
 def command(
     *, list_: bool, generate: bool, execute: bool, verify: bool, cancel: bool, **said: Any
@@ -57,41 +75,13 @@ def command(
         ask(lambda cluster: _generate(cluster, said))
     else:
         file = needed(said["reassignment_json_file"], "reassignment-json-file")
-        wanted = plan_of(file.read_text())
+        wanted = plan_of(file)
         if action == "execute":
             ask(lambda cluster: _execute(cluster, wanted, said))
         elif action == "verify":
             ask(lambda cluster: _verify(cluster, wanted, said))
         else:
-            ask(lambda cluster: _cancel(cluster, wanted))
-
-
-def plan_of(text: str) -> dict[TopicPartition, list[int]]:
-    """What a file of assignments says."""
-    try:
-        rows = json.loads(text)["partitions"]
-        if any(log_dir != "any" for it in rows for log_dir in it.get("log_dirs", ())):
-            raise Failed(
-                "log_dirs other than any are not moved by this script",
-                "odradek logdirs move DIR TOPICS does, once the replicas are on their brokers",
-            )
-        return {TopicPartition(it["topic"], it["partition"]): it["replicas"] for it in rows}
-    except (ValueError, KeyError, TypeError) as error:
-        raise Failed(f"the reassignment json file is malformed: {error!r}") from None
-
-
-def text_of(assignment: Replicas) -> str:
-    """As Kafka's script prints it."""
-    rows = [
-        {
-            "topic": it.topic,
-            "partition": it.partition,
-            "replicas": list(replicas),
-            "log_dirs": ["any"] * len(replicas),
-        }
-        for it, replicas in sorted(assignment.items())
-    ]
-    return json.dumps({"version": 1, "partitions": rows}, separators=(",", ":"))
+            ask(lambda cluster: _cancel(cluster, wanted, said))
 
 
 async def _current(cluster: Cluster, topics: Sequence[str]) -> dict[TopicPartition, list[int]]:
@@ -164,7 +154,7 @@ async def _alter(cluster: Cluster, wanted: Mapping[TopicPartition, Sequence[int]
             check(row.error_code, row.error_message, about=about)
 
 
-async def _execute(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> None:
+async def _execute(cluster: Cluster, wanted: Plan, said: dict[str, Any]) -> None:
     under_way = [str(it) for it in await _ongoing(cluster)]
     if under_way and not said["additional"]:
         raise Failed(
@@ -172,25 +162,38 @@ async def _execute(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> 
             f"{', '.join(under_way)}",
             "--additional changes them, --cancel ends them",
         )
-    current = await _current(cluster, sorted({it.topic for it in wanted}))
-    before = {it: current[it] for it in wanted if it in current}
-    if missing := [str(it) for it in wanted if it not in current]:
+    replicas = wanted.replicas
+    current = await _current(cluster, sorted({it.topic for it in replicas}))
+    before = {it: current[it] for it in replicas if it in current}
+    if missing := [str(it) for it in replicas if it not in current]:
         raise Misused(f"The proposed assignment contains non-existent partitions: {missing}")
+    await chosen_log_dirs.check(cluster, wanted.log_dirs)
     click.echo(f"Current partition replica assignment\n\n{text_of(before)}\n")
     click.echo("Save this to use as the --reassignment-json-file option during rollback")
-    if said["throttle"] is not None:
-        await limit(cluster, before, wanted, said["throttle"])
-    await _alter(cluster, wanted)
-    word = "reassignment" if len(wanted) == 1 else "reassignments"
-    names = ",".join(map(str, sorted(wanted)))
+    await _limit(cluster, before, wanted, said)
+    await chosen_log_dirs.remember(cluster, wanted.log_dirs, before)
+    await _alter(cluster, replicas)
+    word = "reassignment" if len(replicas) == 1 else "reassignments"
+    names = ",".join(map(str, sorted(replicas)))
     click.echo(f"Successfully started partition {word} for {names}")
+    await log_dir_moves.begin(cluster, wanted.log_dirs, said["timeout_ms"])
 
 
-async def _verify(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> None:
+async def _limit(cluster: Cluster, before: Replicas, wanted: Plan, said: dict[str, Any]) -> None:
+    between_brokers, between_dirs = said["throttle"], said["log_dirs_throttle"]
+    if between_brokers is not None or between_dirs is not None:
+        warn()
+    if between_brokers is not None:
+        await limit(cluster, before, wanted.replicas, between_brokers)
+    if between_dirs is not None:
+        await limit_log_dirs(cluster, {it.broker for it in wanted.log_dirs}, between_dirs)
+
+
+async def _verify(cluster: Cluster, wanted: Plan, said: dict[str, Any]) -> None:
     ongoing = await _ongoing(cluster)
-    current = await _current(cluster, sorted({it.topic for it in wanted}))
+    current = await _current(cluster, sorted({it.topic for it in wanted.replicas}))
     click.echo("Status of partition reassignment:")
-    for it, replicas in sorted(wanted.items()):
+    for it, replicas in sorted(wanted.replicas.items()):
         if it in ongoing:
             click.echo(f"Reassignment of partition {it} is still in progress.")
         elif current.get(it) == list(replicas):
@@ -201,18 +204,26 @@ async def _verify(cluster: Cluster, wanted: Replicas, said: dict[str, Any]) -> N
                 f"There is no active reassignment of partition {it}, but replica set is {there} "
                 f"rather than {','.join(map(str, replicas))}."
             )
-    if ongoing.keys().isdisjoint(wanted) and not said["preserve_throttles"]:
-        click.echo()
-        await lift(cluster, wanted)
+    states = await log_dir_moves.states_of(cluster, wanted.log_dirs)
+    click.echo("\n".join(state.text for state in states))
+    is_over = not ongoing and all(state.is_over for state in states)
+    if is_over and not said["preserve_throttles"]:
+        await lift(cluster, wanted.replicas)
 
 
-async def _cancel(cluster: Cluster, wanted: Replicas) -> None:
+async def _cancel(cluster: Cluster, wanted: Plan, said: dict[str, Any]) -> None:
     ongoing = await _ongoing(cluster)
-    ended = [it for it in sorted(wanted) if it in ongoing]
+    ended = [it for it in sorted(wanted.replicas) if it in ongoing]
     if not ended:
         click.echo("None of the specified partition reassignments are active.")
     else:
         await _alter(cluster, dict.fromkeys(ended))
-        names = ", ".join(map(str, ended))
-        click.echo(f"Successfully cancelled partition reassignments for: {names}")
-    click.echo("None of the specified partition moves are active.")
+        word = "reassignment" if len(ended) == 1 else "reassignments"
+        click.echo(f"Successfully cancelled partition {word} for: {','.join(map(str, ended))}")
+    states = await log_dir_moves.states_of(cluster, wanted.log_dirs)
+    back = {it.replica: it.current for it in states if it.future and it.current}
+    if not back:
+        click.echo("None of the specified partition moves are active.")
+    await log_dir_moves.begin(cluster, back, said["timeout_ms"])
+    if not said["preserve_throttles"]:
+        await lift(cluster, wanted.replicas)

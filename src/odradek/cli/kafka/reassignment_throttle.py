@@ -22,12 +22,16 @@ LOG_DIRS_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 Replicas = Mapping[TopicPartition, Sequence[int]]
 
 
-async def limit(cluster: Cluster, before: Replicas, wanted: Replicas, rate: int) -> None:
-    """Nothing is moved faster than this many bytes in a second."""
+def warn() -> None:
+    """That a throttle stays until it is taken back."""
     click.echo(
         "Warning: You must run --verify periodically, until the reassignment completes, "
         "to ensure the throttle is removed."
     )
+
+
+async def limit(cluster: Cluster, before: Replicas, wanted: Replicas, rate: int) -> None:
+    """Nothing comes from another broker faster than this many bytes in a second."""
     leaders: dict[str, list[str]] = {}
     followers: dict[str, list[str]] = {}
     for it, replicas in sorted(wanted.items()):
@@ -42,6 +46,15 @@ async def limit(cluster: Cluster, before: Replicas, wanted: Replicas, rate: int)
     for broker in _brokers(before, wanted):
         await admin.alter_settings(cluster, admin.BROKER, str(broker), to=rates)
     click.echo(f"The inter-broker throttle limit was set to {rate} B/s")
+
+
+async def limit_log_dirs(cluster: Cluster, brokers: Collection[int], rate: int) -> None:
+    """Nothing moves between the log dirs of a broker faster than this many bytes in a second."""
+    for broker in sorted(brokers):
+        await admin.alter_settings(
+            cluster, admin.BROKER, str(broker), to={LOG_DIRS_RATE: str(rate)}
+        )
+    click.echo(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
 async def lift(cluster: Cluster, wanted: Replicas) -> None:
