@@ -210,21 +210,7 @@ class Broker:
         self._to_controller = ControllerRequests(self.cluster, brokers)
         isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
         self._isr_changes = isr_changes
-        replicas = ReplicaManager(
-            self.cluster.me,
-            self.doors,
-            self.settings,
-            dirs=dirs,
-            tasks=tasks,
-            isr_changes=isr_changes,
-        )
-        replicas.on_all_failed = self._on_all_failed
-        replicas.on_dir_failed.append(lambda _gone: coordination.report_log_dirs())
-        replicas.on_dir_replaced.append(lambda _dir: coordination.report_log_dirs())
-        replicas.on_refused_late.append(coordination.report_log_dirs)
-        identity = (self.cluster.me, self.cluster.cluster_id)
-        self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
-        await replicas.open()
+        replicas = await self._open_replicas(coordination, dirs, tasks)
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         control = ControlRequests(self.cluster, replicas, coordination.read_settings)
@@ -271,6 +257,27 @@ class Broker:
         self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
         return controlling
+
+    async def _open_replicas(
+        self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
+    ) -> ReplicaManager:
+        """The logs of all dirs; the controller hears of what fails from now on."""
+        replicas = ReplicaManager(
+            self.cluster.me,
+            self.doors,
+            self.settings,
+            dirs=dirs,
+            tasks=tasks,
+            isr_changes=self._isr_changes,
+        )
+        replicas.on_all_failed = self._on_all_failed
+        replicas.on_dir_failed.append(lambda _gone: coordination.report_log_dirs())
+        replicas.on_dir_replaced.append(lambda _dir: coordination.report_log_dirs())
+        replicas.on_refused_late.append(coordination.report_log_dirs)
+        identity = (self.cluster.me, self.cluster.cluster_id)
+        self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
+        await replicas.open()
+        return replicas
 
     def _disk_watches(self, replicas: ReplicaManager) -> Iterator[Coroutine[None, None, None]]:
         yield DiskWatch(replicas, self.settings, self.doors.clock, self.timers).run()
