@@ -213,7 +213,7 @@ class Broker:
         replicas = await self._open_replicas(coordination, dirs, tasks)
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
-        control = ControlRequests(self.cluster, replicas, coordination.read_settings)
+        control = ControlRequests(self.cluster, replicas, coordination)
         deps = FetchersDeps(
             self.cluster,
             replicas,
@@ -225,8 +225,9 @@ class Broker:
             self._throttles.following,
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
-        tell = coordination.report_log_dirs
-        self._corrupt_replicas = CorruptReplicas(replicas, self.cluster, tell)
+        self._corrupt_replicas = CorruptReplicas(
+            replicas, self.cluster, coordination.report_log_dirs
+        )
         self._corrupt_replicas.on_follower = self._fetchers.on_corrupt
         self.services = services = self._services(controlling, control, tasks, client)
         self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
@@ -271,9 +272,10 @@ class Broker:
             isr_changes=self._isr_changes,
         )
         replicas.on_all_failed = self._on_all_failed
-        replicas.on_dir_failed.append(lambda _gone: coordination.report_log_dirs())
-        replicas.on_dir_replaced.append(lambda _dir: coordination.report_log_dirs())
-        replicas.on_refused_late.append(coordination.report_log_dirs)
+        tell = coordination.report_log_dirs
+        replicas.on_dir_failed.append(lambda _gone: tell())
+        replicas.on_dir_replaced.append(lambda _dir: tell())
+        replicas.on_refused_late.append(tell)
         identity = (self.cluster.me, self.cluster.cluster_id)
         self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
         await replicas.open()

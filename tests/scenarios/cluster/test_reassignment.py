@@ -10,6 +10,7 @@ from odradek.client.placement_admin import reassign
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.sim.broker_machine import DISKS
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_operator import Operator
 from tests.scenarios.cluster.placed import await_controller, is_tidy, wish
@@ -156,6 +157,44 @@ def test_a_replica_that_was_moved_away_goes_although_its_topic_is_being_deleted(
     operator.ends(deleting)
     four.wait_until(lambda: not four.has_topic("orders"), "the deletion is over")
     four.wait_until(lambda: four.broker(dead).log_end("orders") == -1, "nothing is left of it")
+
+
+def test_a_replica_of_a_topic_that_is_gone_is_set_aside(four: ClusterScenario) -> None:
+    """It was moved away, and its topic deleted, while its broker was away: nobody asks for it."""
+    controller, leader, other, dead = cast(four)
+    operator = four.operator()
+    operator.places("orders", (leader, other, dead))
+    operator.produce("orders", "a")
+    four.broker(dead).kill()
+    four.await_isr("orders", leader, other)
+    assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
+    four.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+    operator.delete("orders")
+    four.wait_until(lambda: not four.has_topic("orders"), "the deletion is over")
+    four.broker(dead).start()
+    four.wait_until(lambda: four.broker(dead).log_end("orders") == -1, "it is out of the way")
+    names = [it for disk in DISKS for it in four.broker(dead).machine.disk(disk).names("")]
+    assert [it for it in names if it.startswith("orders-0.") and it.endswith("-stray")]
+    operator.places("orders", (dead, leader))
+    operator.produce("orders", "b")
+    assert operator.read("orders") == ["b"]
+
+
+def test_a_replica_of_an_earlier_topic_is_set_aside(four: ClusterScenario) -> None:
+    """Likewise, and the topic that has the name now is not on its broker."""
+    controller, leader, other, dead = cast(four)
+    operator = four.operator()
+    operator.places("orders", (leader, other, dead))
+    four.await_isr("orders", leader, other, dead)
+    four.broker(dead).kill()
+    four.await_isr("orders", leader, other)
+    assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
+    four.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+    operator.delete("orders")
+    four.wait_until(lambda: not four.has_topic("orders"), "the deletion is over")
+    operator.places("orders", (leader, other))
+    four.broker(dead).start()
+    four.wait_until(lambda: four.broker(dead).log_end("orders") == -1, "it is out of the way")
 
 
 @pytest.mark.parametrize("millis", [0, 5, 10, 20, 40, 80])

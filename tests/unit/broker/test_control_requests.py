@@ -1,7 +1,7 @@
 """Requests of a controller of the past, or for an earlier life of this broker, change nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -12,10 +12,13 @@ from odradek.broker.control.metadata_cache import (
 )
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.peers.control_message import ControlRequest
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.files.names import Kind, LogName, parse_log_name
 from tests.unit.broker.ground import ORDERS, Ground
 from tests.unit.peers.control_requests import lead, metadata, stop
 
@@ -24,8 +27,15 @@ OTHER = TopicPartition("orders", 1)
 Talk = Callable[[ReplicaManager, ControlRequests, MetadataCache], Awaitable[None]]
 
 
-async def _no_settings(topics: list[str]) -> None:
-    """All are known."""
+class Tree:
+    """All settings are known, and all topics are there."""
+
+    async def read_settings(self, topics: list[str]) -> None:
+        """Nothing to read."""
+
+    async def gone(self, topics: list[str]) -> frozenset[str]:
+        """None."""
+        return frozenset()
 
 
 def talk_of(talk: Talk) -> None:
@@ -34,7 +44,7 @@ def talk_of(talk: Talk) -> None:
     async def live(replicas: ReplicaManager) -> None:
         cluster = MetadataCache()
         cluster.broker_epoch = BrokerEpoch(NOW)
-        control = ControlRequests(cluster, replicas, _no_settings)
+        control = ControlRequests(cluster, replicas, Tree())
         await control.serve(metadata(0, live=(1, 2)))
         await control.serve(lead(0, epoch=3))
         await talk(replicas, control, cluster)
@@ -105,11 +115,12 @@ def test_a_request_that_waited_for_settings_is_checked_again() -> None:
     async def talk(
         replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
     ) -> None:
-        async def read_settings(topics: list[str]) -> None:
-            await asyncio.sleep(0)
-            cluster.broker_epoch = BrokerEpoch(NOW + 1)
+        class Slow(Tree):
+            async def read_settings(self, topics: list[str]) -> None:
+                await asyncio.sleep(0)
+                cluster.broker_epoch = BrokerEpoch(NOW + 1)
 
-        control = ControlRequests(cluster, replicas, read_settings)
+        control = ControlRequests(cluster, replicas, Slow())
         with pytest.raises(StaleBrokerEpoch):
             await control.serve(from_the_past(lead(1), controller=NOW, broker=NOW))
         assert replicas.dirs.get(OTHER) is None
@@ -134,3 +145,37 @@ def test_the_controller_in_this_process_is_answered_with_an_error(
         assert replicas.led(ORDERS).leader_epoch == 3
 
     talk_of(talk)
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_log_that_the_controller_does_not_name_is_set_aside(*, is_gone: bool) -> None:
+    """But only where the tree has no such topic: its znode may be one that cannot be read."""
+    asked: list[str] = []
+
+    class Empty(Tree):
+        async def gone(self, topics: list[str]) -> frozenset[str]:
+            asked.extend(topics)
+            return frozenset(topics if is_gone else ())
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        del control
+        control = ControlRequests(cluster, replicas, Empty())
+        await control.serve(metadata(0, 1, kind=FULL))
+        assert asked == []
+        await control.serve(metadata(kind=FULL))
+        assert asked == ["orders"]
+        assert (replicas.dirs.get(ORDERS) is None) is is_gone
+        kinds = [found.kind for log_dir in replicas.dirs.dirs for found in _names(log_dir)]
+        assert kinds == [Kind.STRAY if is_gone else Kind.CURRENT]
+
+    talk_of(talk)
+
+
+def _names(log_dir: LogDir) -> Iterator[LogName]:
+    """Of the logs that it has."""
+    for name in log_dir.disk.names(""):
+        found = parse_log_name(name)
+        if found is not None:
+            yield found

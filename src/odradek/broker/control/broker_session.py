@@ -26,6 +26,7 @@ from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ClusterIdZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsChangeZnode, SettingsZnode
+from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import TopicId, topic_id_text
 from odradek.model.units import SECOND, Millis
 from odradek.zookeeper.client.address import Ensemble
@@ -43,7 +44,7 @@ from odradek.zookeeper.client.states import Status
 from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
 from odradek.zookeeper.protocol.jute import OPEN_ACL
 from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Create, GetData, Request
+from odradek.zookeeper.protocol.jute_requests import Create, Exists, GetData, Request
 
 ALL_PATHS: Final = "*"
 """Everything is to be looked at: the connection was lost, or a session is new."""
@@ -291,6 +292,15 @@ class BrokerSession:
             await self._read(unknown)
         except (ConnectionLost, SessionExpired, SessionClosed) as error:
             log.warning("settings.not_read", topics=len(unknown), error=str(error))
+
+    async def gone(self, topics: list[str]) -> frozenset[str]:
+        """Those that the tree does not have; none while ZooKeeper is away."""
+        try:
+            found = await self.client.batch([Exists(TopicZnode.path(name)) for name in topics])
+        except (ConnectionLost, SessionExpired, SessionClosed):
+            return frozenset()
+        answers = zip(topics, found, strict=True)
+        return frozenset(name for name, answer in answers if isinstance(answer, NoNode))
 
     async def read_all_settings(self) -> None:
         """Everything that was set at run time: at a start, or after the connection was lost."""

@@ -6,16 +6,18 @@ controller, or for an earlier life of this broker, is answered with an error and
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import leader_and_isr, stop_replica, update_metadata
+from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import in_turns
 from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
@@ -31,19 +33,27 @@ REFUSALS: Final[Mapping[type[Request], Refuse]] = MappingProxyType(
         StopReplicaRequest: stop_replica.refuse,
     }
 )
-ReadSettings = Callable[[list[str]], Awaitable[None]]
+
+
+class Tree(Protocol):
+    """What is to be known of ZooKeeper's tree before a request is carried out."""
+
+    async def read_settings(self, topics: list[str]) -> None:
+        """Of topics that are not known yet: before their logs are made."""
+        ...
+
+    async def gone(self, topics: list[str]) -> Container[str]:
+        """Those that it does not have."""
+        ...
 
 
 class ControlRequests:
     """Serves them."""
 
-    def __init__(
-        self, cluster: MetadataCache, replicas: ReplicaManager, read_settings: ReadSettings
-    ) -> None:
-        """`read_settings` reads those of topics that are not known yet, before logs are made."""
+    def __init__(self, cluster: MetadataCache, replicas: ReplicaManager, tree: Tree) -> None:
         self._cluster = cluster
         self.replicas = replicas
-        self._read_settings = read_settings
+        self._tree = tree
         self._one_at_a_time = asyncio.Lock()
 
     async def serve(self, request: Request) -> Response:
@@ -55,20 +65,37 @@ class ControlRequests:
             self._cluster.check(*epochs)
             match request:
                 case LeaderAndIsrRequest():
-                    await self._read_settings([topic.topic_name for topic in request.topic_states])
+                    names = [topic.topic_name for topic in request.topic_states]
+                    await self._tree.read_settings(names)
                     self._cluster.check(*epochs)
                     answer = await in_turns(leader_and_isr.apply(self.replicas, request))
                 case UpdateMetadataRequest():
                     response = await in_turns(update_metadata.apply(self._cluster, request))
                     if request.type != FULL:
                         return response
-                    removed = update_metadata.removed_meanwhile(
-                        request, self.replicas, self._cluster.me
-                    )
-                    answer = _after(self.replicas.stop(removed), response)
+                    left_over = await self._left_over(request)
+                    self._cluster.check(*epochs)
+                    answer = _after(self.replicas.stop(left_over), response)
                 case StopReplicaRequest():
                     answer = stop_replica.apply(self.replicas, request)
         return await answer
+
+    async def _left_over(
+        self, request: UpdateMetadataRequest
+    ) -> Mapping[TopicPartition, StopState]:
+        """Replicas that the whole metadata does not give to this broker.
+
+        A topic that it does not name may be one that the controller cannot read: its logs stay
+        until the tree does not have it.
+        """
+        me = self._cluster.me
+        removed = update_metadata.removed_meanwhile(request, self.replicas, me)
+        strays = update_metadata.strays(request, self.replicas, me)
+        gone: Container[str] = ()
+        if strays.unnamed:
+            gone = await self._tree.gone(sorted({it.topic for it in strays.unnamed}))
+        unknown = [*strays.earlier, *(it for it in strays.unnamed if it.topic in gone)]
+        return removed | update_metadata.set_aside(unknown)
 
     async def serve_own(self, request: Request) -> Response:
         """A request of the controller in this process: an error is an answer there, too."""

@@ -4,13 +4,17 @@ It names all brokers, and the partitions that have changed; a leader of -2 says 
 being deleted. A new controller, and each broker that arrives, makes it send the whole image once.
 Then a broker opens to clients (a controller of Kafka's sends everything at first, and does not say
 so), and what was deleted or moved away while this broker could not be told is gone: topics that it
-does not name, replicas that are not in their assignment.
+does not name, replicas that are not in their assignment. Logs of which the controller knows nothing
+are set aside, as Kafka does with its strays.
 """
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.hosted import StopState
+from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.config.listeners import SecurityProtocol
@@ -67,7 +71,7 @@ def removed_meanwhile(
     """Replicas that the assignments of a full one do not name any more.
 
     Those of a topic that is being deleted, too: its deletion waits for the replicas that are
-    assigned, and nobody would think of another. Topics that it does not name are left.
+    assigned, and nobody would think of another. Topics that it does not name are strays.
     """
     found = {}
     logs = dict(replicas.dirs.topic_ids())
@@ -82,6 +86,40 @@ def removed_meanwhile(
                 found[partition] = StopState(LeaderEpoch(state.leader_epoch), delete=True)
                 log.info("replica.removed_meanwhile", partition=str(partition))
     return found
+
+
+class Strays(NamedTuple):
+    """Logs of this broker that no assignment of a full one names."""
+
+    earlier: tuple[TopicPartition, ...]  # of topics whose names others have now
+    unnamed: tuple[TopicPartition, ...]  # of topics that were deleted, or cannot be read
+
+
+def strays(request: UpdateMetadataRequest, replicas: ReplicaManager, me: BrokerId) -> Strays:
+    """Found by topic ids; a log without one is left."""
+    topics = {topic.topic_name: topic for topic in request.topic_states}
+    earlier, unnamed = [], []
+    for found in replicas.dirs:
+        partition, topic = found.partition, topics.get(found.partition.topic)
+        if found.topic_id == NO_TOPIC_ID:
+            continue
+        if topic is None:
+            unnamed.append(partition)
+        elif bytes(topic.topic_id) not in {NO_TOPIC_ID, found.topic_id}:
+            rows = topic.partition_states
+            if all(
+                it.partition_index != partition.partition or me not in it.replicas for it in rows
+            ):
+                earlier.append(partition)
+    return Strays(tuple(earlier), tuple(unnamed))
+
+
+def set_aside(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, StopState]:
+    """What is to be done with strays: a person may still want them."""
+    states = {it: StopState(EPOCH_DURING_DELETION, delete=True, aside=True) for it in partitions}
+    for partition in states:
+        log.warning("log.stray", partition=str(partition))
+    return states
 
 
 def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> Steps[None]:

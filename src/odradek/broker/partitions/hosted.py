@@ -49,6 +49,7 @@ class StopState(NamedTuple):
 
     leader_epoch: LeaderEpoch
     delete: bool
+    aside: bool = False  # it goes out of the way, and stays on the disk: nobody asked to delete it
 
 
 @dataclass(frozen=True, slots=True)

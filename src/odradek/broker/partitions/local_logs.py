@@ -260,18 +260,20 @@ class LocalLogs:
                 topic_id=topic_id_text(state.topic_id),
             )
 
-    async def put_away(self, partition: TopicPartition) -> None:
-        """Its directory gets another name now, and is deleted later."""
-        await self._discard(self.dirs.forget(partition))
+    async def put_away(self, partition: TopicPartition, *, aside: bool = False) -> None:
+        """Its directory gets another name now, and is deleted later, unless it is set aside."""
+        await self._discard(self.dirs.forget(partition), aside=aside)
 
-    async def _discard(self, forgotten: Sequence[tuple[LogDir, PartitionLog]]) -> None:
+    async def _discard(
+        self, forgotten: Sequence[tuple[LogDir, PartitionLog]], *, aside: bool = False
+    ) -> None:
         """A dir that fails keeps no other from its turn."""
         errors: list[StorageError] = []
+        rename = self.dirs.set_aside if aside else self.dirs.discard
         for log_dir, found in forgotten:
             try:
                 await self.appends[log_dir.name].settled()
-                discard = partial(self.dirs.discard, log_dir, found)
-                await off_loop(self.workers[log_dir.name], discard)
+                await off_loop(self.workers[log_dir.name], partial(rename, log_dir, found))
             except StorageError as error:
                 errors.append(error)
         if errors:

@@ -259,7 +259,7 @@ class ReplicaManager:
                 in_dirs.setdefault(where, []).append(partition)
             elif self.dirs.some_failed:
                 errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
-        left = {partition: None for its in in_dirs.values() for partition in its}
+        left = {partition: partitions[partition] for its in in_dirs.values() for partition in its}
         work = [
             self._lanes[name].run(partial(self._delete_in, name, its, left, errors))
             for name, its in in_dirs.items()
@@ -270,7 +270,7 @@ class ReplicaManager:
         self,
         work: Sequence["asyncio.Future[None]"],
         in_dirs: Mapping[str, object],
-        left: Mapping[TopicPartition, None],
+        left: Mapping[TopicPartition, StopState],
         errors: dict[TopicPartition, ErrorCode],
     ) -> dict[TopicPartition, ErrorCode]:
         await answered(work, [self._lanes[name] for name in in_dirs])
@@ -379,7 +379,7 @@ class ReplicaManager:
         self,
         name: str,
         partitions: Sequence[TopicPartition],
-        left: dict[TopicPartition, None],
+        left: dict[TopicPartition, StopState],
         errors: dict[TopicPartition, ErrorCode],
     ) -> None:
         """In the lane of a dir: a log that was asked for again meanwhile stays.
@@ -391,7 +391,7 @@ class ReplicaManager:
                 return
             if self._hosted[partition] is None:
                 try:
-                    await self.logs.put_away(partition)
+                    await self.logs.put_away(partition, aside=left[partition].aside)
                 except StorageError as error:
                     errors[partition] = error.code
             del left[partition]
