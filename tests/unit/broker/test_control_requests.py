@@ -164,7 +164,8 @@ def test_a_log_that_the_controller_does_not_name_is_set_aside(*, is_gone: bool) 
         control = ControlRequests(cluster, replicas, Empty())
         await control.serve(metadata(0, 1, kind=FULL))
         assert asked == []
-        await control.serve(metadata(kind=FULL))
+        successor = from_the_past(metadata(kind=FULL), controller=NOW + 1, broker=NOW)
+        await control.serve(successor)
         assert asked == ["orders"]
         assert (replicas.dirs.get(ORDERS) is None) is is_gone
         kinds = [found.kind for log_dir in replicas.dirs.dirs for found in _names(log_dir)]

@@ -77,3 +77,27 @@ def test_what_the_whole_image_does_not_name_is_gone() -> None:
     assert not cluster.image.topics
     cluster = told(metadata(0, 1), metadata(0, 1, kind=FULL), metadata())
     assert leaders(cluster) == {0: 1, 1: 1}
+
+
+def test_what_was_overtaken_takes_nothing_back() -> None:
+    """It was on its way on a connection that broke, was sent again, and arrives once more."""
+    late = metadata(0, 1, leader=1, live=(1, 2), epoch=3)
+    cluster = told(late, metadata(0, leader=2, live=(2,), epoch=4), late)
+    assert leaders(cluster) == {0: 2, 1: 1}
+    assert list(cluster.image.brokers) == [2]
+
+
+def test_the_whole_metadata_that_comes_twice_takes_nothing_back() -> None:
+    """What was made meanwhile stays; the whole of a new controller counts, whatever it says."""
+    whole = metadata(0, leader=1, epoch=3, kind=FULL)
+    cluster = told(whole, metadata(0, leader=2, epoch=4), metadata(1, epoch=0), whole)
+    assert leaders(cluster) == {0: 2, 1: 1}
+    whole.controller_epoch += 1
+    at_once(update_metadata.apply(cluster, whole))
+    assert leaders(cluster)[0] == 1
+
+
+def test_the_whole_metadata_that_comes_twice_does_not_end_a_topic() -> None:
+    """One that it does not name may have been made since."""
+    cluster = told(metadata(kind=FULL), metadata(0), metadata(kind=FULL))
+    assert leaders(cluster) == {0: 1}

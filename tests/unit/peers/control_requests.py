@@ -55,10 +55,13 @@ def metadata(
     live: tuple[int, ...] = (1, 2),
     topic_id: bytes = FIRST_ID,
     kind: int = 0,
+    epoch: int = 0,
 ) -> UpdateMetadataRequest:
     """Likewise, and these brokers live."""
     rows = [
-        UpdateMetadataPartitionState(partition_index=it, leader=leader, isr=[1], replicas=[1, 2])
+        UpdateMetadataPartitionState(
+            partition_index=it, leader=leader, leader_epoch=epoch, isr=[1], replicas=[1, 2]
+        )
         for it in partitions
     ]
     return UpdateMetadataRequest(

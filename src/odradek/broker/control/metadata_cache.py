@@ -7,7 +7,7 @@ life of this broker, has no effect.
 import asyncio
 from collections.abc import Callable, Iterable
 
-from odradek.controller.messages import INCREMENTAL
+from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, BrokerId, TopicPartition
@@ -38,6 +38,7 @@ class MetadataCache:
         self.controller_epoch = ControllerEpoch(0)
         self.broker_epoch = NO_BROKER_EPOCH  # of this life, once it is registered
         self.is_whole = False  # a controller has named all that there is
+        self._begun: tuple[ControllerEpoch, BrokerEpoch] | None = None  # whose whole, in which life
         self.watchers: list[Watcher] = []
         self.vanished: dict[BrokerId, None] = {}
         """Whose process has just ended, as far as can be seen (`vanished_brokers`)."""
@@ -54,9 +55,23 @@ class MetadataCache:
             raise StaleBrokerEpoch(f"broker epoch {broker_epoch}; now it is {self.broker_epoch}")
         self.controller_epoch = controller_epoch
 
-    def note_kind(self, kind: int) -> None:
-        """What comes is metadata of this type."""
+    def begins_anew(
+        self, kind: int, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch
+    ) -> bool:
+        """What comes is metadata of this type: whether all that there is begins with it.
+
+        A controller sends the whole once to each life of a broker. It may arrive twice: sent again
+        on another connection, and behind that what was on its way on the first.
+        """
+        return kind == FULL and (controller_epoch, broker_epoch) != self._begun
+
+    def note_begun(
+        self, kind: int, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch
+    ) -> None:
+        """All of this was taken over, but for the image, which comes next."""
         self.is_whole |= kind != INCREMENTAL
+        if kind == FULL:
+            self._begun = (controller_epoch, broker_epoch)
 
     def update(self, image: ClusterImage) -> None:
         """This is how the cluster is from now on."""

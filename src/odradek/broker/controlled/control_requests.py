@@ -15,13 +15,12 @@ from odradek.broker.controlled import leader_and_isr, stop_replica, update_metad
 from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import in_turns
-from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from odradek.wire.messages.stop_replica import StopReplicaRequest
-from odradek.wire.messages.update_metadata import UpdateMetadataRequest
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from odradek.wire.schema import Request, Response
 
 ControlRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
@@ -70,12 +69,11 @@ class ControlRequests:
                     self._cluster.check(*epochs)
                     answer = await in_turns(leader_and_isr.apply(self.replicas, request))
                 case UpdateMetadataRequest():
-                    response = await in_turns(update_metadata.apply(self._cluster, request))
-                    if request.type != FULL:
-                        return response
+                    if not await in_turns(update_metadata.apply(self._cluster, request)):
+                        return UpdateMetadataResponse()
                     left_over = await self._left_over(request)
                     self._cluster.check(*epochs)
-                    answer = _after(self.replicas.stop(left_over), response)
+                    answer = _after(self.replicas.stop(left_over), UpdateMetadataResponse())
                 case StopReplicaRequest():
                     answer = stop_replica.apply(self.replicas, request)
         return await answer

@@ -18,12 +18,12 @@ from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.config.listeners import SecurityProtocol
-from odradek.controller.messages import DELETED, FULL
+from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.wire.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataPartitionState,
@@ -42,27 +42,34 @@ def refuse(
     return UpdateMetadataResponse(error_code=code)
 
 
-def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[UpdateMetadataResponse]:
-    """Takes it over, whole and by the last step: topics that a full one does not name are gone."""
+def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[bool]:
+    """Takes it over, whole and by the last step; whether it was full, and came for the first time.
+
+    Topics that such a one does not name are gone. Of any other no row takes a partition back: it
+    was sent before what is known, on a connection that broke, and arrives behind it.
+    """
     image = cluster.image
+    epochs = ControllerEpoch(request.controller_epoch), BrokerEpoch(request.broker_epoch)
+    begins = cluster.begins_anew(request.type, *epochs)
     changes = Changes(image)
-    changes.brokers(map(_broker, request.live_brokers))
     changes.controller(BrokerId(request.controller_id))
-    rows = 0
+    rows, is_overtaken = 0, False
     for topic in request.topic_states:
         rows += len(topic.partition_states)
         if rows > ROWS_IN_A_SLICE:
             rows = 0
             yield
-        yield from _change(changes, image, topic)
-    if request.type == FULL:
+        is_overtaken |= yield from _change(changes, image, topic, begins=begins)
+    if not is_overtaken:
+        changes.brokers(map(_broker, request.live_brokers))
+    if begins:
         named = {topic.topic_name for topic in request.topic_states}
         for name in [it for it in image.topics if it not in named]:
             changes.remove_topic(name)
     assert cluster.image is image, "one request is carried out at a time"
-    cluster.note_kind(request.type)
+    cluster.note_begun(request.type, *epochs)
     cluster.update(changes.image())
-    return UpdateMetadataResponse()
+    return begins
 
 
 def removed_meanwhile(
@@ -122,7 +129,17 @@ def set_aside(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Stop
     return states
 
 
-def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState) -> Steps[None]:
+def _is_overtaken(known: PartitionImage | None, row: UpdateMetadataPartitionState) -> bool:
+    """Whether something newer is known of the partition."""
+    if known is None or known.state is None or row.leader == DELETED:
+        return False
+    epochs = known.state.leader_epoch, known.state.partition_epoch
+    return (row.leader_epoch, row.zk_version) < epochs
+
+
+def _change(
+    changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState, *, begins: bool
+) -> Steps[bool]:
     """A topic with another id is another topic; nothing of the old one is kept.
 
     Of a topic that is known only what has changed is replaced: most requests name few partitions.
@@ -130,25 +147,31 @@ def _change(changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicSta
     topic_id = TopicId(bytes(topic.topic_id))
     known = image.topics.get(topic.topic_name)
     is_same = known is not None and (known.topic_id or NO_TOPIC_ID) == topic_id
+    known_partitions = known.partitions if known is not None and is_same else {}
     told: dict[int, PartitionImage | None] = {}
-    for state in topic.partition_states:
-        is_deleted = state.leader == DELETED
-        told[state.partition_index] = None if is_deleted else _partition(state)
-        if not len(told) % ROWS_IN_A_SLICE:
+    is_overtaken = False
+    for count, row in enumerate(topic.partition_states, 1):
+        if not begins and _is_overtaken(known_partitions.get(row.partition_index), row):
+            is_overtaken = True
+        else:
+            told[row.partition_index] = None if row.leader == DELETED else _partition(row)
+        if not count % ROWS_IN_A_SLICE:
             yield
     if is_same and None not in told.values():
         for number, partition in told.items():
             if partition is not None:
                 changes.partition(TopicPartition(topic.topic_name, number), partition)
-        return
-    before = known.partitions if known is not None and is_same else {}
+        return is_overtaken
     partitions = {
-        it: partition for it, partition in {**before, **told}.items() if partition is not None
+        it: partition
+        for it, partition in {**known_partitions, **told}.items()
+        if partition is not None
     }
     if partitions:
         changes.topic(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, partitions)
     elif known is not None:
         changes.remove_topic(topic.topic_name)
+    return is_overtaken
 
 
 def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
