@@ -87,6 +87,7 @@ class Process:
         self.loop: ControllerLoop
         self.client: ZooKeeperClient
         self.door: InterceptedClient
+        self.running: asyncio.Task[None]
         self._world = world
         self.machine.start(self._live)
 
@@ -116,7 +117,7 @@ class Process:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.client.run())
             self.client.begin()
-            tasks.create_task(self.loop.run())
+            self.running = tasks.create_task(self.loop.run())
 
     def _on_news(self, news: News) -> None:
         if isinstance(news, WatchEvent):
@@ -426,6 +427,20 @@ def test_a_controller_that_resigns_while_it_writes_tells_nobody_what_it_wrote() 
         assert isinstance(begun.result(), NotController)
         assert len(first.heard) == heard
         assert t.get("/brokers/topics/orders/partitions/0/state") is None
+
+
+def test_a_loop_that_ends_while_it_writes_leaves_nobody_waiting() -> None:
+    """The broker stops, and ends once all its requests are answered."""
+    with ensemble() as t:
+        process = t.controller
+        process.door.held = t.world.loop.create_future()
+        begun = process.begins(ORDERS)
+        t.run(0.1)
+        process.loop.resign()
+        process.running.cancel()
+        t.run(0.1)
+        assert begun.done()
+        assert isinstance(begun.result(), NotController)
 
 
 def test_one_state_that_cannot_be_written_harms_no_other() -> None:

@@ -258,6 +258,9 @@ class ControllerLoop:
                 _refuse(item)
                 return
             answer = await self._runner.take(self._at_its_time().on(event))
+        except asyncio.CancelledError:  # the broker stops, and waits for its requests to end
+            _refuse(item)
+            raise
         except (LeaseIsOverError, KeeperError) as over:
             _refuse(item)
             await self._end_lease(str(over))
