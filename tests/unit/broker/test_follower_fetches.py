@@ -210,6 +210,59 @@ def test_the_next_request_of_a_session_ends_one_that_waits() -> None:
     live(talk)
 
 
+def test_a_follower_that_comes_before_its_leader_has_begun_waits() -> None:
+    """It is not refused again and again; as soon as this broker leads, its position counts."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 3)
+        await t.lead(follower.partitions[0])
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        waiting = follower.fetch((1, 0), wait=9_000)
+        await t.lead(follower.partitions[1])
+        await t.turn()
+        assert waiting.response is None
+        ((_, progress), _) = t.replicas.led(follower.partitions[1]).leader.followers()
+        assert progress.end_offset == 0
+        await t.append("one", partition=follower.partitions[1])
+        assert size(waiting.row) > 0
+        asked = follower.fetch((1, 1), (2, 0), wait=9_000)
+        await t.lead(follower.partitions[0])
+        assert asked.response is None
+        await t.clock.sleep_until(t.clock.monotonic() + 600)  # type: ignore[arg-type]
+        assert asked.row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "not for ever"
+
+    live(talk)
+
+
+def test_a_follower_that_hears_of_the_next_epoch_first_waits_for_its_leader() -> None:
+    """The controller tells brokers in no order; one of the past is refused at once."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 1)
+        await t.lead()
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        wanted = FetchPartition(0, 4, 0, -1, 0, 1 << 20)
+        request = FetchRequest(
+            replica_state=ReplicaState(2, LIFE + 2),
+            max_wait_ms=9_000,
+            min_bytes=1,
+            session_id=follower.id,
+            session_epoch=1,
+            topics=[FetchTopic("", TOPIC_ID, [wanted])],
+        )
+        asked = t.ask(request)
+        await t.lead(epoch=4)
+        await t.append("one")
+        assert size(asked.row) > 0
+        await t.lead(epoch=5)
+        request.session_epoch = 2
+        assert t.ask(request).row.error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+    live(talk)
+
+
 def test_a_follower_that_was_not_known_may_join_once_it_is() -> None:
     """Its broker's registration comes after its fetch: it says nothing new, and still counts."""
 

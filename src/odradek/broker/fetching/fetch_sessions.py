@@ -149,7 +149,7 @@ class Slot:
 class Session:
     """One client's; without a number it lasts for one request."""
 
-    __slots__ = ("_slots", "by_id", "epoch", "id", "reader", "ready", "used_at", "waiting")
+    __slots__ = ("_slots", "by_id", "early", "epoch", "id", "reader", "ready", "used_at", "waiting")
 
     def __init__(self, number: int, reader: Reader, now: Millis, *, by_id: bool = False) -> None:
         self.id = number
@@ -158,6 +158,7 @@ class Session:
         self.epoch = 1  # that of the next request
         self.used_at = now
         self.ready: dict[Slot, None] = {}  # to be looked at, those served last at the end
+        self.early: dict[Slot, Millis] = {}  # not led here yet, and until when that is waited for
         self.waiting: Waiting | None = None
         self._slots: dict[tuple[str | TopicId, int], Slot] = {}
 
@@ -186,6 +187,7 @@ class Session:
                 if gone is not None:
                     gone.leave()
                     self.ready.pop(gone, None)
+                    self.early.pop(gone, None)
 
     def _slot(self, name: str, topic_id: TopicId, number: int, names: Names) -> Slot:
         key = (topic_id if self.by_id else name, number)
@@ -195,6 +197,10 @@ class Session:
                 name = names.get(topic_id, "")
             slot = self._slots[key] = Slot(self, name, topic_id, number)
         return slot
+
+    def find(self, partition: TopicPartition, topic_id: TopicId) -> Slot | None:
+        """The slot of a partition, if its client wants it."""
+        return self._slots.get((topic_id if self.by_id else partition.topic, partition.partition))
 
     def served(self, slot: Slot) -> None:
         """It had its share; the next time the others come first."""

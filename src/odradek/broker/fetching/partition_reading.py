@@ -54,6 +54,7 @@ class Found(NamedTuple):
     is_urgent: bool = False  # nothing to wait for: an error, a diverging epoch, another replica
     was_read: bool = True  # False: there was no room left in the answer
     segment_base: Offset = NO_OFFSET  # where the records lie
+    is_early: bool = False  # a follower asks for what this broker is only about to lead
 
 
 class Look(NamedTuple):
@@ -89,7 +90,12 @@ class PartitionReading:
             replica = self._replica(slot, look.reader)
             return self._read(slot, replica, look)
         except BrokerError as error:
-            return Found(slot, failed(slot, error.code), is_urgent=True)
+            is_early = isinstance(look.reader, Follower) and self._is_early(slot)
+            return Found(slot, failed(slot, error.code), is_urgent=True, is_early=is_early)
+
+    def _is_early(self, slot: Slot) -> bool:
+        """Whether the controller is still to tell of this leader epoch, or a disk holds it up."""
+        return not slot.name or self._replicas.is_behind(slot.partition, slot.leader_epoch)
 
     def _replica(self, slot: Slot, reader: Reader) -> ReadableReplica:
         """The one that serves this reader; a BrokerError says why there is none."""

@@ -29,6 +29,7 @@ from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, P
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timer, Timers
 from odradek.metadata.image import ClusterImage
@@ -54,6 +55,8 @@ LEADERS_SINCE: Final = 16
 MOVED: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 WARMING_PATIENCE: Final = Millis(2 * SECOND)
 """So long at least a fetch waits for what is not in the page cache."""
+EARLY_PATIENCE: Final = Millis(500)
+"""So long a follower that comes before its leader has begun is not refused."""
 LOOKS_PER_TURN: Final = 1_000
 """So many partitions are looked at before others have their turn of the loop."""
 
@@ -78,11 +81,13 @@ class Fetches:
         self.deps = deps
         self.sessions = sessions
         self.waiting = 0
+        self._early: dict[Session, None] = {}  # followers that came before their leader began
         selector = ReplicaSelector(deps.cluster, deps.selector_class)
         self.reading = PartitionReading(
             deps.replicas, deps.cluster, deps.clock, selector=selector, throttle=deps.throttle
         )
         deps.cluster.watchers.append(self._on_metadata)
+        deps.replicas.on_epoch.append(self._on_epoch)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""
@@ -93,6 +98,35 @@ class Fetches:
         if session.waiting is not None:
             session.waiting.end()  # a follower has new partitions, and does not wait with them
         Fetch(self, pending, request, session).begin()
+
+    def waits_for_leader(self, slot: Slot) -> bool:
+        """Whether a partition that is not led here yet is looked at again, instead of refused.
+
+        The controller tells brokers of an election in no order. A refusal costs a question and an
+        answer for each partition, and a pause; with ten thousand of them again and again.
+        """
+        now, early = self.deps.clock.monotonic(), slot.session.early
+        until = early.setdefault(slot, Millis(now + EARLY_PATIENCE))
+        if until <= now:
+            del early[slot]
+            return False
+        if not self._early:
+            self.deps.timers.at(until, self._look_at_early)
+        self._early[slot.session] = None
+        return True
+
+    def _look_at_early(self) -> None:
+        sessions, self._early = self._early, {}
+        for session in sessions:
+            for slot in tuple(session.early):
+                slot.wake()
+
+    def _on_epoch(self, replica: LeadingReplica) -> None:
+        for session in self._early:
+            slot = session.find(replica.partition, replica.topic_id)
+            if slot is not None and slot in session.early:
+                slot.name = replica.partition.topic
+                slot.wake()
 
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
         """A broker that was not known when its follower fetched may join an ISR from now on."""
@@ -207,8 +241,14 @@ class Fetch:
     def _look_at(self, slot: Slot) -> None:
         found, session = self._found, self._session
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
-        look = Look(session.reader, left, not found.size, self._is_arrival)
-        one = self._fetches.reading.read(slot, look)
+        is_arrival = self._is_arrival or slot in session.early
+        one = self._fetches.reading.read(
+            slot, Look(session.reader, left, not found.size, is_arrival)
+        )
+        if one.is_early and not self._is_full and self._fetches.waits_for_leader(slot):
+            session.ready.pop(slot, None)
+            return
+        session.early.pop(slot, None)
         if one.size and not self._look_at_cache(one):
             one.row.records = NO_RECORDS
             one = one._replace(size=0, was_read=False)

@@ -85,6 +85,7 @@ class ReplicaManager:
         self.dirs = dirs
         self.traffics = Traffics()
         self.on_elected: list[Callable[[LeadingReplica], None]] = []
+        self.on_epoch: list[Callable[[LeadingReplica], None]] = []  # of it, or of its next one
         self.on_resigned: list[Callable[[TopicPartition], None]] = []
         self.on_following: list[Callable[[FollowingReplica], None]] = []
         self.on_unfollowed: list[Callable[[FollowingReplica], None]] = []
@@ -124,6 +125,13 @@ class ReplicaManager:
     def all_led(self) -> list[LeadingReplica]:
         """Every partition that this broker leads."""
         return self._hosted.all_leading()
+
+    def is_behind(self, partition: TopicPartition, leader_epoch: int) -> bool:
+        """Whether what is hosted of it is from before this leader epoch, or no role yet."""
+        hosted = self._hosted[partition]
+        if hosted is None or isinstance(hosted, Starting):
+            return True
+        return hosted.state.leadership.leader_epoch < leader_epoch
 
     def followed(self, partition: TopicPartition) -> FollowingReplica | None:
         """The partition, if this broker follows it."""
@@ -340,7 +348,7 @@ class ReplicaManager:
     def _lead(self, state: LeaderAndIsrState, replica: LeadingReplica) -> None:
         self._hosted[state.partition] = Leading(state, replica)
         replica.traffic.leaderships += 1
-        for elected in self.on_elected:
+        for elected in (*self.on_elected, *self.on_epoch):
             elected(replica)
 
     def _lead_on(self, hosted: Leading, state: LeaderAndIsrState) -> bool:
@@ -351,6 +359,8 @@ class ReplicaManager:
         replica.carry_out(effects)
         if effects.begin_epoch is not None:
             replica.readers.on_change()
+            for begun in self.on_epoch:
+                begun(replica)
         return effects.begin_epoch is not None
 
     def _follow(self, found: PartitionLog, state: LeaderAndIsrState) -> None:
