@@ -55,8 +55,10 @@ LEADERS_SINCE: Final = 16
 MOVED: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 WARMING_PATIENCE: Final = Millis(2 * SECOND)
 """So long at least a fetch waits for what is not in the page cache."""
-EARLY_PATIENCE: Final = Millis(500)
+EARLY_PATIENCE: Final = Millis(5 * SECOND)
 """So long a follower that comes before its leader has begun is not refused."""
+EARLY_PAUSE: Final = Millis(500)
+"""Between two looks at who has waited so long."""
 LOOKS_PER_TURN: Final = 1_000
 """So many partitions are looked at before others have their turn of the loop."""
 
@@ -111,15 +113,20 @@ class Fetches:
             del early[slot]
             return False
         if not self._early:
-            self.deps.timers.at(until, self._look_at_early)
+            self.deps.timers.at(Millis(now + EARLY_PAUSE), self._look_at_early)
         self._early[slot.session] = None
         return True
 
     def _look_at_early(self) -> None:
-        sessions, self._early = self._early, {}
-        for session in sessions:
-            for slot in tuple(session.early):
+        """Those who have waited for long enough are refused."""
+        now = self.deps.clock.monotonic()
+        for session in tuple(self._early):
+            for slot in [slot for slot, until in session.early.items() if until <= now]:
                 slot.wake()
+            if not session.early:
+                del self._early[session]
+        if self._early:
+            self.deps.timers.at(Millis(now + EARLY_PAUSE), self._look_at_early)
 
     def _on_epoch(self, replica: LeadingReplica) -> None:
         for session in self._early:
