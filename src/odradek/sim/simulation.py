@@ -22,7 +22,7 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant, Violation
 from odradek.sim.loop import SECOND, Deadlock, Livelock
 from odradek.sim.plan import Plan, draw_plan
-from odradek.sim.world import World
+from odradek.sim.world import World, uncollected
 
 DRIFT_MAX: Final = 2_000  # microseconds in each second: what a bad quartz does tenfold
 SKEW_MICROS_MAX: Final = 600 * SECOND
@@ -129,6 +129,14 @@ def run(
     timeline: bool = False,
 ) -> Outcome:
     """One run; with a plan of one's own it is the same run with other faults."""
+    with uncollected():
+        return _run(kind, seed, plan=plan, control=control, timeline=timeline)
+
+
+def _run(
+    kind: type[Simulation], seed: int, *, plan: Plan | None, control: str, timeline: bool
+) -> Outcome:
+    """When it returns nobody holds on to the world any more."""
     world = World(seed)
     with world, ExitStack() as turned:
         simulation = kind(world, control)

@@ -8,7 +8,8 @@ print(world.history.digest())
 """
 
 import gc
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +21,22 @@ from odradek.sim.loop import SECOND, SimulatedLoop
 from odradek.sim.machine import Machine
 from odradek.sim.tasks import NOBODY
 from odradek.sim.wires import Wires
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Inside, nothing is finalised at a moment that the seed did not choose.
+
+    Whoever lets go of a world inside as well has it collected in one go: while somebody holds it,
+    all that it is made of is looked at, and looked at again later.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class World:
@@ -34,12 +51,11 @@ class World:
         self.machines: dict[str, Machine] = {}
         self._guard = Guard()
         self._logs = logs_in(self.history, self.loop)
-        self._collecting = False
+        self._uncollected = uncollected()
 
     def __enter__(self) -> Self:
         self._logs.__enter__()
-        self._collecting = gc.isenabled()
-        gc.disable()  # so that nothing is finalised at a moment that the seed did not choose
+        self._uncollected.__enter__()
         return self
 
     def __exit__(
@@ -52,8 +68,7 @@ class World:
         for machine in self.machines.values():
             machine.stop_existing()
         self.loop.close()
-        if self._collecting:
-            gc.enable()
+        self._uncollected.__exit__(kind, error, trace)
         self._logs.__exit__(kind, error, trace)
 
     def machine(self, name: str) -> Machine:
