@@ -66,7 +66,7 @@ CLIENTS: Final = "clients"
 RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
-RECOVERY_SECONDS: Final = 30
+RECOVERY_SECONDS: Final = 45
 RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
 FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 
@@ -112,7 +112,7 @@ class BrokerSimulation(Simulation):
 
     name: ClassVar = "broker"
     fault_seconds: ClassVar = 40
-    healing_seconds: ClassVar = 20
+    healing_seconds: ClassVar = 5
     floors: ClassVar = {"client.acked": 8, "client.end": 20}
     controls: ClassVar = tuple(MISTAKES)
 

@@ -86,9 +86,9 @@ BROKERS: Final = (3, 3, 3, 4, 5)  # one of these
 RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
-RECOVERY_SECONDS: Final = 60
-CALM_SECONDS: Final = 10
-QUIET_SECONDS: Final = 10
+RECOVERY_SECONDS: Final = 70
+CALM_SECONDS: Final = 5
+QUIET_SECONDS: Final = 5
 QUIET_MAX: Final = 12
 """How often in a second bytes may arrive for each pair of brokers where all rest: two fetches a
 second and their answers, and what the controller and ZooKeeper have to say."""
@@ -110,7 +110,7 @@ class ClusterSimulation(Simulation):
 
     name: ClassVar = "cluster"
     fault_seconds: ClassVar = 40
-    healing_seconds: ClassVar = 10
+    healing_seconds: ClassVar = 2
     floors: ClassVar = {"client.acked": 20, "client.end": 20, "topic.made": 1}
     floors_under_faults: ClassVar = {"client.acked": 8, "client.end": 2}
     controls: ClassVar = tuple(MISTAKES)

@@ -108,6 +108,12 @@ class ThereIsAController(Invariant):
         without = event.moment - self._without
         assert without <= WITHOUT_MICROS_MAX, f"none for {without / SECOND} seconds"
 
+    def at_end(self) -> None:
+        """All have agreed, and then nothing was wanted for a while."""
+        if self._healed is not None:
+            able = [it for number, it in brokers_of(self._view) if self._seat.may(number)]
+            assert not able or any(map(_decides, able)), "none in the end"
+
 
 def _decides(broker: Broker) -> bool:
     """It is the controller, and does not wait to be replaced."""
