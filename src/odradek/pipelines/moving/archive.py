@@ -25,7 +25,7 @@ from odradek.pipelines.moving.dead_letters import (
     DeadLetterTable,
     DeadLetterTopic,
 )
-from odradek.pipelines.moving.jobs import run_tasks
+from odradek.pipelines.moving.jobs import run_tasks, tasks_for
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unheard
 from odradek.pipelines.moving.steps import Step, Steps
@@ -74,7 +74,7 @@ class Archive:
         """Has all pieces written."""
         if self.checks:
             return run_checked(spark, pieces, work, self.checks)
-        return run_tasks(spark, pieces, work)
+        return run_tasks(spark, pieces, work, tasks_for(spark, pieces))
 
 
 def archive(

@@ -14,12 +14,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption, PipelineError
-from odradek.pipelines.moving.jobs import ANSWER, attempted, run_tasks
+from odradek.pipelines.moving.jobs import ANSWER, attempted, run_tasks, tasks_for
 from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, completed
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.workers import end_task
 
 FAIL: Final = "fail"
 DROP: Final = "drop"
@@ -67,7 +68,7 @@ def run_checked(
         work = replace(work, layout=replace(work.layout, schema=growth))
     chosen = tuple(pieces)
     first = ReadRows(work, chosen)
-    frame = spark.range(0, len(chosen), 1, len(chosen))
+    frame = spark.range(0, len(chosen), 1, tasks_for(spark, chosen))
     frame = frame.mapInArrow(first, from_arrow_schema(first.schema))
     for number, check in enumerate(checks):
         if check.action not in ACTIONS:
@@ -100,7 +101,7 @@ def _new_columns(spark: Any, pieces: Sequence[OffsetRange], work: WriteRange) ->
     """The table's schema with the columns that values of these ranges add; None: none."""
     uri = work.layout.store.uri
     schema = work.layout.schema
-    for found in run_tasks(spark, pieces, FindColumns(work)):
+    for found in run_tasks(spark, pieces, FindColumns(work), tasks_for(spark, pieces)):
         schema = grown(schema, found, uri) or schema
     return None if schema.equals(work.layout.schema) else schema
 
@@ -138,6 +139,7 @@ class ReadRows:
             for number in batch.column(0).to_pylist():
                 for records in read_batches(self.work.source, self.pieces[number], RECORD):
                     yield from self._rows(number, records)
+        end_task()
 
     def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         schema = self.work.layout.schema
@@ -199,6 +201,7 @@ class WriteRows:
                     output.take(*self._checked(batch.slice(start, end - start)))
             if output is not None:
                 yield _answer(current, output.finish())
+            end_task()
         except BaseException:
             if output is not None:
                 output.abandon()

@@ -1,4 +1,4 @@
-"""Work for Spark's tasks: one task for each piece, a small answer back, no rows.
+"""Work for Spark's tasks: a small answer for each piece, no rows.
 
 A job that fails without a sentence of ours has lost a worker or an executor. Nothing that it did
 counts, because nothing is committed, so it is run again a few times.
@@ -12,9 +12,13 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from odradek.pipelines.errors import PipelineError, sentence_of
+from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.workers import end_task
 
 ATTEMPTS_MAX: Final = 3
 ANSWER: Final = "answer binary"
+SMALL_OFFSETS: Final = 10_000
+"""Of a whole batch: starting a task takes longer than reading these."""
 
 W = TypeVar("W")
 R = TypeVar("R")
@@ -22,9 +26,22 @@ R = TypeVar("R")
 log = logging.getLogger("odradek.pipelines")
 
 
-def run_tasks(spark: Any, pieces: Sequence[W], work: Callable[[W], R]) -> list[R]:
-    """What `work` says of each piece, in their order."""
-    return attempted(lambda: _run(spark, pieces, work)) if pieces else []
+def run_tasks(
+    spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None = None
+) -> list[R]:
+    """What `work` says of each piece, in their order; a task for each if no number is given."""
+    return attempted(lambda: _run(spark, pieces, work, tasks)) if pieces else []
+
+
+def tasks_for(spark: Any, pieces: Sequence[OffsetRange]) -> int:
+    """One task for each range; one for each slot where they hold few offsets.
+
+    A Spark Connect server does not say how many slots it has.
+    """
+    context = getattr(spark, "sparkContext", None)
+    if context is None or sum(it.size for it in pieces) > SMALL_OFFSETS:
+        return len(pieces)
+    return min(len(pieces), int(context.defaultParallelism))
 
 
 def attempted(job: Callable[[], R]) -> R:
@@ -42,7 +59,7 @@ def attempted(job: Callable[[], R]) -> R:
     raise AssertionError
 
 
-def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R]) -> list[R]:
+def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None) -> list[R]:
     chosen = list(pieces)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -50,7 +67,9 @@ def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R]) -> list[R]:
             for number in batch.column(0).to_pylist():
                 answer = pickle.dumps((number, work(chosen[number])))
                 yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
+        end_task()
 
-    rows = spark.range(0, len(chosen), 1, len(chosen)).mapInArrow(run, ANSWER).collect()
+    numbers = spark.range(0, len(chosen), 1, tasks or len(chosen))
+    rows = numbers.mapInArrow(run, ANSWER).collect()
     answers: dict[int, R] = dict(pickle.loads(row[0]) for row in rows)  # noqa: S301 - our tasks'
     return [answers[number] for number in range(len(chosen))]

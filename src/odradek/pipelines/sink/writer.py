@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
 
 from odradek.pipelines.sink.options import SinkOptions, check_columns
 from odradek.pipelines.sink.sending import send_all
+from odradek.pipelines.workers import end_task
 
 
 @dataclass
@@ -35,7 +36,7 @@ class TopicWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task."""
-        return SentRows(send_all(self._options, iterator))
+        return _sent(self._options, iterator)
 
 
 class TopicStreamWriter(DataSourceStreamArrowWriter):
@@ -47,4 +48,10 @@ class TopicStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task of one micro-batch."""
-        return SentRows(send_all(self._options, iterator))
+        return _sent(self._options, iterator)
+
+
+def _sent(options: SinkOptions, rows: Iterator[pa.RecordBatch]) -> SentRows:
+    count = send_all(options, rows)
+    end_task()
+    return SentRows(count)

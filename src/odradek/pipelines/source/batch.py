@@ -20,6 +20,7 @@ from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.source.sizes import offset_bytes
+from odradek.pipelines.workers import end_task
 
 PUSHING_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 """The program of Spark's that plans with filters. In the one without, `pushFilters` is an error."""
@@ -55,6 +56,7 @@ class OdradekReader(DataSourceReader):
         """The rows of one task."""
         if isinstance(partition, RangePartition):  # a batch without ranges has one task, too
             yield from read_batches(self._options, partition.of, self._columns)
+        end_task()
 
 
 class PushingReader(OdradekReader):

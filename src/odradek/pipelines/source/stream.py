@@ -31,6 +31,7 @@ from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.source.sizes import offset_bytes
+from odradek.pipelines.workers import end_task
 
 
 class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -116,6 +117,7 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The rows of one task."""
         if isinstance(partition, RangePartition):
             yield from read_batches(self._options, partition.of, self._columns)
+        end_task()
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: the checkpoint is the truth."""
