@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import TOOLS, Java, fresh
+from tests.compat.odradek_shell import Shell
 from tests.external.oracle import Oracle
 from tests.live.cluster import LiveCluster
 from tests.live.programs import JavaProgram, running
@@ -111,6 +112,51 @@ def test_a_reassignment_names_log_dirs(java: Java, cluster: LiveCluster, tmp_pat
     for directory in wanted:
         eventually((Path(directory) / f"{name}-0").is_dir, what=f"it is in {directory}")
     cluster.check_replicas_equal(name)
+
+
+def test_a_log_dir_is_offline(
+    java: Java,
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """kafka-topics and kafka-log-dirs tell of its replicas, until an empty dir is in its place."""
+    name = fresh("orders")
+    cluster.place(name, *([[2, 1, 3]] * 4))
+    odradek = Shell(capfdbinary, monkeypatch)
+    odradek.bootstrap = cluster.bootstrap
+    disk = cluster.brokers[2].directory / "disk-a"
+
+    def here() -> list[tuple[str, int]]:
+        return sorted((name, int(it.name.rpartition("-")[2])) for it in disk.glob(f"{name}-?"))
+
+    lost = here()
+    assert 0 < len(lost) < 4
+    mine = ("--topic", name)
+    assert described(java, "--under-replicated-partitions", *mine) == []
+    assert errors_of_dirs(java)[str(disk)] is None
+    odradek("logdirs", "offline", str(disk), "--broker", "2", "--yes")
+    eventually(lambda: described(java, "--under-replicated-partitions", *mine) == lost)
+    said = java.topics("--describe", *mine)
+    for number in range(4):
+        (line,) = re.findall(rf"Partition: {number}\b(.*)", said)
+        leader, isr = re.findall(r"(?:Leader|Isr): (\S+)", line)
+        assert (leader != "2") == ("2" not in isr) == ((name, number) in lost), line
+    assert "KafkaStorageException" in (errors_of_dirs(java)[str(disk)] or "")
+    disk.rename(disk.with_name("away"))
+    disk.mkdir()
+    odradek("logdirs", "replace", str(disk), "--broker", "2")
+    cluster.await_isr(name, 3)
+    assert described(java, "--under-replicated-partitions", *mine) == []
+    assert errors_of_dirs(java)[str(disk)] is None
+    assert here() == lost
+
+
+def errors_of_dirs(java: Java) -> dict[str, str | None]:
+    """Of broker 2, as `kafka-log-dirs --describe` has them."""
+    said = java.tool(f"{TOOLS}.LogDirsCommand", "--describe", "--broker-list", "2")
+    (broker,) = json.loads(said.splitlines()[-1])["brokers"]
+    return {it["logDir"]: it["error"] for it in broker["logDirs"]}
 
 
 def test_replicas_and_offsets_are_compared(
