@@ -228,9 +228,15 @@ class LeaderFetcher:
     # Requests
 
     async def run(self) -> None:
-        """Asks, as long as there is something to follow."""
+        """Asks, as long as there is something to follow.
+
+        What was on its way on a connection that has closed is lost before the next request is made:
+        that one would count as lost with it, and be answered all the same on the next connection.
+        """
         while not self._is_over:
             self._has_news.clear()
+            if self._connection is not None and not self._connection.is_open:
+                self._on_gone(NotConnected(f"broker {self.leader} has closed the connection"))
             self._core.broker_epoch = self._deps.cluster.broker_epoch
             request = self._core.next_request(self._now)
             if isinstance(request, Pause):
