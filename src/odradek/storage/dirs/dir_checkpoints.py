@@ -31,6 +31,7 @@ class DirCheckpoints:
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
         self.disk = disk
+        self.name = disk.name  # where the dir is
         self.failures = failures
         self.logs: dict[TopicPartition, PartitionLog] = {}  # changed on the loop
         self.contested: dict[TopicPartition, PartitionLog] = {}  # other dirs have one, too
@@ -38,11 +39,6 @@ class DirCheckpoints:
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
         self._high_watermarks: Offsets = {}
-
-    @property
-    def name(self) -> str:
-        """Where the dir is."""
-        return self.disk.name
 
     def read_checkpoints(self) -> list[str]:
         """Reads all of them; a note for each that says nothing because it cannot be read."""

@@ -57,12 +57,12 @@ class LogDirs:
     @property
     def all_failed(self) -> bool:
         """Whether the broker has no disk left, and must stop."""
-        return not self.online
+        return all(log_dir.is_offline for log_dir in self.dirs)
 
     @property
     def some_failed(self) -> bool:
         """Whether a log that is missing may be on a disk that is offline."""
-        return len(self.online) < len(self.dirs)
+        return any(log_dir.is_offline for log_dir in self.dirs)
 
     @property
     def cordoned(self) -> frozenset[str]:
@@ -89,15 +89,15 @@ class LogDirs:
 
     def future_dir_of(self, partition: TopicPartition) -> LogDir | None:
         """The directory of the log that is being filled."""
-        for log_dir in self.online:
-            if partition in log_dir.futures:
+        for log_dir in self.dirs:
+            if partition in log_dir.futures and not log_dir.is_offline:
                 return log_dir
         return None
 
     def home_of(self, partition: TopicPartition) -> LogDir | None:
         """The directory of the current log."""
-        for log_dir in self.online:
-            if partition in log_dir.logs:
+        for log_dir in self.dirs:
+            if partition in log_dir.logs and not log_dir.is_offline:
                 return log_dir
         return None
 
@@ -263,8 +263,11 @@ class LogDirs:
 
     def contested(self, partition: TopicPartition) -> dict[TopicId, LogDir]:
         """Where its logs are that are of several topics."""
-        holders = [log_dir for log_dir in self.online if partition in log_dir.contested]
-        return {log_dir.contested[partition].topic_id: log_dir for log_dir in holders}
+        return {
+            log_dir.contested[partition].topic_id: log_dir
+            for log_dir in self.dirs
+            if partition in log_dir.contested and not log_dir.is_offline
+        }
 
     def decide(
         self, partition: TopicPartition, topic_id: TopicId
