@@ -70,6 +70,14 @@ def after_a_failure(
     return None
 
 
+def unproven(choice: Choice, state: PartitionState, unclean: Brokers) -> Choice:
+    """A leader that may yet turn out to lack records: no other is given up for it before."""
+    if choice.leader not in state.isr or set(state.isr) <= {*choice.isr, *choice.eligible}:
+        return choice
+    isr = tuple(it for it in state.isr if it not in unclean)
+    return choice._replace(isr=isr, eligible=state.eligible)
+
+
 def uncleanly(assignment: Assignment, live: Brokers) -> Choice | None:
     """Any live replica: records that only others have are lost."""
     alive = _those(assignment.replicas, live)

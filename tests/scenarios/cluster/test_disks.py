@@ -1,5 +1,7 @@
 """Disks of one broker among several (KIP-112): what fails, what goes on, who is told."""
 
+import pytest
+
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import DISKS
@@ -195,13 +197,14 @@ def test_a_topic_goes_although_a_full_disk_could_not_take_its_log(t: ClusterScen
     t.await_isr("orders", 1, 2, 3)
 
 
-def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario) -> None:
+@pytest.mark.parametrize("min_isr", ["1", "2"])
+def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario, min_isr: str) -> None:
     """What was not flushed may be gone without a trace: its batches end where a batch may end.
 
     All are down; only one has lost its power, and it is the first to return.
     """
     shop = t.client("shop")
-    shop.make("orders")
+    shop.make("orders", min_insync_replicas=min_isr)
     shop.produce("orders", "a")
     first = t.broker(t.leader("orders"))
     whole = t.others(first.number)

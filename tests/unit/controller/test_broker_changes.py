@@ -222,3 +222,43 @@ def test_nobody_is_eligible_once_the_isr_is_large_enough() -> None:
     assert talk.state("orders").eligible == ()
     talk.brokers(1)
     assert talk.state("orders").eligible == (2,)
+
+
+def all_died(first: int) -> Conversation:
+    """All replicas were gone at once; the controller saw that, and one of them return."""
+    talk = Conversation(brokers=(1, 2, 3, 4)).begin().make("orders", (1, 2, 3)).brokers(4)
+    assert talk.leads("orders") == (None, (1, 2, 3), 1)
+    return talk.brokers(4, first)
+
+
+def test_the_first_to_return_leads_alone_once_it_says_that_it_is_whole() -> None:
+    """Until then it waits for the others: they may be the only ones who have everything."""
+    talk = all_died(2)
+    assert talk.leads("orders") == (2, (1, 2, 3), 2)
+    assert talk.led(2)[ORDERS].must_be_whole
+    talk.reports(2, ORDERS)
+    assert talk.leads("orders") == (2, (2,), 3)
+
+
+def test_the_first_to_return_may_lack_what_the_others_have() -> None:
+    """It lost its power, and refuses; another that returns leads."""
+    talk = all_died(2)
+    talk.reports(2, ORDERS, unclean=True)
+    assert talk.leads("orders") == (None, (1, 3), 3)
+    talk.brokers(4, 2, 3)
+    assert talk.leads("orders")[:2] == (3, (1, 3))
+    talk.reports(3, ORDERS)
+    assert talk.leads("orders")[:2] == (3, (3,))
+
+
+def test_one_that_returned_unseen_is_not_trusted_by_the_next_controller() -> None:
+    """Its life is younger than the state, which names others who are dead."""
+    talk = Conversation(brokers=(4,))
+    talk.topic("orders", (1, 2, 3))
+    talk.write_state("orders", leader=1, isr=(1, 2, 3))
+    talk.register(1)
+    talk.begin()
+    assert talk.leads("orders") == (1, (1, 2, 3), 1)
+    assert talk.led(1)[ORDERS].must_be_whole
+    talk.reports(1, ORDERS)
+    assert talk.leads("orders") == (1, (1,), 2)

@@ -100,7 +100,7 @@ def _on_arrived(context: ControllerContext, arrived: frozenset[BrokerId]) -> Ste
     hosted = [it for broker in sorted(arrived) for it in context.hosted.get(broker, ())]
     context.batch.full |= dict.fromkeys(arrived)
     context.batch.add_update(dict.fromkeys(hosted))
-    elected = yield from change_states(context, hosted, elect_where_needed(context))
+    elected = yield from change_states(context, hosted, elect_where_needed(context, arrived))
     yield from tell_all(context, sorted(arrived), leaving_out=elected)
     yield from resume_reassignments(context, arrived)
     yield from resume_deletions(context, arrived)
@@ -228,10 +228,27 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
     yield from change_states(context, report.unclean, lose_unclean(context))
     waiting = [*report.online, *report.unclean, *report.whole]
     yield from change_states(context, waiting, elect_where_needed(context))
+    yield from _go_on_without_the_dead(context, broker, report.whole)
     if failed:
         yield Note("controller.replicas_offline", {"broker": broker, "replicas": len(failed)})
         fail_deletions(context, frozenset((broker,)), set(failed))
     yield from send(context)
+
+
+def _go_on_without_the_dead(
+    context: ControllerContext, leader: BrokerId, whole: Iterable[TopicPartition]
+) -> Steps[None]:
+    """They stayed in the ISR until their leader had said that it has what they have."""
+    led, alive = context.led.get(leader, {}), context.image.brokers.keys()
+    dead = frozenset(it for it in context.hosted if it not in alive)
+    if dead:
+        states = ((it, context.image.partition(it)) for it in whole if it in led)
+        left = [
+            partition
+            for partition, image in states
+            if image is not None and image.state is not None and dead & {*image.state.isr}
+        ]
+        yield from change_states(context, left, lose(context, dead))
 
 
 def _mark_offline(context: ControllerContext, report: ReplicaReport) -> list[TopicPartition]:

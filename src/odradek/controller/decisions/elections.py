@@ -23,6 +23,7 @@ from odradek.controller.leaders import (
     preferred,
     same_leader,
     uncleanly,
+    unproven,
     without,
     without_unclean,
 )
@@ -93,7 +94,9 @@ def _look_again(context: ControllerContext, outcome: StatesWritten) -> Steps[Non
 # Rules
 
 
-def elect_where_needed(context: ControllerContext) -> Rule:
+def elect_where_needed(
+    context: ControllerContext, arrived: frozenset[BrokerId] = frozenset()
+) -> Rule:
     """A leader for a partition that has none which could do its work."""
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
@@ -105,7 +108,7 @@ def elect_where_needed(context: ControllerContext) -> Rule:
         online = context.online(image)
         if image.leader is not None and image.leader in online:
             return None
-        choice = choose(context, partition, image)
+        choice = choose(context, partition, image, arrived)
         return None if choice is None else _elected(context, partition, image.state, choice)
 
     return rule
@@ -120,7 +123,8 @@ def choose(
     """A leader after a failure: whole before unclean, and unclean ones only if none is whole.
 
     `avoid` names replicas that are taken only where no other is left: what they have is what
-    they had in a former life, and they say themselves if that is not all.
+    they had in a former life, and they say themselves if that is not all. Until then the others
+    stay in the ISR, dead or alive: they may be the only ones who have it.
     """
     state = image.state
     assert state is not None, partition
@@ -129,7 +133,7 @@ def choose(
     for candidates in dict.fromkeys((online - unclean - avoid, online - unclean)):
         choice = after_a_failure(image.assignment, state, candidates, min_isr=min_isr)
         if choice is not None:
-            return choice
+            return unproven(choice, state, unclean) if choice.leader in avoid else choice
     if unclean.issuperset(members(state, min_isr)):  # no other is waited for
         choice = after_a_failure(image.assignment, state, online, min_isr=min_isr)
         if choice is not None:
