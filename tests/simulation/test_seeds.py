@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from odradek.sim import report
-from odradek.sim.__main__ import SEEDS_PER_DAY
 from odradek.sim.batch import run_all
+from odradek.sim.many import SEEDS_PER_DAY
 from odradek.sim.simulation import Outcome, run
 from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named

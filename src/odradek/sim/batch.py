@@ -3,8 +3,11 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import cache
+from itertools import chain, islice
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -14,25 +17,64 @@ from odradek.sim.simulation import Outcome
 
 RUNS_PER_PROCESS: Final = 50  # then a fresh one takes over, with fresh memory
 RUNS_PER_TURN: Final = 2
+TURNS_AHEAD: Final = 2
 SECONDS_MAX: Final = 120
 """So much of a processor no run needs: one that takes it goes round without end."""
 
 Run = Callable[[int], Outcome]
 """What comes of a seed; another process must be able to import it."""
 
+Job = tuple[Run, int]
+
 
 def run_all(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool = False) -> Iterator[Outcome]:
     """An outcome of each for each seed, as they come; each with the lines that were new."""
     chosen = list(runs)
-    jobs = [(run, seed) for seed in seeds for run in chosen]
+    jobs: Iterator[Job] = ((run, seed) for seed in seeds for run in chosen)
     how = _run_seeing_lines if lines else _run
-    workers = min(len(jobs), _cores())
-    if workers < 2:
+    first = list(islice(jobs, _cores()))
+    jobs = chain(first, jobs)
+    if len(first) < 2:
         yield from map(how, jobs)
         return
     context = multiprocessing.get_context("forkserver")
-    with context.Pool(workers, _let_the_first_answer, (), RUNS_PER_PROCESS) as pool:
-        yield from pool.imap_unordered(how, jobs, RUNS_PER_TURN)
+    ahead = _Ahead(jobs, len(first) * TURNS_AHEAD * RUNS_PER_TURN)
+    with (
+        context.Pool(len(first), _let_the_first_answer, (), RUNS_PER_PROCESS) as pool,
+        closing(ahead),
+    ):
+        for outcome in pool.imap_unordered(how, ahead, RUNS_PER_TURN):
+            ahead.one_more()
+            yield outcome
+
+
+class _Ahead:
+    """Jobs, of which so many are handed out before their outcomes are there: there may be no end.
+
+    The pool takes them on a thread of its own, which must not wait when the pool is taken down.
+    """
+
+    def __init__(self, jobs: Iterator[Job], count: int) -> None:
+        self._jobs = jobs
+        self._slots = threading.Semaphore(count)
+        self._is_over = False
+
+    def __iter__(self) -> Iterator[Job]:
+        """Those that the others leave room for."""
+        for job in self._jobs:
+            self._slots.acquire()
+            if self._is_over:
+                return
+            yield job
+
+    def one_more(self) -> None:
+        """An outcome is there."""
+        self._slots.release()
+
+    def close(self) -> None:
+        """No more of them."""
+        self._is_over = True
+        self._slots.release()
 
 
 def _let_the_first_answer() -> None:
@@ -46,7 +88,7 @@ def _cores() -> int:
     return len(may_use(0)) if may_use is not None else os.cpu_count() or 1
 
 
-def _run(job: tuple[Run, int]) -> Outcome:
+def _run(job: Job) -> Outcome:
     run, seed = job
     before = signal.signal(signal.SIGPROF, _stop)
     signal.setitimer(signal.ITIMER_PROF, SECONDS_MAX)
@@ -69,7 +111,7 @@ def _lines_seen() -> LinesSeen:
     return LinesSeen()
 
 
-def _run_seeing_lines(job: tuple[Run, int]) -> Outcome:
+def _run_seeing_lines(job: Job) -> Outcome:
     seen = _lines_seen()
     with seen:
         outcome = _run(job)

@@ -94,6 +94,16 @@ def lines_of(file: str) -> set[int]:
     return set[int]().union(*functions(SOURCE / file).values())
 
 
+def names_of(file: str) -> dict[str, set[int]]:
+    """The lines of each function of a file that has a name, with those of functions in it."""
+    found: dict[str, set[int]] = {}
+    for code in _codes(_compiled(SOURCE / file)):
+        name = code.co_qualname.partition(".<locals>")[0]
+        if not name.endswith((">", "__")):
+            found.setdefault(name, set()).update(_lines(code))
+    return found
+
+
 def never_ran(seen: Lines) -> dict[str, list[int]]:
     """The lines that are in no run, by file."""
     return {file: sorted(lines_of(file).difference(seen.get(file, ()))) for file in pure_files()}
@@ -102,11 +112,18 @@ def never_ran(seen: Lines) -> dict[str, list[int]]:
 def functions(path: Path) -> dict[int, set[int]]:
     """The lines of each function, by its first one."""
     found: dict[int, set[int]] = {}
-    for code in _codes(compile(path.read_text(), str(path), "exec")):
-        lines = {line for _, _, line in code.co_lines() if line}
-        lines.discard(code.co_firstlineno)  # of the decorator, or of `def` itself
-        found.setdefault(code.co_firstlineno, set()).update(lines)
+    for code in _codes(_compiled(path)):
+        found.setdefault(code.co_firstlineno, set()).update(_lines(code))
     return found
+
+
+def _compiled(path: Path) -> CodeType:
+    return compile(path.read_text(), str(path), "exec")
+
+
+def _lines(code: CodeType) -> set[int]:
+    lines = {line for _, _, line in code.co_lines() if line}
+    return lines - {code.co_firstlineno}  # of the decorator, or of `def` itself
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -10,7 +10,7 @@ A run that did not do enough work proves nothing, and fails as vacuous.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +30,8 @@ LATE_SECONDS_MAX: Final = 60
 """So much more time for a workload that the faults kept from nearly everything: first without new
 faults, then in peace."""
 WARM_SECONDS_MAX: Final = 30
+PAIR_MICROS: Final = 10 * SECOND
+"""Faults that strike no further apart meet each other."""
 
 
 class Knob(NamedTuple):
@@ -86,6 +88,10 @@ class Simulation:
         """Where the world stands, in a few words: what a fault strikes in."""
         return ""
 
+    def roles(self) -> Mapping[str, Collection[str]]:
+        """What machines are at, by their names, and what the world is at, by none."""
+        return {"": (self.state(),)}
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -99,7 +105,10 @@ class Outcome:
     events: int = 0
     work: Counter[str] = field(default_factory=Counter)
     under_faults: Counter[str] = field(default_factory=Counter)  # of the work
-    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)  # fault, state
+    strikes: Counter[tuple[str, str]] = field(default_factory=Counter)  # fault, role
+    pairs: Counter[tuple[str, str]] = field(
+        default_factory=Counter
+    )  # of faults, soon after another
     violation: Violation | None = None
     missing: dict[str, int] = field(default_factory=dict)  # work that was not done
     last: dict[str, list[str]] = field(default_factory=dict)  # of each machine
@@ -239,13 +248,21 @@ def _schedule(
     world: World, simulation: Simulation, faults: Mapping[str, Fault], outcome: Outcome
 ) -> None:
     chance = world.chance.stream("strikes")
+    struck: dict[str, int] = {}  # when each fault struck last
 
     def strike(name: str, number: int) -> None:
-        state = simulation.state()
+        roles = simulation.roles()
         harm = faults[name].strike(chance.stream(f"{name}/{number}"))
-        if harm is not None:
-            outcome.strikes[name, state] += 1
-            world.history.note("world", "strikes", name, harm)
+        if harm is None:
+            return
+        words = {word for whom, them in roles.items() if whom in harm for word in them}
+        outcome.strikes.update((name, word) for word in words)
+        now = world.loop.now
+        for other, moment in struck.items():
+            if other != name and now - moment <= PAIR_MICROS:
+                outcome.pairs[min(name, other), max(name, other)] += 1
+        struck[name] = now
+        world.history.note("world", "strikes", name, harm)
 
     for moment, name, number in outcome.plan:
         world.after(moment, partial(strike, name, number))

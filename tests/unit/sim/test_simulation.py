@@ -1,15 +1,16 @@
 """How a run is judged: broken promises, surprises, too little work, no recovery."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import count, islice
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import pytest
 
 from odradek.sim import __main__ as command
-from odradek.sim import batch, report
+from odradek.sim import batch, coverage, many, report
 from odradek.sim.batch import Run, run_all
 from odradek.sim.chance import SeededRandom
 from odradek.sim.conversations import conversations
@@ -206,10 +207,28 @@ def test_many_runs_on_every_core() -> None:
     assert {(outcome.seed, outcome.digest) for outcome in outcomes} == digests
 
 
+def test_as_many_runs_as_somebody_asks_for() -> None:
+    """Seeds without an end are run a few ahead, and no more once nobody asks."""
+    outcomes = run_all([partial(run, Ticks)], count(1))
+    some = {outcome.seed for outcome in islice(outcomes, 7)}
+    assert len(some) == 7
+    assert max(some) < 100
+    cast("Generator[Outcome]", outcomes).close()
+
+
+def test_how_long_is_said_with_a_unit() -> None:
+    """So many seconds, minutes or hours; without a unit it is refused."""
+    assert [many.seconds_of(text) for text in ("90s", "10m", "2h")] == [90, 600, 7_200]
+    for wrong in ("10", "m", "-1s", "1.5h", "10 m"):
+        with pytest.raises(ValueError, match=wrong):
+            many.seconds_of(wrong)
+
+
 @pytest.fixture
 def ticks_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command knows one kind of world."""
     monkeypatch.setattr(command, "NAMES", ("ticks",))
+    monkeypatch.setattr(command, "ALL", ("ticks",))
     monkeypatch.setattr(command, "kind", lambda _: Ticks)
 
 
@@ -255,12 +274,60 @@ def test_the_command_runs_many(
         assert not lines
         return [each(seed) for each in runs for seed in seeds]
 
-    monkeypatch.setattr(command, "run_all", here)
+    monkeypatch.setattr(many, "run_all", here)
     assert command.main(["--seeds", "4", "--from", "10"]) == 0
     assert "4 runs from seed 10, 0 failed" in capsys.readouterr().out
     assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
     assert "NeverBack" in capsys.readouterr().out
     assert command.main(["--seeds", "1", "--from", "today"]) == 0
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_runs_for_so_long_and_shrinks_each_failure_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seeds have no end but the time; of those that broke one promise one is made smaller."""
+
+    def here(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool) -> list[Outcome]:
+        assert not lines
+        return [each(seed) for each in runs for seed in islice(seeds, 20)]
+
+    monkeypatch.setattr(many, "run_all", here)
+    assert command.main(["--for", "2h", "--control", "forgets", "--shrink"]) == 101
+    printed = capsys.readouterr().out
+    assert "20 runs from seed 1" in printed
+    assert printed.count("failed at commit") > 1
+    assert printed.count("strikes are now 1:") == 1
+    assert "power-cut #" in printed
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_writes_what_was_met_into_a_document(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Between two marks; the rest of it stays. A document without marks is refused at once."""
+
+    def here(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool) -> list[Outcome]:
+        assert lines
+        return [each(seed) for each in runs for seed in seeds]
+
+    monkeypatch.setattr(many, "run_all", here)
+    document = tmp_path / "simulation.md"
+    document.write_text("# Ours\n")
+    how = ["--seeds", "20", "--coverage", str(document)]
+    assert command.main(how) == 2
+    document.write_text(f"# Ours\n{coverage.BEGIN}\nas it was\n{coverage.END}\nends\n")
+    assert command.main(how) == 0
+    text = document.read_text()
+    assert text.startswith("# Ours\n")
+    assert text.endswith(f"{coverage.END}\nends\n")
+    assert "as it was" not in text
+    assert "* `ticks`: 20 runs, seeds 1 to 20, all good" in text
+    assert "| `ticks` | up |" in text
+    assert "Of 1 pairs of faults 1 struck" in text
+    assert "`replication/leader.py`: " in text
+    assert command.main(how) == 0
+    assert document.read_text() == text
 
 
 @pytest.mark.usefixtures("ticks_only")
@@ -277,7 +344,7 @@ def test_a_command_that_is_interrupted_says_what_it_has(
                 raise KeyboardInterrupt
             yield from (each(seed) for each in runs)
 
-    monkeypatch.setattr(command, "run_all", here)
+    monkeypatch.setattr(many, "run_all", here)
     assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
     assert "8 runs from seed 1, " in capsys.readouterr().out
 

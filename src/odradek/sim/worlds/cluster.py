@@ -8,7 +8,7 @@ What is committed must stay while a replica is left that has it and may be elect
 known stands in `cluster_insides`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -69,6 +69,7 @@ from odradek.sim.worlds.cluster_insides import (
 )
 from odradek.sim.worlds.cluster_mistakes import MISTAKES
 from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
+from odradek.sim.worlds.cluster_roles import roles_in
 from odradek.sim.worlds.cluster_settled import unsettled
 from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.controller_promises import (
@@ -288,6 +289,10 @@ class ClusterSimulation(Simulation):
             return "a broker starting"
         whole = all(broker.is_whole for broker in self.brokers.values())
         return "all up" if whole else "a disk offline"
+
+    def roles(self) -> Mapping[str, Collection[str]]:
+        """See `cluster_roles`."""
+        return roles_in(self.copies.view, is_whole=self.state() == "all up")
 
     async def _use(self, machine: Machine) -> None:
         del machine
