@@ -18,10 +18,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from threading import Event, Thread
 from time import perf_counter, sleep
 from typing import Any, Final, Self
@@ -37,6 +37,7 @@ from tests.live.workload import SteadyProducer
 PARTITIONS: Final = 12
 VICTIM: Final = 1
 PATIENCE_SECONDS: Final = 60
+ASKED_EVERY: Final = 0.01
 PACE: Final = 500
 VALUE: Final = os.urandom(1_000)
 NO_THROTTLE: Final = {"replica.alter.log.dirs.io.max.bytes.per.second": str(1 << 40)}
@@ -91,7 +92,14 @@ def one_error(live: LiveCluster, disk: MountedDisk) -> dict[str, float]:
     on_it = {row["partition"] for row in rows if row["log_dir"] == str(disk.path)}
     led = {it for it, (leader, _) in live.partitions("orders").items() if leader == VICTIM}
     assert on_it & led, "nothing is led there"
+    admin = live.admin()  # one for all questions: a new one connects to every broker
+
+    def partitions() -> dict[int, tuple[int, list[int]]]:
+        found = admin.list_topics("orders", timeout=PATIENCE_SECONDS).topics["orders"]
+        return {number: (it.leader, list(it.isrs)) for number, it in found.partitions.items()}
+
     with SteadyProducer(live.bootstrap, "orders", PARTITIONS) as producer:
+        partitions()
         sleep(3)
         producer.reset()
         sleep(2)
@@ -100,7 +108,8 @@ def one_error(live: LiveCluster, disk: MountedDisk) -> dict[str, float]:
         disk.break_down()
         out = elected = 0.0
         while not out and perf_counter() - began < PATIENCE_SECONDS:
-            now = live.partitions("orders")
+            sleep(ASKED_EVERY)
+            now = partitions()
             if not elected and all(now[it][0] not in {-1, VICTIM} for it in on_it):
                 elected = perf_counter() - began
             if all(VICTIM not in now[it][1] for it in on_it):
@@ -190,30 +199,45 @@ def fill(live: LiveCluster, topic: str, megabytes: int) -> None:
 
 def move(root: Path, rounds: int, megabytes: int) -> None:
     """There and back, again and again."""
-    speeds, shares, before, during = [], [], [], []
+    found: dict[str, list[float]] = {}
     with LiveCluster(root, settings=NO_THROTTLE) as live:
         live.make("big", 1)
         fill(live, "big", megabytes)
         broker = live.partitions("big")[0][0]
         with Paced(live, "big") as producer:
             for _ in range(rounds):
-                source, target = where(live, broker)
-                copy = copied(Path(source) / "big-0", Path(target) / "copy", megabytes)
-                sleep(5)
-                producer.p99()
-                sleep(5)
-                before.append(producer.p99())
-                speeds.append(moved(live, broker, source, target))
-                during.append(producer.p99())
-                shares.append(100 * speeds[-1] / copy)
-                print(
-                    f"  copy {copy:.0f} MB/s, move {speeds[-1]:.0f} MB/s, "
-                    f"p99 {before[-1]:.1f} ms, then {during[-1]:.1f} ms",
-                    flush=True,
-                )
-    print(f"  move: {spread(speeds, 'MB/s')}; of the copy {spread(shares, '%')}")
-    print(f"  p99 before: {spread(before, 'ms')}; during {spread(during, 'ms')}")
-    print(f"  p99 ratio: {spread([b / a for a, b in zip(before, during, strict=True)], '')}")
+                one = one_move(live, broker, producer)
+                print("  " + ", ".join(f"{what} {it:.4g}" for what, it in one.items()), flush=True)
+                for what, value in one.items():
+                    found.setdefault(what, []).append(value)
+    for what, values in found.items():
+        print(f"  {what}: {spread(values, '')}")
+
+
+def one_move(live: LiveCluster, broker: int, producer: Paced) -> dict[str, float]:
+    """There, with a plain copy before and behind: a disk is not as fast at all times."""
+    source, target = where(live, broker)
+    sleep(5)
+    producer.p99()
+    sleep(5)
+    before = producer.p99()
+    copies = [copied(Path(source) / "big-0", Path(target) / "copy")]
+    during_copy = producer.p99()
+    sleep(1)
+    speed = moved(live, broker, source, target, on_begun=producer.p99)
+    during = producer.p99()
+    sleep(1)
+    copies.append(copied(Path(target) / "big-0", Path(source) / "copy"))
+    return {
+        "copy, MB/s": mean(copies),
+        "move, MB/s": speed,
+        "of the copy, %": 100 * speed / mean(copies),
+        "p99 before, ms": before,
+        "p99 during the copy, ms": during_copy,
+        "p99 during the move, ms": during,
+        "p99 ratio of the copy": during_copy / before,
+        "p99 ratio of the move": during / before,
+    }
 
 
 def where(live: LiveCluster, broker: int) -> tuple[str, str]:
@@ -225,20 +249,31 @@ def where(live: LiveCluster, broker: int) -> tuple[str, str]:
     return source, target
 
 
-def copied(source: Path, target: Path, megabytes: int) -> float:
+def copied(source: Path, target: Path) -> float:
     """Megabytes a second of a plain copy to the other dir, synced."""
     os.sync()
+    size = size_of(source)
     began = perf_counter()
     subprocess.run(["cp", "-r", str(source), str(target)], check=True, timeout=120)
     subprocess.run(["sync", "-d", *map(str, target.glob("*.log"))], check=True, timeout=120)
     took = perf_counter() - began
     shutil.rmtree(target)
-    return megabytes / took
+    return size / took
 
 
-def moved(live: LiveCluster, broker: int, source: str, target: str) -> float:
-    """Megabytes a second, from the command to the end of the move."""
-    size = sum(it.stat().st_size for it in (Path(source) / "big-0").glob("*.log")) / 1e6
+def size_of(folder: Path) -> float:
+    """Megabytes of records."""
+    return sum(it.stat().st_size for it in folder.glob("*.log")) / 1e6
+
+
+def moved(
+    live: LiveCluster, broker: int, source: str, target: str, *, on_begun: Callable[[], object]
+) -> float:
+    """Megabytes a second, from the beginning of the move to its end; latencies count from there.
+
+    Before is the start of the command, which takes a core for a while.
+    """
+    size = size_of(Path(source) / "big-0")
     begun, ended = (live.brokers[broker].log().count(f"move.{it}") for it in ("begun", "ended"))
     words = ("logdirs", "move", target, "big", "--broker", str(broker), "--no-wait")
     command = [sys.executable, "-m", "odradek", "--bootstrap", live.bootstrap, *words]
@@ -247,6 +282,7 @@ def moved(live: LiveCluster, broker: int, source: str, target: str) -> float:
     while log().count("move.begun") == begun:
         sleep(0.005)
     began = perf_counter()
+    on_begun()
     while log().count("move.ended") == ended:
         sleep(0.02)
         assert perf_counter() - began < PATIENCE_SECONDS, "it does not end"

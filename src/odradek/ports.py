@@ -85,6 +85,13 @@ class File(Protocol):
         """Returns when every byte written is durable. After an error nothing may be assumed."""
         ...
 
+    def write_back(self, position: int, length: int, *, wait: bool = False) -> None:
+        """Has the system begin to bring these bytes to the device, or waits until it has.
+
+        Nothing is durable by it; a sync that comes later has less to do. May do nothing.
+        """
+        ...
+
     def size(self) -> int:
         """The count of bytes in it now."""
         ...

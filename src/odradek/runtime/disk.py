@@ -30,9 +30,14 @@ Buffer = bytes | bytearray | memoryview
 SYNCING_THREADS: Final = 16
 SYNCED_ALONE_MAX: Final = 3  # a thread costs more than it saves
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
+AT_ONCE: Final = 512 << 10
+"""A larger write has the kernel look for larger pages of memory. A virtual machine must get these
+from its host: 4 MB at once were written at 140 MB/s, in pieces of 512 KB at 470 MB/s."""
 MODE: Final = 0o644
 NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 FALLOCATE_KEEP_SIZE: Final = 1
+WRITE_BACK: Final = 2  # SYNC_FILE_RANGE_WRITE
+WRITE_BACK_AND_WAIT: Final = 1 | WRITE_BACK | 4  # also for what was under way before
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 WHOLE_FILE: Final = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
@@ -75,18 +80,20 @@ class SystemFile:
         return filled
 
     def write(self, chunks: Sequence[Buffer], position: int) -> int:
-        """One `pwritev` as a rule; more where there are many chunks or the kernel took fewer."""
+        """One `pwritev` as a rule; more where there is much or the kernel took less."""
         total = sum(map(len, chunks))
-        if len(chunks) <= VECTORS_MAX and os.pwritev(self._fd, chunks, position) == total:
+        is_small = total <= AT_ONCE and len(chunks) <= VECTORS_MAX
+        if is_small and os.pwritev(self._fd, chunks, position) == total:
             return total
-        return self._write_slowly(chunks, position, total)
+        return self._write_in_pieces(chunks, position, total)
 
-    def _write_slowly(self, chunks: Sequence[Buffer], position: int, total: int) -> int:
-        """Writes from the start once more, piece by piece: after a short write that is allowed."""
+    def _write_in_pieces(self, chunks: Sequence[Buffer], position: int, total: int) -> int:
+        """Writes from the start once more: after a short write that is allowed."""
         rest = [memoryview(chunk) for chunk in chunks if len(chunk)]
         written = first = 0
         while first < len(rest):
-            count = os.pwritev(self._fd, rest[first : first + VECTORS_MAX], position + written)
+            some = _up_to(AT_ONCE, rest[first : first + VECTORS_MAX])
+            count = os.pwritev(self._fd, some, position + written)
             if not count:
                 raise OSError(errno.EIO, "the kernel takes no more bytes")
             written += count
@@ -116,6 +123,17 @@ class SystemFile:
     def sync(self) -> None:
         """The bytes, and the size that is needed to read them; not the time of the last change."""
         _sync(self._fd)
+
+    def write_back(self, position: int, length: int, *, wait: bool = False) -> None:
+        """Only on Linux; where a file system does not offer it, its own pace must do."""
+        begin = getattr(_libc, "sync_file_range", None)
+        if begin is None:
+            return
+        how = WRITE_BACK_AND_WAIT if wait else WRITE_BACK
+        if begin(self._fd, ctypes.c_int64(position), ctypes.c_int64(length), how):
+            code = ctypes.get_errno()
+            if code not in NOT_OFFERED:
+                raise OSError(code, os.strerror(code))
 
     def size(self) -> int:
         """Asks the kernel: others may have written."""
@@ -305,6 +323,17 @@ class SystemDisk:
         with suppress(FileNotFoundError, NotADirectoryError):
             return os.stat(self._at(path))
         return None
+
+
+def _up_to(size: int, chunks: Sequence[memoryview]) -> list[memoryview]:
+    """So many bytes of the first of them."""
+    found: list[memoryview] = []
+    for chunk in chunks:
+        found.append(chunk[:size])
+        size -= len(chunk)
+        if size <= 0:
+            break
+    return found
 
 
 def _sync(fd: int) -> None:

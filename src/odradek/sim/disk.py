@@ -357,6 +357,11 @@ class SimulatedFile:
         """Reserves space behind the end."""
         self._disk.allocate(self._path, self._still_open(), size)
 
+    def write_back(self, position: int, length: int, *, wait: bool = False) -> None:
+        """What is not synced may be lost, before and after."""
+        del position, length, wait
+        self._enter("write_back")
+
     def sync(self) -> None:
         """Makes the bytes durable, not the name."""
         self._disk.sync(self._path, self._still_open())

@@ -58,6 +58,15 @@ def test_more_chunks_than_the_kernel_takes_at_once(disk: Disk) -> None:
     file.close()
 
 
+def test_a_large_write_is_one_write(disk: Disk) -> None:
+    """However the system takes it: some large chunks, and one that lies across any border."""
+    file = disk.open("log", create=True)
+    chunks = [bytes([number]) * size for number, size in enumerate((700_001, 3, 0, 1 << 21, 99))]
+    assert file.write(chunks, 5) == len(b"".join(chunks))
+    assert file.read(1 << 22, 5) == b"".join(chunks)
+    file.close()
+
+
 def test_a_read_ends_where_the_file_ends(disk: Disk) -> None:
     """Fewer bytes than asked for mean the end, and nothing else."""
     put(disk, "log", b"0123456789")
@@ -91,6 +100,18 @@ def test_allocation_shows_nowhere(disk: Disk) -> None:
     assert file.read(10, 0) == b"ab"
     file.sync()
     file.close()
+
+
+def test_writing_back_changes_nothing(disk: Disk) -> None:
+    """Not even behind the end of the file."""
+    file = disk.open("log", create=True)
+    file.write([b"0123456789"], 0)
+    file.write_back(0, 5)
+    file.write_back(0, 1 << 20, wait=True)
+    assert file.read(100, 0) == b"0123456789"
+    assert file.size() == 10
+    file.close()
+    refused(errno.EBADF, lambda: file.write_back(0, 5))
 
 
 def test_a_closed_file_is_closed(disk: Disk) -> None:

@@ -7,12 +7,14 @@ from typing import TypeVar
 
 import pytest
 
+from odradek.model.errors import BrokerError
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk_faults import Fault, PowerLost
-from odradek.storage.dirs.moves import Move, Step, begin_move
+from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.moves import PIECE_BYTES, PIECE_BYTES_MIN, Move, Piece, Step, begin_move
 from odradek.storage.errors import (
     LogDirCordoned,
     LogDirNotFound,
@@ -24,9 +26,21 @@ from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.truncation import truncate_to
+from odradek.storage.settings import LogConfig
 from tests.unit.storage.test_log_dirs import KNOWN, NEW, NOW, Host, fill, part
 
 T = TypeVar("T")
+LARGE = NEW._replace(config=LogConfig())
+
+
+def ahead(piece: Piece) -> None:
+    """As the other worker does."""
+    error: BrokerError | None = None
+    try:
+        piece.run()
+    except BrokerError as met:
+        error = met
+    piece.done(error)
 
 
 def driven(steps: Generator[Step, None, T]) -> T:
@@ -34,6 +48,8 @@ def driven(steps: Generator[Step, None, T]) -> T:
     try:
         step = next(steps)
         while True:
+            if step.ahead is not None:
+                ahead(step.ahead)
             try:
                 step.run()
             except StorageError as error:
@@ -45,9 +61,9 @@ def driven(steps: Generator[Step, None, T]) -> T:
         return result
 
 
-def begun(h: Host, target: str = "disk-1") -> Move:
+def begun(h: Host, target: str = "disk-1", how: InDir = KNOWN) -> Move:
     """A move of the first partition's log, of which nothing is copied yet."""
-    move = driven(begin_move(h.dirs, part(0), target, how=KNOWN, now=NOW))
+    move = driven(begin_move(h.dirs, part(0), target, how=how, now=NOW))
     assert move is not None
     return move
 
@@ -71,6 +87,11 @@ def written_in(log: PartitionLog, epoch: int, *values: str) -> None:
         assert job is not None
         job.run()
         job.publish()
+
+
+def written(log: PartitionLog) -> bytes:
+    """All that is in it."""
+    return b"".join(it.file.read(it.size, 0) for it in log.segments)
 
 
 def where(h: Host) -> str:
@@ -141,6 +162,38 @@ def test_a_current_log_that_is_cut_cuts_the_future_one() -> None:
     data = piece.file.read(piece.length, piece.position)
     assert b"B" in data
     assert move.future.epochs.entries == ((0, 0), (3, 1))
+
+
+def test_what_was_read_ahead_counts_only_if_it_is_still_so() -> None:
+    """The current log is cut, and goes on with other records, between two pieces."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), LARGE, NOW)
+    fill(log, *(letter * 40_000 for letter in "abcd"))
+    move = begun(h, how=LARGE)
+    driven(move.copy(NOW))
+    assert move.future.log_end_offset < 4
+    truncate_to(log, move.future.log_end_offset, NOW)
+    fill(log, *(letter * 40_000 for letter in "BCD"))
+    while driven(move.copy(NOW)):
+        pass
+    assert move.is_caught_up
+    assert written(move.future) == written(log)
+
+
+def test_pieces_are_as_large_as_the_batches_allow() -> None:
+    """A few large batches, or some hundreds of small ones: those are checked on the loop."""
+    sizes: dict[int, set[int]] = {}
+    for length in (100, 60_000):
+        h = Host(2)
+        log = h.dirs.get_or_create(part(0), LARGE, NOW)
+        fill(log, *["a" * length] * 2_000)
+        move = begun(h, how=LARGE)
+        sizes[length] = set()
+        while count := driven(move.copy(NOW)):
+            sizes[length].add(count)
+        assert written(move.future) == written(log)
+    assert max(sizes[100]) < 2 * PIECE_BYTES_MIN
+    assert max(sizes[60_000]) > PIECE_BYTES // 2
 
 
 def test_a_start_that_moves_on_during_a_copy() -> None:

@@ -1,10 +1,9 @@
 """Replicas that move between the log dirs of this broker while they are served (KIP-113).
 
 The steps of a move are decided in `storage.dirs.moves`; here they are sent to the workers of both
-dirs. One move at a time fills a dir, at the pace that the throttle allows, and what was copied is
-synced as it goes. Near the end of the log the move takes the lane of the current dir: appends are
-refused for the moment that the swap takes, and its last steps have a time limit, so that a target
-that hangs does not hold up the other dir.
+dirs. One move at a time fills a dir, at the pace that the throttle allows. Near the end of the log
+the move takes the lane of the current dir: appends are refused for the moment that the swap takes,
+and its last steps have a time limit, so that a target that hangs does not hold up the other dir.
 
 A move that fails is given up, and its copy is deleted; but if the dir of the current log has
 failed, the copy stays where it is: it may be the best that is left. After a restart it is resumed.
@@ -24,14 +23,13 @@ from odradek.broker.settings import SettingsSource
 from odradek.config.rows.replication import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
-from odradek.model.units import MIB, SECOND, Bytes, Millis
+from odradek.model.units import MIB, SECOND, Millis
 from odradek.ports import Clock
 from odradek.storage.compacting.compaction import Throttle
 from odradek.storage.dirs.log_dir import InDir
 from odradek.storage.dirs.moves import Move, Step, begin_move
 from odradek.storage.errors import StorageError
 
-FLUSHED_EVERY: Final = Bytes(32 * MIB)
 SWAP_PATIENCE: Final = Millis(2 * SECOND)
 """How long one step of a swap may take before the move is given up."""
 CLOSE_PATIENCE: Final = Millis(SECOND)
@@ -170,16 +168,22 @@ class DirMoves:
 
     async def _copy(self, move: Move) -> bool:
         """Up to near the end of the log; False if there is nothing to move any more."""
+        try:
+            return await self._copy_all(move)
+        finally:
+            move.drop_ahead()
+
+    async def _copy_all(self, move: Move) -> bool:
         unsynced = 0
         while not (move.is_over or self._is_closing.is_set()):
             end = move.current.log_end_offset
             count = await self._carry_out(move.copy(self._clock.wall()))
             unsynced += count
             is_near = move.future.log_end_offset >= end or not count
-            if unsynced and (is_near or unsynced >= FLUSHED_EVERY):
+            if unsynced and is_near:
                 await self._carry_out(move.flush(self._clock.wall()))
                 was_small, unsynced = unsynced <= MIB, 0
-                is_near = is_near and was_small  # much may have come during a long sync
+                is_near = was_small  # much may have come during a long sync
             if is_near and not move.is_over:
                 return True
             await self._rest(count)
@@ -255,6 +259,8 @@ class DirMoves:
             return value
 
     async def _take(self, step: Step, patience: Millis | None) -> None:
+        if step.ahead is not None:
+            self._logs.workers[step.ahead.log_dir.name].submit(step.ahead)
         worker = self._logs.workers[step.log_dir.name]
         try:
             async with asyncio.timeout(None if patience is None else patience / SECOND):

@@ -5,6 +5,11 @@ caught up, appends are held for the moment that the swap takes. A step is one ca
 one dir, and what stands between two steps happens on the loop: `dir_moves` sends each
 to its worker and goes on when it has ended, or throws in what it raised.
 
+While a piece is written, the next one is read, checked and decided. Pieces are large where batches
+are, and small where many batches are to be checked on the loop. Their way to the device begins at
+once, and no more than a backlog is under way: a sync of gigabytes at the end would hold up what
+others write to that disk.
+
 What a crash leaves: before the target has its name, the current log is the one. Afterwards both
 have it, and a note in the target, durable before, says that it is the newer. If the target fails in
 between, it is unknown whether it has the name; then a note in the current one, durable before it
@@ -14,12 +19,14 @@ Invariant: of one partition there is at most one future log, never in the dir of
 """
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
+from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
-from odradek.model.units import MIB, Bytes, Timestamp
+from odradek.model.units import KIB, MIB, Bytes, Timestamp
 from odradek.storage.dirs.log_dir import InDir, LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import (
@@ -37,15 +44,67 @@ from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.truncation import truncate_fully, truncate_to
+from odradek.storage.logs.writing import WriteJob
 
-PIECE_BYTES: Final = Bytes(MIB)
+PIECE_BYTES: Final = Bytes(4 * MIB)
+PIECE_BYTES_MIN: Final = Bytes(64 * KIB)
+PIECE_BATCHES: Final = 250
+"""About so many are checked and placed in one turn of the loop."""
+BACKLOG_BYTES: Final = Bytes(32 * MIB)
+"""So much may be on its way to the device of the target."""
 
 
 class Step(NamedTuple):
-    """One call for the worker of a dir."""
+    """One call for the worker of a dir; while it runs, a piece may be read ahead."""
 
     log_dir: LogDir
     run: Callable[[], None]
+    ahead: "Piece | None" = None  # a job for the worker of its dir, for which nothing waits
+
+
+class Piece:
+    """Whole batches of the current log on their way to the future one, from an offset on.
+
+    As a job of the worker it reads, and then decides: what is wrong is met again when it is needed.
+    """
+
+    def __init__(self, move: "Move", offset: Offset, now: Timestamp) -> None:
+        self.log_dir = move.home
+        self.cuts = move.current.cuts  # a piece is of one history
+        self.data = b""
+        self.is_read = False
+        self.is_void = False
+        self.write: WriteJob | None = None  # decided, and not yet written
+        self._current = move.current
+        self._future = move.future
+        self._offset = offset
+        self._size = move.piece_bytes
+        self._now = now
+
+    def run(self) -> None:
+        """On the worker, which also truncates."""
+        log = self._current
+        chunk = log.read(self._offset, log.log_end_offset, self._size, at_least_one=True).chunk
+        if chunk is not None:
+            with self.log_dir.failures.touching(self.log_dir.name):
+                self.data = chunk.file.read(chunk.length, chunk.position)
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop."""
+        self.is_read = True
+        if error is None and not self.is_void and self._current.cuts == self.cuts:
+            with suppress(BrokerError):
+                self.decide()
+
+    def decide(self) -> None:
+        """Checks the batches, and gives them their place in the future log."""
+        if self.data:
+            self._future.append_replica(memoryview(self.data), self._now)
+            self.write = self._future.take_job()
+
+
+def _nothing() -> None:
+    """What was submitted before has ended."""
 
 
 class Move:
@@ -63,6 +122,8 @@ class Move:
         self._dirs = dirs
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
         self._came_in = NO_LEADER_EPOCH  # what the current log's note says
+        self.piece_bytes = PIECE_BYTES_MIN
+        self._ahead: Piece | None = None  # read while the one before it is written
 
     @property
     def bytes_left(self) -> int:
@@ -83,40 +144,67 @@ class Move:
             or self.target.futures.get(self.partition) is not self.future
         )
 
-    def copy(self, now: Timestamp, bytes_max: Bytes = PIECE_BYTES) -> Generator[Step, None, int]:
+    def copy(self, now: Timestamp) -> Generator[Step, None, int]:
         """Copies a piece, behind what both have in common; how many bytes it had."""
-        yield from self._cut(now)
-        at = self.future.log_end_offset
-        if at >= self.current.log_end_offset:
+        piece = yield from self._next_piece(now)
+        if piece is None or piece.write is None:
             return 0
-        read: list[bytes] = []
-        cuts = self.current.cuts
-
-        def read_piece() -> None:
-            """On the worker, which also truncates: a piece is of one history."""
-            end = self.current.log_end_offset
-            chunk = self.current.read(at, end, bytes_max, at_least_one=True).chunk
-            if chunk is not None:
-                with self.home.failures.touching(self.home.name):
-                    read.append(chunk.file.read(chunk.length, chunk.position))
-
+        write = piece.write
+        self._adapt(write)
+        if write.end_offset < self.current.log_end_offset:
+            self._ahead = Piece(self, write.end_offset, now)
         try:
-            yield Step(self.home, read_piece)
-        except OffsetOutOfRange:  # it was cut meanwhile, at one of its ends
-            return 0
-        if not read or self.current.cuts != cuts:
-            return 0
-        self.future.append_replica(memoryview(read[0]), now)
-        job = self.future.take_job()
-        if job is None:
-            return 0
-        try:
-            yield Step(self.target, job.run)
+            yield Step(self.target, partial(self._write, write), self._ahead)
         except StorageError:
-            job.fail()
+            write.fail()
+            self.drop_ahead()
             raise
-        job.publish()
-        return len(read[0])
+        write.publish()
+        return len(piece.data)
+
+    def _next_piece(self, now: Timestamp) -> Generator[Step, None, Piece | None]:
+        ahead = self._ahead
+        if ahead is not None and not ahead.is_read:
+            yield Step(self.home, _nothing)  # behind the read
+        if ahead is not None and ahead.write is not None and ahead.cuts == self.current.cuts:
+            self._ahead = None
+            return ahead
+        self.drop_ahead()
+        yield from self._cut(now)
+        if self.future.log_end_offset >= self.current.log_end_offset:
+            return None
+        piece = Piece(self, self.future.log_end_offset, now)
+        try:
+            yield Step(self.home, piece.run)
+        except OffsetOutOfRange:  # it was cut meanwhile, at one of its ends
+            return None
+        if self.current.cuts == piece.cuts:
+            piece.decide()
+        return piece
+
+    def drop_ahead(self) -> None:
+        """What was read ahead is not written."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.is_void = True
+            if ahead.write is not None:
+                ahead.write.fail()
+
+    def _adapt(self, job: WriteJob) -> None:
+        """The next piece has as many bytes as so many batches of this size have."""
+        count = sum(len(piece.batches) for piece in job.pieces)
+        size = max(job.size * PIECE_BATCHES // count, PIECE_BYTES_MIN)
+        self.piece_bytes = Bytes(min(size, PIECE_BYTES))
+
+    def _write(self, job: WriteJob) -> None:
+        """On the worker of the target."""
+        job.run()
+        with self.target.failures.syncing(self.target.name):
+            for piece in job.pieces:
+                file, at = piece.segment.file, piece.position
+                file.write_back(at, piece.size)
+                if at > BACKLOG_BYTES:
+                    file.write_back(at - BACKLOG_BYTES, piece.size, wait=True)
 
     def flush(self, now: Timestamp) -> Generator[Step, None, None]:
         """Makes what was copied so far durable, so that the swap has little to sync."""
@@ -162,6 +250,7 @@ class Move:
 
     def cancel(self) -> Generator[Step, None, None]:
         """Gives the move up; the current log goes on."""
+        self.drop_ahead()
         if self.target.futures.get(self.partition) is self.future:
             del self.target.futures[self.partition]
             if not self.target.is_offline:
@@ -190,6 +279,7 @@ class Move:
 
     def _prepare(self, now: Timestamp) -> Generator[Step, None, None]:
         """All that the log needs in its new place, durably, before it has the name."""
+        self.drop_ahead()
         current, future, target = self.current, self.future, self.target
         yield Step(self.home, self._forget_kept)
         future.take_history(current.epochs)
