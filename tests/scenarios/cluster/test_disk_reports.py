@@ -7,12 +7,15 @@ something has changed. Here the dir of a follower fails in between: no producer 
 
 from functools import partial
 
+import pytest
+
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.scenario_operator import Operator
 from odradek.sim.zookeeper_machine import ZOOKEEPER
+from tests.scenarios.cluster.test_hand_over_points import POINTS, HandOver
 
 
 def offline_replicas(shop: Operator) -> list[int]:
@@ -152,3 +155,19 @@ def test_the_controller_dies_before_it_is_answered(t: ClusterScenario) -> None:
     t.heal()
     expected = sorted({broker.number, controller})
     t.wait_until(lambda: offline_replicas(shop) == expected, "it is told")
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_dir_fails_while_the_controller_is_handed_over(point: str) -> None:
+    """Whichever of the two hears of it, the new one knows in the end."""
+    with ClusterScenario(4) as t:
+        shop = t.operator()
+        follower_apart(t, shop)
+        hand_over = HandOver(t)
+        hand_over.comes_to(point)
+        fails(t.broker(hand_over.third))
+        t.wait_until(lambda: t.acts() == [hand_over.new], "it is handed over")
+        t.wait_until(lambda: offline_replicas(shop) == [hand_over.third], "it is told")
+        t.run(seconds=5)
+        assert offline_replicas(shop) == [hand_over.third]
+        assert notifications(t) == []

@@ -320,3 +320,26 @@ def test_a_dir_comes_back_with_the_log_of_a_topic_that_was_deleted(t: ClusterSce
     assert found is not None
     assert found.topic_id == new.topic_id
     assert shop.read("orders") == ["new"]
+
+
+def test_both_dirs_fail_within_a_second(t: ClusterScenario) -> None:
+    """The broker stops, the others lead; with its disks repaired it catches up."""
+    shop = t.operator()
+    shop.make("orders", partitions=4)
+    for number in range(4):
+        shop.produce("orders", "a", partition=number)
+    broker = t.broker(t.leader("orders"))
+    assert {broker.disk_of("orders", number) for number in range(4)} == {*DISKS}
+    broker.fail_disk(DISKS[0])
+    t.run(seconds=0.5)
+    broker.fail_disk(DISKS[1])
+    for number in range(4):
+        shop.produce("orders", "b", partition=number)
+        assert t.leader("orders", number) != broker.number
+    t.wait_until(lambda: not broker.machine.running, "it stops")
+    for disk in DISKS:
+        broker.repair_disk(disk)
+    broker.start()
+    for number in range(4):
+        t.await_isr("orders", 1, 2, 3, partition=number)
+        assert shop.read("orders", partition=number) == ["a", "b"]
