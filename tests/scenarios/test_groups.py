@@ -39,6 +39,27 @@ def test_two_members_share_the_partitions_and_have_none_in_common(t: Scenario) -
     assert sorted([*first.assigned, *second.assigned]) == ALL
 
 
+def test_a_static_member_that_comes_back_goes_on_in_its_generation(t: Scenario) -> None:
+    """Nobody has to join anew; what the process before it still says is refused."""
+    one, other, again = t.client("one"), t.client("other"), t.client("again")
+    one.make("orders", partitions=4)
+    first = one.member("shop", "orders")
+    second = other.member("shop", "orders", "till")
+    first.joins()
+    joining = other.begins(second.joining())
+    t.wait_until(lambda: not first.still_belongs(), "it is asked to join again")
+    first.joins()
+    other.ends(joining)
+
+    back = again.member("shop", "orders", "till")
+    back.joins()
+    assert (back.generation, back.assigned) == (second.generation, second.assigned)
+    assert first.still_belongs()
+    assert back.commits("orders", back.assigned[0].partition, 1) == ErrorCode.NONE
+    late = second.commits("orders", second.assigned[0].partition, 2)
+    assert late == ErrorCode.FENCED_INSTANCE_ID
+
+
 def test_a_commit_of_an_old_generation_is_refused(t: Scenario) -> None:
     """Who was asleep while others took over may not turn the group back."""
     sleeper, other = t.client("sleeper"), t.client("other")

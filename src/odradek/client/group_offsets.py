@@ -26,6 +26,7 @@ class Committer(NamedTuple):
 
     generation: int = -1
     member_id: str = ""
+    instance_id: str | None = None  # of a static member
 
 
 def commit_request(

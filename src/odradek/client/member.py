@@ -56,7 +56,11 @@ Positions = dict[TopicPartition, int]
 
 
 class Member:
-    """One member, through its generations."""
+    """One member, through its generations.
+
+    With an `instance_id` it is a static one: a process that takes its place within the session's
+    time-out goes on in its generation, and the older one is fenced.
+    """
 
     def __init__(
         self,
@@ -65,11 +69,13 @@ class Member:
         topics: Iterable[str],
         *,
         session_timeout: Millis = SESSION_TIMEOUT,
+        instance_id: str | None = None,
     ) -> None:
         self.group = group
         self.member_id = ""
         self.generation = -1
         self._session_timeout = session_timeout
+        self._instance_id = instance_id
         self._cluster = cluster
         self._topics = sorted(topics)
 
@@ -85,6 +91,7 @@ class Member:
                     self._session_timeout,
                     REBALANCE_TIMEOUT,
                     self.member_id,
+                    self._instance_id,
                     protocol_type=CONSUMER,
                     protocols=[protocol],
                 ),
@@ -127,6 +134,7 @@ class Member:
                 self.group,
                 self.generation,
                 self.member_id,
+                self._instance_id,
                 protocol_type=CONSUMER,
                 protocol_name=RANGE,
                 assignments=[SyncGroupRequestAssignment(it, share) for it, share in shares.items()],
@@ -147,7 +155,8 @@ class Member:
     async def still_belongs(self) -> bool:
         """Says that we live; whether the generation goes on."""
         answer = await self._cluster.ask_coordinator(
-            self.group, HeartbeatRequest(self.group, self.generation, self.member_id)
+            self.group,
+            HeartbeatRequest(self.group, self.generation, self.member_id, self._instance_id),
         )
         if answer.error_code in REJOIN:
             return False
@@ -156,13 +165,13 @@ class Member:
 
     async def commit(self, positions: Mapping[TopicPartition, int]) -> None:
         """These are done with; raises if the generation is over."""
-        who = Committer(self.generation, self.member_id)
+        who = Committer(self.generation, self.member_id, self._instance_id)
         await commit(self._cluster, self.group, positions, who)
 
     async def leave(self) -> None:
         """The others take over at once."""
         if self.member_id:
-            identity = [MemberIdentity(self.member_id)]
+            identity = [MemberIdentity(self.member_id, self._instance_id)]
             await self._cluster.ask_coordinator(
                 self.group, LeaveGroupRequest(self.group, members=identity)
             )

@@ -172,9 +172,9 @@ class Client(Somebody):
 
     # -- groups --------------------------------------------------------------------------------
 
-    def member(self, group: str, topic: str) -> "GroupMember":
-        """Not joined yet."""
-        return GroupMember(self, group, topic)
+    def member(self, group: str, topic: str, instance_id: str | None = None) -> "GroupMember":
+        """Not joined yet; with an id of its own it is a static one."""
+        return GroupMember(self, group, topic, instance_id)
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
         """Where a group is."""
@@ -184,10 +184,18 @@ class Client(Somebody):
 class GroupMember:
     """A client as a member of a group."""
 
-    def __init__(self, client: Client, group: str, topic: str) -> None:
+    def __init__(
+        self, client: Client, group: str, topic: str, instance_id: str | None = None
+    ) -> None:
         self.client, self.group = client, group
         self.assigned: list[TopicPartition] = []
-        self._member = Member(client.cluster, group, [topic], session_timeout=SESSION_TIMEOUT)
+        self._member = Member(
+            client.cluster,
+            group,
+            [topic],
+            session_timeout=SESSION_TIMEOUT,
+            instance_id=instance_id,
+        )
 
     @property
     def generation(self) -> int:

@@ -95,6 +95,7 @@ class Users(NamedTuple):
 
     bootstrap: Sequence[Address] = ((BROKER, PORT),)
     topics: Sequence[Topic] = TOPICS
+    static: Sequence[str] = ()  # members of the group that are
 
 
 ONE_BROKER: Final = Users()
@@ -123,6 +124,7 @@ class Clients:
             tasks.create_task(self._live("reader", self._read))
             for name in MEMBERS:
                 member = GroupLife(name, note, chance.stream(name), self._rest)
+                member.instance_id = name if name in self._users.static else None
                 tasks.create_task(self._live(name, member.consume))
             for name, administer in self.administrators():
                 self._administering.append(tasks.create_task(self._live(name, administer)))

@@ -31,10 +31,17 @@ class GroupLife:
 
     def __init__(self, name: str, note: Note, chance: SeededRandom, rest: Rest) -> None:
         self._name, self._note, self._chance, self._rest = name, note, chance, rest
+        self.instance_id: str | None = None  # of a static member
 
     async def consume(self, cluster: Cluster) -> None:
         """Until the generation is over, or something fails."""
-        member = Member(cluster, GROUP, TOPICS, session_timeout=SESSION_TIMEOUT)
+        member = Member(
+            cluster,
+            GROUP,
+            TOPICS,
+            session_timeout=SESSION_TIMEOUT,
+            instance_id=self.instance_id,
+        )
         self._tell("client.joins")
         assigned = await member.join()
         self._tell("client.joined", member.generation, tuple(map(str, sorted(assigned))))

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
+from odradek.broker.fetching.replica_selector import RACK_AWARE
 from odradek.ensemble.server import JournalFailed
-from odradek.sim.broker_machine import PORT, BrokerMachine, name_of
+from odradek.sim.broker_machine import OTHER_PORT, PORT, BrokerMachine, name_of
 from odradek.sim.disk_misfortunes import (
     FullDisk,
     JournalErrors,
@@ -51,27 +52,40 @@ from odradek.sim.worlds.broker_promises import (
     OldGenerationsCommitNothing,
 )
 from odradek.sim.worlds.cluster_clients import PLAIN, SYNCED, TOPICS, ClusterClients
+from odradek.sim.worlds.cluster_damage import BitRotInOne, NonsenseInTree, ReplacedDisk
 from odradek.sim.worlds.cluster_faults import (
     ControlledShutdown,
     ExpiredSessions,
     HangingWorkers,
     WipedDisk,
 )
+from odradek.sim.worlds.cluster_fence_mistakes import FENCE_MISTAKES
+from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import (
     MIN_ISR,
     BoundsHoldEverywhere,
     Copies,
     EpochsOnlyRise,
-    InSyncReplicasHaveAll,
     LeadersKnowTheIsr,
-    LogsAreOneHistory,
     OneLeaderInEachEpoch,
 )
+from odradek.sim.worlds.cluster_misfortunes import (
+    BouncedFollower,
+    ClusterFault,
+    KilledController,
+    LongAbsence,
+    OfCluster,
+    OtherAddress,
+    RollingRestart,
+)
 from odradek.sim.worlds.cluster_mistakes import MISTAKES
-from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays
+from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays, TrimsHold
+from odradek.sim.worlds.cluster_readers import AnswersKeepTheirBounds, TimesAreFound
+from odradek.sim.worlds.cluster_records import InSyncReplicasHaveAll, LogsAreOneHistory
 from odradek.sim.worlds.cluster_roles import roles_in
 from odradek.sim.worlds.cluster_settled import unsettled
 from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.controller_promises import (
     OneControllerInEachEpoch,
     OnlyWhoMayIsTheController,
@@ -83,6 +97,7 @@ from odradek.sim.worlds.state_notes import StateNotes
 from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
 
 CLIENTS: Final = "clients"
+STATIC: Final = ("member-2",)
 BROKERS: Final = (3, 3, 3, 4, 5)  # one of these
 RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
@@ -103,7 +118,21 @@ SETTINGS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "4000",
     "controlled.shutdown.retry.backoff.ms": "200",
     "leader.imbalance.check.interval.seconds": "10",
+    "replica.selector.class": RACK_AWARE,
 }
+
+
+MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (
+    KilledController,
+    BouncedFollower,
+    RollingRestart,
+    OtherAddress,
+    LongAbsence,
+    ReplacedDisk,
+    BitRotInOne,
+    NonsenseInTree,
+)
+MISFORTUNES_IN_A_WORLD: Final = 2
 
 
 class ClusterSimulation(Simulation):
@@ -114,7 +143,7 @@ class ClusterSimulation(Simulation):
     healing_seconds: ClassVar = 2
     floors: ClassVar = {"client.acked": 20, "client.end": 20, "topic.made": 1}
     floors_under_faults: ClassVar = {"client.acked": 8, "client.end": 2}
-    controls: ClassVar = tuple(MISTAKES)
+    controls: ClassVar = (*MISTAKES, *FENCE_MISTAKES)
 
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
@@ -127,8 +156,10 @@ class ClusterSimulation(Simulation):
         self.clients = world.machine(CLIENTS)
         view = ClusterView(self.zookeeper, self.brokers)
         self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr={PLAIN: 1})
-        bootstrap = [(name_of(number), PORT) for number in numbers]
-        self._users = ClusterClients(world, self.clients, Users(bootstrap, TOPICS), view)
+        self._bootstrap = [(name_of(it), port) for port in (PORT, OTHER_PORT) for it in numbers]
+        self._users = ClusterClients(
+            world, self.clients, Users(self._bootstrap, TOPICS, STATIC), view
+        )
         StateNotes(view, world.history)
         world.history.watch(self._operate, {"log"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
@@ -165,6 +196,8 @@ class ClusterSimulation(Simulation):
         servers = (self.world, [ZOOKEEPER, *names])
         everybody = (self.world, [ZOOKEEPER, *names, CLIENTS])
         machines = list(self.brokers.values())
+        hands = Hands(self.world, self._bootstrap)
+        cluster = OfCluster(self.world, self.brokers, self.copies, hands)
         return (
             PowerCut(*servers),
             Kill(*servers),
@@ -185,7 +218,14 @@ class ClusterSimulation(Simulation):
             ControlledShutdown(self.world, machines),
             ExpiredSessions(self.world, self.zookeeper),
             JournalErrors(self.world, self.zookeeper.ledger),
+            *self._misfortunes(cluster),
         )
+
+    def _misfortunes(self, cluster: OfCluster) -> list[Fault]:
+        """A few of them: they are hard to survive all at once, and to be understood."""
+        chance, left = self.world.chance.stream("misfortunes"), list(MISFORTUNES)
+        drawn = (left.pop(chance.below(len(left))) for _ in range(MISFORTUNES_IN_A_WORLD))
+        return [fault(cluster) for fault in drawn]
 
     def invariants(self) -> Sequence[Invariant]:
         """See `cluster_insides` and `cluster_promises`; some are those of a single broker."""
@@ -210,10 +250,16 @@ class ClusterSimulation(Simulation):
             TheControllerStays(self.copies.view),
             *(OneHomeEach(broker) for broker in self.brokers.values()),
             RequestsAreUnderstood(),
+            AnswersKeepTheirBounds(),
+            TimesAreFound(),
+            TheLastOfEachKeyStays(),
+            TrimsHold(),
         )
 
     def knobs(self) -> Sequence[Knob]:
         """Only mistakes."""
+        if self.control in FENCE_MISTAKES:
+            return FENCE_MISTAKES[self.control]
         return (MISTAKES[self.control],) if self.control else ()
 
     # The operator

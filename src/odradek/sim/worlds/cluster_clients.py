@@ -30,7 +30,9 @@ from odradek.sim.worlds.broker_clients import (
     plainly,
 )
 from odradek.sim.worlds.cluster_operator import OPERATOR, ClusterOperator
+from odradek.sim.worlds.cluster_readers import OddReaders
 from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.cluster_writers import KeyedClients, PipelinedProducer
 
 SYNCED: Final = "orders"
 COPIED: Final = "payments"  # acknowledged by all, synced by nobody
@@ -41,6 +43,7 @@ SHARED_SETTINGS: Final = {"retention.ms": "4000", "segment.bytes": "2048"}
 """Its records are dropped all the time, by every replica for itself."""
 FILLING: Final = bytes(300)
 FILLED_MAX: Final = 8
+SOME: Final = 2
 OWN_SETTINGS: Final = ("segment.bytes", "flush.messages")  # one of each administrator
 REPLICAS_MAX: Final = 3
 TOPICS: Final = (
@@ -52,7 +55,7 @@ TOPICS: Final = (
         {"min.insync.replicas": "1", **SEGMENT},
         partial(plainly, acks=(0, 1, -1)),
         2,
-        2,
+        3,
     ),
 )
 
@@ -67,10 +70,25 @@ class ClusterClients(Clients):
     def administrators(self) -> Sequence[tuple[str, Life]]:
         """Two, an operator, and somebody who fills what the two administrate."""
         operator = ClusterOperator(
-            self._note, self._chance.stream(OPERATOR), self._rest, sorted(self._view.brokers)
+            self._note, self._chance.stream(OPERATOR), self._rest, self._view
         )
         lives = [(name, self._administrator(name).administer) for name in ("admin-1", "admin-2")]
-        return (*lives, (OPERATOR, operator.work), ("filler", self._fill))
+        return (*lives, (OPERATOR, operator.work), ("filler", self._fill), *self._some())
+
+    def _some(self) -> Sequence[tuple[str, Life]]:
+        """A few of those who use it in a way that not all worlds need."""
+        chance = self._chance.stream("some")
+        readers = OddReaders(self._note, chance, self._rest, (SYNCED, COPIED))
+        pipelined = PipelinedProducer(self._note, chance, self._rest, TOPICS[0])
+        keyed = KeyedClients(self._note, chance, self._rest)
+        left: list[Sequence[tuple[str, Life]]] = [
+            [("pieces", readers.read_in_pieces)],
+            [("nearby", readers.read_nearby)],
+            [("pipelined", pipelined.produce)],
+            [("keyed-writer", keyed.write), ("keyed-reader", keyed.read)],
+        ]
+        drawn = [left.pop(chance.below(len(left))) for _ in range(SOME)]
+        return [life for lives in drawn for life in lives]
 
     async def _fill(self, cluster: Cluster) -> None:
         """So that there is something to drop: what came of it nobody notes."""

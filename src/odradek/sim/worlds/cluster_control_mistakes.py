@@ -10,7 +10,7 @@ from odradek.broker.partitions.hosted import Hosted, LeaderAndIsrState, Role
 from odradek.controller import guarded_writes
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import deletions, elections, in_sync
-from odradek.controller.guarded_writes import StateWrite
+from odradek.controller.guarded_writes import GuardedWrites, StateWrite
 from odradek.controller.steps import StatesWritten, Steps
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
@@ -27,26 +27,26 @@ def _alive(
     return online.issuperset(isr)
 
 
-def _of_any_version(write: StateWrite, *, parent: bool = True) -> tuple[WriteOp, ...]:
+def of_any_version(write: StateWrite, *, parent: bool = True) -> tuple[WriteOp, ...]:
     """Whoever writes last is right."""
     if write.is_new:
         return _operations(write, parent=parent)
     return (SetData(write.path, write.data, ANY_VERSION),)
 
 
-def _unguarded(path: str, _version: int) -> Check:
+def unguarded(path: str, _version: int) -> Check:
     """A controller goes on after its lease: whatever the epoch, it writes."""
     return Check(path, ANY_VERSION)
 
 
-def _obeyed(
+def any_epoch_obeyed(
     cluster: MetadataCache, controller_epoch: ControllerEpoch, _broker_epoch: BrokerEpoch
 ) -> None:
     """Also controllers of the past, and words for an earlier life (before KIP-380)."""
     cluster.controller_epoch = controller_epoch
 
 
-def _role(_hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -> Role | ErrorCode:
+def any_role(_hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -> Role | ErrorCode:
     """Whatever the leader epoch."""
     return Role.LEAD if state.leader == me else Role.FOLLOW
 
@@ -74,6 +74,13 @@ def _forget_conflicts(_context: ControllerContext, _outcome: StatesWritten) -> S
     yield from ()
 
 
+def _fail(writes: GuardedWrites, sent: Any) -> list[Any]:
+    """A write that nobody has answered was not done."""
+    for write in sent.writes:
+        writes.failed[write.partition] = "no answer"
+    return []
+
+
 class _Elsewhere:
     """The settings of a deleted topic stay."""
 
@@ -86,15 +93,16 @@ _operations = StateWrite.operations
 
 CONTROL_MISTAKES: Final[Mapping[str, Knob]] = {
     "isr-of-another-life": Knob(in_sync, "_may_be_members", _alive),
-    "states-without-versions": Knob(StateWrite, "operations", _of_any_version),
-    "controller-after-its-lease": Knob(guarded_writes, "Check", _unguarded),
-    "past-controllers-are-obeyed": Knob(MetadataCache, "check", _obeyed),
-    "leader-epochs-do-not-fence": Knob(replica_manager, "decide_role", _role),
+    "states-without-versions": Knob(StateWrite, "operations", of_any_version),
+    "controller-after-its-lease": Knob(guarded_writes, "Check", unguarded),
+    "past-controllers-are-obeyed": Knob(MetadataCache, "check", any_epoch_obeyed),
+    "leader-epochs-do-not-fence": Knob(replica_manager, "decide_role", any_role),
     "unclean-before-whole": Knob(ControllerContext, "unclean", _none_unclean),
     "leaders-need-not-be-whole": Knob(ControllerContext, "must_be_whole", _never),
     "no-resignation": Knob(ControllerLoop, "_end_lease", _stay),
     "an-expiry-tells-nobody": Knob(ControllerLoop, "on_session_over", _tell_nobody),
     "conflicts-are-not-read": Knob(elections, "_look_again", _forget_conflicts),
+    "no-answer-is-a-failure": Knob(GuardedWrites, "_read_back", _fail),
     "settings-outlive-their-topic": Knob(deletions, "SettingsZnode", _Elsewhere),
 }
 """By name."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from odradek.broker.fetching.pending_fetches import Fetch
 from odradek.broker.partitions import group_commit
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import broker_changes, deletions
@@ -16,18 +17,23 @@ from odradek.controller.steps import Steps
 from odradek.metadata.delta import BrokersDelta, brokers_delta
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import Offset
+from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import Millis
 from odradek.replication.following import EpochEnd, Fetching, Follower, FollowerEffects
 from odradek.replication.leader import Leader
 from odradek.sim.simulation import Knob
 from odradek.sim.worlds.cluster_control_mistakes import CONTROL_MISTAKES
 from odradek.storage.dirs.dir_unclean_logs import DirUncleanLogs
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.files.checkpoints import decode_clean_shutdown
+from odradek.storage.files.dir_files import read_small
+from odradek.storage.files.names import CLEAN_SHUTDOWN
 from odradek.storage.files.unclean_logs import Unclean
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import ReadableLog
 from odradek.storage.logs.writing import WriteJob
+from odradek.storage.segments.segment import Segment
 
 
 def _begin_at_high_watermark(follower: Any) -> FollowerEffects:
@@ -107,8 +113,39 @@ def _finish_at_once(context: ControllerContext, name: str) -> Steps[None]:
     yield from _finish_if_done(context, name)
 
 
+def _kept_marker(log_dir: LogDir) -> tuple[bool, BrokerEpoch]:
+    """What says that all was closed in good order says so for ever."""
+    try:
+        data = read_small(log_dir.disk, CLEAN_SHUTDOWN)
+    except FileNotFoundError:
+        return False, NO_BROKER_EPOCH
+    return True, decode_clean_shutdown(data)
+
+
+def _whatever_failed(job: WriteJob) -> None:
+    """A write does not ask whether the one that it rests on was done."""
+    job.log.broken = False
+    _run(job)
+
+
+def _within_active(log: PartitionLog, offset: Offset) -> list[Segment]:
+    """Below the active segment nothing is deleted."""
+    return _move_start(log, offset) if offset >= log.active_segment.base_offset else []
+
+
+def _for_each_partition(fetch: Any, slot: Any) -> None:
+    """The bound of the whole answer is one of each partition."""
+    found = fetch._found  # noqa: SLF001 - the wrong rule
+    size, found.size = found.size, 0
+    _look_at(fetch, slot)
+    found.size += size
+
+
 _finish_if_done = deletions.finish_if_done
 _read = ReadableLog.read
+_run = WriteJob.run
+_move_start = PartitionLog.move_start
+_look_at = Fetch._look_at  # noqa: SLF001 - likewise
 
 MISTAKES: Final[Mapping[str, Knob]] = {
     "truncate-to-high-watermark": Knob(Follower, "begin", _begin_at_high_watermark),
@@ -123,6 +160,10 @@ MISTAKES: Final[Mapping[str, Knob]] = {
     "read-beyond-the-high-watermark": Knob(ReadableLog, "read", _read_to_the_end),
     "group-sync-skips-what-was-begun": Knob(group_commit, "sync_group", _sync_what_is_left),
     "snapshot-without-this-turn": Knob(PartitionLog, "_snapshot", _published_producers),
+    "clean-marker-stays": Knob(LogDir, "_take_marker", _kept_marker),
+    "append-behind-a-failed-write": Knob(WriteJob, "run", _whatever_failed),
+    "nothing-below-the-active-segment-goes": Knob(PartitionLog, "move_start", _within_active),
+    "max-bytes-of-each-partition": Knob(Fetch, "_look_at", _for_each_partition),
     **CONTROL_MISTAKES,
 }
 """By name."""

@@ -8,9 +8,12 @@ everything else holds. Moves of replicas are over in the end, or cancelled.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+from odradek.client import admin
 from odradek.client.admin import move_replicas
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
+from odradek.client.list_offsets import offsets_at
+from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.operations import Wanted, operate
 from odradek.client.placement_admin import Election, elect, reassign
 from odradek.model.admin_operations import (
@@ -23,8 +26,17 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import DISKS, name_of
 from odradek.sim.chance import SeededRandom
 from odradek.sim.worlds.broker_administrator import Note, Rest
+from odradek.sim.worlds.cluster_view import ClusterView
 
 OPERATOR: Final = "operator"
+TRIMMED: Final = "shared"
+THROTTLES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+THROTTLED: Final = (
+    "leader.replication.throttled.replicas",
+    "follower.replication.throttled.replicas",
+)
+THROTTLE_BYTES_MIN: Final = 4_096  # in a second: all there is passes before a run is over
+THROTTLE_BITS: Final = 8
 
 Act = Callable[[Cluster], Awaitable[str]]
 
@@ -32,11 +44,9 @@ Act = Callable[[Cluster], Awaitable[str]]
 class ClusterOperator:
     """One; every deed is drawn, and what it is done to."""
 
-    def __init__(
-        self, note: Note, chance: SeededRandom, rest: Rest, brokers: Sequence[int]
-    ) -> None:
-        self._note, self._chance, self._rest = note, chance, rest
-        self._brokers = tuple(brokers)
+    def __init__(self, note: Note, chance: SeededRandom, rest: Rest, view: ClusterView) -> None:
+        self._note, self._chance, self._rest, self._view = note, chance, rest, view
+        self._brokers = tuple(sorted(view.brokers))
         self._replicas: Mapping[TopicPartition, Sequence[int]] = {}
         self._acts: Sequence[Act] = (
             self._reassign,
@@ -48,6 +58,10 @@ class ClusterOperator:
             self._cordon,
             self._uncordon,
             self._move_controller,
+            self._throttle,
+            self._throttle_no_more,
+            self._trim,
+            self._trim,
         )
 
     async def work(self, cluster: Cluster) -> None:
@@ -79,6 +93,10 @@ class ClusterOperator:
 
     def _broker(self) -> int:
         return self._brokers[self._chance.below(len(self._brokers))]
+
+    def _lives(self) -> int:
+        """How often brokers were started."""
+        return sum(broker.machine.lives for broker in self._view.brokers.values())
 
     def _dir(self, broker: int) -> str:
         return f"{name_of(broker)}/{DISKS[self._chance.below(len(DISKS))]}"
@@ -132,6 +150,40 @@ class ClusterOperator:
         wanted = Wanted(operation, {"dir": target}, str(broker), BrokerId(broker))
         await operate(cluster, wanted)
         return target
+
+    async def _throttle(self, cluster: Cluster) -> str:
+        """What replicas copy that are not in sync, on one broker and of one topic."""
+        broker, topic = str(self._broker()), self._one().topic
+        rate = str(THROTTLE_BYTES_MIN << self._chance.below(THROTTLE_BITS))
+        await admin.alter_settings(cluster, admin.TOPIC, topic, to=dict.fromkeys(THROTTLED, "*"))
+        to = dict.fromkeys(THROTTLES, rate)
+        await admin.alter_settings(cluster, admin.BROKER, broker, to=to)
+        return f"{topic} {broker} {rate}"
+
+    async def _throttle_no_more(self, cluster: Cluster) -> str:
+        broker = str(self._broker())
+        await admin.alter_settings(cluster, admin.BROKER, broker, to={}, delete=THROTTLES)
+        return broker
+
+    async def _trim(self, cluster: Cluster) -> str:
+        """Deletes records of a topic from which all the time something is deleted.
+
+        Where it begins afterwards is noted, if no broker was started meanwhile: one that was
+        killed may not have written down where its logs begin.
+        """
+        partitions = [it for it in sorted(self._replicas) if it.topic == TRIMMED]
+        if not partitions:
+            return "nothing"
+        partition = partitions[self._chance.below(len(partitions))]
+        lives = self._lives()
+        (start,) = (await offsets_at(cluster, [partition], EARLIEST)).values()
+        (end,) = (await offsets_at(cluster, [partition], LATEST)).values()
+        before = start + self._chance.below(end - start + 1)
+        told = (await admin.delete_records(cluster, {partition: before}))[str(partition)]
+        (found,) = (await offsets_at(cluster, [partition], EARLIEST)).values()
+        if self._lives() == lives:
+            self._note(OPERATOR, "log.trimmed", str(partition), before, told, found)
+        return f"{partition} {before}"
 
     async def _move_controller(self, cluster: Cluster) -> str:
         broker = self._broker()

@@ -63,3 +63,16 @@ class GrowthStays(Invariant):
         for topic, count in self._told.items():
             found = len(topics[topic].partitions)
             assert found >= count, f"{topic} has {found} partitions, and was told to have {count}"
+
+
+class TrimsHold(Invariant):
+    """Where records were deleted, the log begins as far up as was asked for, or further."""
+
+    watches: ClassVar = frozenset({"log.trimmed"})
+
+    def on(self, event: Event) -> None:
+        """What the answer says, and what is told right after."""
+        partition, before, told, found = event.details
+        assert min(told, found) >= before, (
+            f"{partition} was trimmed to {before}: the answer says {told}, and it begins at {found}"
+        )

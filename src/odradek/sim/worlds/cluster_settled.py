@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from odradek.broker.broker import Broker
+from odradek.metadata.znodes.cluster import ControllerZnode
 from odradek.metadata.znodes.topic import TopicsZnode
 from odradek.sim.worlds.cluster_view import ClusterView, Place
 
@@ -22,7 +23,7 @@ def unsettled(view: ClusterView) -> str:
             return f"broker {number} does not serve"
         if not machine.is_whole:
             return f"broker {number} lacks a disk"
-    complaints = (*_in_tree(view), *_in_images(view), *_in_logs(view))
+    complaints = (*_in_tree(view), *_in_seat(view), *_in_images(view), *_in_logs(view))
     return "; ".join(complaints[:3])
 
 
@@ -47,6 +48,17 @@ def _in_tree(view: ClusterView) -> Iterator[str]:
             yield f"{place} of {replicas} is {state}"
         elif state.recovering:
             yield f"{place} is recovering"
+
+
+def _in_seat(view: ClusterView) -> Iterator[str]:
+    """Who acts as the controller, and whom the tree names."""
+    node = view.tree.nodes.get(ControllerZnode.PATH)
+    named = [] if node is None else [int(ControllerZnode.decode(node.data))]
+    acts = [
+        it for it, broker in view.opened() if broker.services_of_this_life.controller.controller
+    ]
+    if acts != named:
+        yield f"{acts} act as the controller, and {named} is elected"
 
 
 def _in_images(view: ClusterView) -> Iterator[str]:

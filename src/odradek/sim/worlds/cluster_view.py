@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.broker.broker import Broker
+from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import PartitionState, TopicAssignment
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
@@ -87,7 +88,7 @@ class ClusterView:
             node = self.tree.nodes[TopicZnode.path(name)]
             before = self._topics.get(name)
             if before is None or before[0] != node.mzxid:
-                before = self._topics[name] = (node.mzxid, TopicZnode.decode(name, node.data))
+                before = self._topics[name] = (node.mzxid, _assignment(name, node.data))
             found[name] = before[1]
         return found
 
@@ -163,6 +164,14 @@ class ClusterView:
                 position += BEFORE_LENGTH + length
             cursor = Cursor(found, segment.base_offset, position, reached)
         return cursor, rows
+
+
+def _assignment(name: str, data: bytes | None) -> TopicAssignment:
+    """What makes no sense has no partitions."""
+    try:
+        return TopicZnode.decode(name, data)
+    except MalformedZnode:
+        return TopicAssignment({})
 
 
 class Cursor(NamedTuple):
