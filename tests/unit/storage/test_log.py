@@ -123,6 +123,19 @@ def test_an_io_error_takes_the_directory_offline_once() -> None:
     assert t.failures.has_failed("disk")
 
 
+def test_a_look_up_by_time_that_meets_an_io_error_takes_the_directory_offline() -> None:
+    """As any other call: the error does not reach its caller as it is."""
+    t = Partition()
+    t.append("a")
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.fail_call(t.disk.faults.calls + 1, errno.EIO)
+    with pytest.raises(LogDirOffline):
+        t.log.newest()
+    with pytest.raises(LogDirOffline):
+        t.log.offset_at(Timestamp(0))
+    assert [name for name, _ in t.failures.take()] == ["disk"]
+
+
 @pytest.mark.parametrize("call", range(1, 16))
 def test_a_failed_roll_leaves_no_segment(call: int) -> None:
     """Whichever call finds the disk full, the batch may be tried again and nothing is left."""

@@ -195,11 +195,12 @@ class ReadableLog:
 
     def offset_at(self, timestamp: Timestamp) -> TimestampedOffset | None:
         """The first record that is at least so new; None if none is."""
-        try:
-            return self._offset_at(timestamp)
-        except LyingIndex as error:
-            mend(self, error)
-            return self._offset_at(timestamp)
+        with self.failures.touching(self.folder.disk.name):
+            try:
+                return self._offset_at(timestamp)
+            except LyingIndex as error:
+                mend(self, error)
+                return self._offset_at(timestamp)
 
     def _offset_at(self, timestamp: Timestamp) -> TimestampedOffset | None:
         for segment in self.segments:
