@@ -20,7 +20,13 @@ from odradek.peers.control_message import ControlRequest
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.names import Kind, LogName, parse_log_name
 from tests.unit.broker.ground import ORDERS, Ground
-from tests.unit.peers.control_requests import lead, metadata, stop
+from tests.unit.peers.control_requests import (
+    DURING_DELETION,
+    SECOND_ID,
+    lead,
+    metadata,
+    stop,
+)
 
 NOW, BEFORE = 7, 6
 OTHER = TopicPartition("orders", 1)
@@ -143,6 +149,23 @@ def test_the_controller_in_this_process_is_answered_with_an_error(
         answer = await control.serve_own(late)
         assert answer.error_code == StaleControllerEpoch.code  # type: ignore[attr-defined]
         assert replicas.led(ORDERS).leader_epoch == 3
+
+    talk_of(talk)
+
+
+def test_a_deletion_of_an_earlier_topic_that_comes_late_deletes_nothing() -> None:
+    """It was sent again on another connection, and the topic has been made anew since."""
+
+    async def talk(
+        replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
+    ) -> None:
+        del cluster
+        late = stop(0, delete=True, epoch=DURING_DELETION, topic_id=SECOND_ID)
+        await control.serve(late)
+        assert replicas.led(ORDERS).leader_epoch == 3
+        assert replicas.dirs.get(ORDERS) is replicas.led(ORDERS).log
+        await control.serve(stop(0, delete=True, epoch=DURING_DELETION))
+        assert replicas.dirs.get(ORDERS) is None
 
     talk_of(talk)
 

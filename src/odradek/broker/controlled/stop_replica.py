@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable
 from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch
 from odradek.wire.messages.stop_replica import (
     StopReplicaPartitionError,
@@ -25,7 +25,7 @@ def apply(replicas: ReplicaManager, request: StopReplicaRequest) -> Awaitable[St
     """Ends the roles at once; the answer waits for the logs that are deleted."""
     partitions = {
         TopicPartition(topic.topic_name, state.partition_index): StopState(
-            LeaderEpoch(state.leader_epoch), state.delete_partition
+            LeaderEpoch(state.leader_epoch), state.delete_partition, TopicId(bytes(topic.topic_id))
         )
         for topic in request.topic_states
         for state in topic.partition_states

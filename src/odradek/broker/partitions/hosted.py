@@ -49,6 +49,7 @@ class StopState(NamedTuple):
 
     leader_epoch: LeaderEpoch
     delete: bool
+    topic_id: TopicId = NO_TOPIC_ID  # Kafka's controllers do not say
     aside: bool = False  # it goes out of the way, and stays on the disk: nobody asked to delete it
 
 
@@ -117,7 +118,7 @@ def decide_role(hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -
     role = Role.LEAD if state.leader == me else Role.FOLLOW
     if hosted is None:
         return role
-    if _is_of_another_topic(hosted.state.topic_id, state.topic_id):
+    if is_of_another_topic(hosted.state.topic_id, state.topic_id):
         return ErrorCode.INCONSISTENT_TOPIC_ID
     known, asked = hosted.state.leadership, state.leadership
     if asked.leader_epoch > known.leader_epoch:
@@ -142,7 +143,8 @@ def decide_stop(hosted: Hosted | None, leader_epoch: LeaderEpoch) -> ErrorCode |
     return None
 
 
-def _is_of_another_topic(known: TopicId, asked: TopicId) -> bool:
+def is_of_another_topic(known: TopicId, asked: TopicId) -> bool:
+    """Whether both are known, and differ: the name was given to another topic since."""
     return NO_TOPIC_ID not in {known, asked} and known != asked
 
 

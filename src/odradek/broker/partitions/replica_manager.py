@@ -31,6 +31,7 @@ from odradek.broker.partitions.hosted import (
     StopState,
     decide_role,
     decide_stop,
+    is_of_another_topic,
     not_led,
 )
 from odradek.broker.partitions.lanes import Lane, answered
@@ -242,12 +243,15 @@ class ReplicaManager:
         """Ends roles by this call, and deletes the logs where that is asked for.
 
         A log that is not found, while a dir is offline, may be there: it is not deleted until
-        the dir is back. Else it would be found one day beside a later one of its name.
+        the dir is back. Else it would be found one day beside a later one of its name. What is said
+        of an earlier topic of the name, on a connection that broke, is over: nothing is left of it.
         """
         errors: dict[TopicPartition, ErrorCode] = {}
         in_dirs: dict[str, list[TopicPartition]] = {}
         for partition, asked in partitions.items():
             hosted = self._hosted[partition]
+            if hosted is not None and is_of_another_topic(hosted.state.topic_id, asked.topic_id):
+                continue
             refusal = decide_stop(hosted, asked.leader_epoch)
             if refusal is None:
                 self._end_role(partition)
