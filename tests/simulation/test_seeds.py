@@ -13,7 +13,7 @@ from odradek.sim.simulation import Outcome, run
 from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named
 
-FRESH_SEEDS = 34  # of each kind: more than a hundred worlds a day
+FRESH_SEEDS = 100  # of each kind, each day
 CONTROL_SEEDS = 60  # within so many each mistake must be found
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
@@ -30,6 +30,7 @@ def kept_seeds() -> list[tuple[str, int]]:
     return [(words[0], int(words[1])) for words in lines if words and words[0] != "#"]
 
 
+@pytest.mark.timeout(600)
 def test_fresh_seeds_keep_every_promise() -> None:
     """Each day has seeds of its own; over the days many are tried."""
     first = int(time.time() // 86_400) * SEEDS_PER_DAY
