@@ -7,7 +7,7 @@ from odradek.sim.simulation import Simulation
 
 NAMES: Final = ("zookeeper", "log", "broker")
 ALL: Final = (*NAMES, "cluster")
-"""With the one that is not yet run each day."""
+"""With the one of which a few are run each day: each takes long."""
 
 
 def kind(name: str) -> type[Simulation]:
