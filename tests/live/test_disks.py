@@ -21,6 +21,7 @@ from tests.live.workload import SteadyProducer, check_kept, read_all
 VICTIM = 1
 PARTITIONS = 8  # more than logs of consumer offsets, which may all be in one dir
 OFTEN = {"segment.bytes": "4096"}
+SMALL = {"batch.size": 2_048}  # what has gathered during an election still fits into a segment
 """New files are needed soon: those that are open stay usable in a directory that is gone."""
 SETTINGS = {
     "replica.high.watermark.checkpoint.interval.ms": "60000",
@@ -132,7 +133,7 @@ def test_a_disk_fails_and_is_replaced_without_a_restart(
     cluster.place(topic, *([[1, 2, 3]] * PARTITIONS), **OFTEN)
     disk, every = disks[0], set(range(PARTITIONS))
     lost, _ = split(disk.path, disks[1].path, topic)
-    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
         await_more(producer, every)
         fails(disk)
         await_offline(cluster, topic, lost)
@@ -162,7 +163,7 @@ def test_a_disk_is_full(cluster: LiveCluster, disks: list[MountedDisk]) -> None:
     disk, every = disks[1], set(range(PARTITIONS))
     here, _ = split(disk.path, disks[0].path, topic)
     before = len(cluster.brokers[VICTIM].log())
-    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
         await_more(producer, every)
         disk.fill()
         await_more(producer, every - here)
@@ -186,7 +187,7 @@ def test_kafkas_plan(
     bad, broker = disks[0], cluster.brokers[VICTIM]
     lost, kept = split(bad.path, disks[1].path, topic)
     good = min(kept)
-    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS) as producer:
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
         await_more(producer, lost)
         bad.break_down()
         if restarts:
