@@ -206,7 +206,7 @@ class Copies:
         lost: set[str] = set()
         for place, replicas in self.view.places():
             copied, state = self.of[place], self.states.get(place)
-            if state is None or not copied.committed or not copied.lacking:
+            if state is None or not copied.committed or not copied.spoilt:
                 continue
             topic = place.partition.topic
             min_isr = min(self._min_isr.get(topic, MIN_ISR), len(replicas))
