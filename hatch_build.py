@@ -1,7 +1,7 @@
 """Compiles one small module into the wheel, where that is asked for; otherwise nothing is done.
 
 `ODRADEK_COMPILE=yes` before `python -m build --wheel` (or pip) makes a wheel for this machine's
-platform and Python, in which the loop of `odradek/pipelines/decoding/native_hops.py` is C. Without
+platform and Python, in which `odradek/pipelines/decoding/native_fields.py` is C. Without
 it the wheel is pure Python, for every platform, and the source reads more slowly. It needs mypy and
 a C compiler. Run as a program, this file compiles in place: for the benchmarks.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-MODULE = Path("src/odradek/pipelines/decoding/native_hops.py")
+MODULE = Path("src/odradek/pipelines/decoding/native_fields.py")
 
 
 def compile_in_place(root: Path) -> list[Path]:

@@ -23,6 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from odradek.client.blocking import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines import session
+from odradek.pipelines.decoding.fields import COMPILED
 from odradek.pipelines.encoding.batches import Rows, encode
 from tests.compat.broker_process import OdradekBroker
 from tests.external import tools
@@ -64,6 +65,8 @@ def world(slots: int) -> Iterator[World]:
             },
         )
         spark.sparkContext.setLogLevel("OFF")
+        how = "compiled" if COMPILED else "in plain Python: `python hatch_build.py` compiles it"
+        print(f"records are decoded {how}", flush=True)
         try:
             yield World(spark, broker.bootstrap, folder)
         finally:

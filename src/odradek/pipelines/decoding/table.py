@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from odradek.pipelines.columns import COLUMNS, arrow_schema
+from odradek.pipelines.decoding.fields import Fields, MalformedRecords, record_fields
 from odradek.pipelines.decoding.headers import headers_column
-from odradek.pipelines.decoding.hops import MalformedRecords, record_bodies
 from odradek.pipelines.decoding.runs import DamagedBatch, Run
 from odradek.pipelines.decoding.slices import binary_column
-from odradek.pipelines.decoding.varints import MalformedVarint, read_varints
+from odradek.pipelines.decoding.varints import MalformedVarint
 from odradek.pipelines.positions import OffsetRange
 
 ROWS_MAX: Final = 10_000
@@ -51,27 +51,16 @@ class TableDecoder:
                 yield from self.decode(Run(run.data, [region], [header]), position)
 
     def _columns(self, run: Run, position: int) -> list[pa.RecordBatch]:
-        bodies, ends = record_bodies(run.data, run.regions)
-        view = np.frombuffer(run.data, np.uint8)
-        times, at = read_varints(view, bodies + np.int32(1))  # behind the attributes
-        deltas, at = read_varints(view, at)
-        offsets = self._offsets(run, deltas)
+        slices = bool(self._wants & {"key", "value", "headers"})
+        fields = record_fields(run.data, run.regions, slices=slices)
+        offsets = self._offsets(run, fields.numbers[:, 1])
         low = int(np.searchsorted(offsets, position))
         high = int(np.searchsorted(offsets, self._range.end))
         parts: dict[str, Any] = {}
-        if self._wants & {"key", "value", "headers"}:
-            starts, lengths, at = _slice(view, at, ends)
-            if "key" in self._wants:
-                parts["key"] = binary_column(run.data, starts, lengths)
-        if self._wants & {"value", "headers"}:
-            starts, lengths, at = _slice(view, at, ends)
-            if "value" in self._wants:
-                parts["value"] = binary_column(run.data, starts, lengths)
-        if "headers" in self._wants:
-            parts["headers"] = headers_column(run.data, view, at, ends)
+        self._add_slices(run, fields, parts)
         if "offset" in self._wants:
             parts["offset"] = pa.array(offsets)
-        self._add_times(run, times, parts)
+        self._add_times(run, fields.numbers[:, 0], parts)
         return [
             self._batch(parts, first, min(ROWS_MAX, high - first))
             for first in range(low, high, ROWS_MAX)
@@ -86,6 +75,15 @@ class TableDecoder:
             made[name]() if name in made else parts[name].slice(at, count) for name in self._names
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _add_slices(self, run: Run, fields: Fields, parts: dict[str, Any]) -> None:
+        places = fields.places
+        for name, column in (("key", 0), ("value", 2)):
+            if name in self._wants:
+                parts[name] = binary_column(run.data, places[:, column], places[:, column + 1])
+        if "headers" in self._wants:
+            view = np.frombuffer(run.data, np.uint8)
+            parts["headers"] = headers_column(run.data, view, places[:, 4].copy(), places[:, 5])
 
     def _offsets(self, run: Run, deltas: Any) -> Any:
         counts = [header.record_count for header in run.headers]
@@ -112,11 +110,3 @@ class TableDecoder:
             )
         if "timestampType" in self._wants:
             parts["timestampType"] = pa.array(np.repeat(kinds, counts))
-
-
-def _slice(view: Any, at: Any, ends: Any) -> tuple[Any, Any, Any]:
-    """A length and what it counts: where that begins, the length, and where it ends."""
-    lengths, starts = read_varints(view, at)
-    if (lengths >= ends - starts).any():  # something stands behind it in the record
-        raise MalformedVarint
-    return starts, lengths, starts + np.maximum(lengths, 0).astype(np.int32)
