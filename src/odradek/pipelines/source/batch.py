@@ -6,7 +6,7 @@ filters for Spark, too, but for those that the ranges fulfil exactly.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,13 +28,19 @@ PUSHING_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 
 @dataclass
 class RangePartition(InputPartition):
-    """One task's range."""
+    """One task's ranges, in the order in which they are read."""
 
-    of: OffsetRange
+    ranges: tuple[OffsetRange, ...]
 
-    def __init__(self, of: OffsetRange) -> None:
-        self.of = of
-        super().__init__(of)
+    def __init__(self, *ranges: OffsetRange) -> None:
+        self.ranges = ranges
+        super().__init__(ranges)
+
+    def read(self, options: SourceOptions, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows."""
+        for it in self.ranges:
+            yield from read_batches(options, it, columns)
+        end_task()
 
 
 class OdradekReader(DataSourceReader):
@@ -55,8 +61,7 @@ class OdradekReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
         if isinstance(partition, RangePartition):  # a batch without ranges has one task, too
-            yield from read_batches(self._options, partition.of, self._columns)
-        end_task()
+            yield from partition.read(self._options, self._columns)
 
 
 class PushingReader(OdradekReader):

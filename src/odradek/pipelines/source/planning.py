@@ -6,10 +6,16 @@ by range. `maxBytesPerPartition` cuts further, by how many bytes an offset takes
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.positions import OffsetRange, Positions
-from odradek.pipelines.source.options import SourceOptions
+from odradek.pipelines.source.options import SourceOptions, Splits
+
+TOGETHER_OFFSETS: Final = 1_000
+"""A task takes longer to start than to read these."""
+TOGETHER_MAX: Final = 8
+"""Each range costs a round trip at least."""
 
 
 def plan(
@@ -49,6 +55,23 @@ def plan(
     if splits.partitions_min is not None and len(ranges) < splits.partitions_min:
         ranges = _into_at_least(ranges, splits.partitions_min)
     return ranges
+
+
+def together(
+    options: SourceOptions, ranges: Sequence[OffsetRange]
+) -> list[tuple[OffsetRange, ...]]:
+    """The ranges of each task: neighbours that hold few offsets share one, unless options cut."""
+    if options.splits != Splits():
+        return [(it,) for it in ranges]
+    tasks: list[list[OffsetRange]] = []
+    for it in ranges:
+        last = tasks[-1] if tasks else []
+        offsets = sum(other.size for other in last) + it.size
+        if last and len(last) < TOGETHER_MAX and offsets <= TOGETHER_OFFSETS:
+            last.append(it)
+        else:
+            tasks.append([it])
+    return [tuple(it) for it in tasks]
 
 
 def _into_at_least(ranges: Sequence[OffsetRange], count: int) -> list[OffsetRange]:

@@ -28,10 +28,8 @@ from odradek.pipelines.source.continuity import Continuity
 from odradek.pipelines.source.next_batch import NextBatch
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
-from odradek.pipelines.source.planning import plan
-from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.source.planning import plan, together
 from odradek.pipelines.source.sizes import offset_bytes
-from odradek.pipelines.workers import end_task
 
 
 class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -94,7 +92,8 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sizes = (
             offset_bytes(self._options, begin, until) if self._options.splits.bytes_max else None
         )
-        return [RangePartition(it) for it in plan(self._options, begin, until, sizes)]
+        ranges = plan(self._options, begin, until, sizes)
+        return [RangePartition(*it) for it in together(self._options, ranges)]
 
     def _going_on(self, begin: Positions, until: Positions) -> Positions:
         """From 0 where the topic is another one, and from its earliest offset where it is new."""
@@ -116,8 +115,7 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
         if isinstance(partition, RangePartition):
-            yield from read_batches(self._options, partition.of, self._columns)
-        end_task()
+            yield from partition.read(self._options, self._columns)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: the checkpoint is the truth."""
