@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from confluent_kafka import Producer
 
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.compat.broker_process import eventually
@@ -140,6 +141,7 @@ REFUSED: Final = [
     ({"listeners": "PLAINTEXT://no-such-host.invalid:1"}, "listeners=PLAINTEXT://no-such-host"),
     ({"num_partitions": "none"}, "num.partitions=none"),
     ({"log_dirs": "/proc/none"}, "/proc/none"),
+    ({"log_dirs": "/proc/version"}, "/proc/version"),
 ]
 
 
@@ -168,6 +170,37 @@ def test_two_do_not_share_a_log_dir_or_a_port(tmp_path: Path) -> None:
         assert third.ended() == 1
         assert f"listeners={taken}: Address already in use" in third.said()
         assert addresses(first, "127.0.0.1") == ["127.0.0.1 True"]
+
+
+def test_a_broker_whose_last_log_dir_fails_ends_with_a_sentence(tmp_path: Path) -> None:
+    """It names every dir, with what is wrong there."""
+    dirs = [tmp_path / "broker" / name for name in ("one", "two")]
+    settings = {
+        "log_dirs": ",".join(map(str, dirs)),
+        "num_partitions": "4",
+        "replica_high_watermark_checkpoint_interval_ms": "100",
+    }
+    with serving(tmp_path / "broker", **settings) as served:
+        producer = Producer({"bootstrap.servers": served.bootstrap, "linger.ms": 0})
+
+        def are_offline(count: int) -> bool:
+            for number in range(4):
+                producer.produce("orders", b"x", partition=number)
+            producer.poll(0)
+            return served.said().count("log_dir.offline") == count
+
+        producer.produce("orders", b"x")
+        assert producer.flush(SECONDS_MAX) == 0
+        for count, directory in enumerate(dirs, start=1):
+            directory.rename(directory.with_name(f"{directory.name}-away"))
+            directory.touch()
+            eventually(lambda: are_offline(count))  # noqa: B023
+        assert served.ended() == 1
+        last = served.said().splitlines()[-1]
+        assert last.startswith("odradek: ")
+        assert "no log dir is left" in last
+        assert all(f"{it}: " in last for it in dirs)
+        assert "Not a directory" in last
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -381,7 +381,9 @@ class Broker:
         self.services_of_this_life.replicas.on_topic_settings(None)
 
     def _on_all_failed(self) -> None:
-        self._failure = AllDirsFailed("no log dir is left")
+        dirs = self.services_of_this_life.replicas.dirs
+        reasons = "; ".join(f"{it.name}: {dirs.failures.reason(it.name)}" for it in dirs.dirs)
+        self._failure = AllDirsFailed(f"no log dir is left: {reasons}")
         self._stopping.set()
 
     # Stop

@@ -122,6 +122,22 @@ def test_a_page_that_cannot_be_made_is_not_the_end_of_the_broker() -> None:
         assert get(stage, "/health/ready")[1] == "ready\n"
 
 
+def test_a_log_dir_that_failed_is_counted_with_its_replicas() -> None:
+    """Those are what an alert watches."""
+    with Stage() as stage:
+        stage.make("orders", partitions=4)
+        stage.running.services_of_this_life.dir_admin.set_offline("broker/disk-a")
+        stage.run(1)
+        _, content = get(stage, "/metrics")
+    for line in (
+        "kafka_log_logmanager_offlinelogdirectorycount 1",
+        'kafka_log_logmanager_logdirectoryoffline{logdirectory="broker/disk-a"} 1',
+        'kafka_log_logmanager_logdirectoryoffline{logdirectory="broker/disk-b"} 0',
+        "kafka_server_replicamanager_offlinereplicacount 2",
+    ):
+        assert line in content.splitlines()
+
+
 def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
     """Counted in the broker, under the names of the exporters for Kafka."""
     with Stage() as stage:
