@@ -21,8 +21,9 @@ from tests.live.workload import SteadyProducer, check_kept, read_all
 VICTIM = 1
 PARTITIONS = 8  # more than logs of consumer offsets, which may all be in one dir
 OFTEN = {"segment.bytes": "4096"}
-SMALL = {"batch.size": 2_048}  # what has gathered during an election still fits into a segment
 """New files are needed soon: those that are open stay usable in a directory that is gone."""
+SMALL = {"batch.size": 2_048}
+"""What has gathered during an election still fits into such a segment."""
 SETTINGS = {
     "replica.high.watermark.checkpoint.interval.ms": "60000",
     "auto.create.topics.enable": "false",
@@ -176,46 +177,63 @@ def test_a_disk_is_full(cluster: LiveCluster, disks: list[MountedDisk]) -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["no bounce", "bounce"])
-@pytest.mark.parametrize("role", ["leader", "follower"])
 def test_kafkas_plan(
-    cluster: LiveCluster, disks: list[MountedDisk], odradek: Shell, role: str, *, restarts: bool
+    cluster: LiveCluster, disks: list[MountedDisk], odradek: Shell, *, restarts: bool
 ) -> None:
-    """The other dir serves to the end, alone if need be: its ISR is this broker then."""
-    topic, others = f"{role}-{restarts}", [2, 3]
-    replicas = [1, 2, 3] if role == "leader" else [2, 1, 3]
-    cluster.place(topic, *([replicas] * PARTITIONS), **OFTEN, **{"min.insync.replicas": "1"})
+    """Of a leader and of a follower: the other dir serves to the end, alone if need be."""
     bad, broker = disks[0], cluster.brokers[VICTIM]
-    lost, kept = split(bad.path, disks[1].path, topic)
-    good = min(kept)
-    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
-        await_more(producer, lost)
+    lost, good, every = {}, {}, set(range(PARTITIONS))
+    for role, replicas in (("leader", [1, 2, 3]), ("follower", [2, 1, 3])):
+        topic = f"{role}-{restarts}"
+        cluster.place(topic, *([replicas] * PARTITIONS), **OFTEN, **{"min.insync.replicas": "1"})
+        lost[topic], kept = split(bad.path, disks[1].path, topic)
+        good[topic] = min(kept)
+    with ExitStack() as stack:
+        producers = {
+            topic: stack.enter_context(
+                SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL)
+            )
+            for topic in lost
+        }
+        for topic, producer in producers.items():
+            await_more(producer, lost[topic])
         bad.break_down()
         if restarts:
             broker.stop()
             broker.start()
-        await_offline(cluster, topic, lost)
-        await_more(producer, lost)
+        for topic, producer in producers.items():
+            await_offline(cluster, topic, lost[topic])
+            await_more(producer, every)
         assert broker.pid
-    eventually(lambda: VICTIM in cluster.partitions(topic)[good][1], what="it is in sync again")
-    check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
-    for number in others:
-        cluster.brokers[number].kill()
+    for topic, producer in producers.items():
+        eventually(
+            lambda: VICTIM in cluster.partitions(topic)[good[topic]][1],  # noqa: B023
+            what="it is in sync again",
+        )
+        check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
+    for other in (2, 3):
+        cluster.brokers[other].kill()
 
-    def is_alone() -> bool:
-        return cluster.partitions(topic)[good] == (VICTIM, [VICTIM])
+    def are_alone() -> bool:
+        return all(
+            cluster.partitions(topic)[number] == (VICTIM, [VICTIM])
+            for topic, number in good.items()
+        )
 
-    eventually(is_alone, seconds=60, what="it serves alone")
-    with SteadyProducer(broker.bootstrap, topic, 1, first=good) as alone:
-        await_more(alone, {good})
-    for number in others:
-        cluster.brokers[number].launch()
-    for number in others:
-        cluster.brokers[number].await_start()
+    eventually(are_alone, what="it serves alone")
+    for topic, number in good.items():
+        with SteadyProducer(broker.bootstrap, topic, 1, first=number) as alone:
+            await_more(alone, {number})
+    for other in (2, 3):
+        cluster.brokers[other].launch()
+    for other in (2, 3):
+        cluster.brokers[other].await_start()
     bad.pull()
     bad.insert()
     odradek("logdirs", "replace", str(bad.path), "--broker", "1")
-    cluster.await_isr(topic, 3)
-    drop(cluster, disks, topic)
+    for topic in good:
+        cluster.await_isr(topic, 3)
+        drop(cluster, disks, topic)
 
 
 @pytest.mark.parametrize("needs", ["roll", "checkpoint"])
