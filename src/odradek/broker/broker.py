@@ -10,6 +10,7 @@ import asyncio
 import errno
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import structlog
@@ -271,7 +272,7 @@ class Broker:
             tasks=tasks,
             isr_changes=self._isr_changes,
         )
-        replicas.on_all_failed = self._on_all_failed
+        replicas.on_all_failed = partial(self._on_all_failed, dirs)
         tell = coordination.report_log_dirs
         replicas.on_dir_failed.append(lambda _gone: tell())
         replicas.on_dir_replaced.append(lambda _dir: tell())
@@ -380,8 +381,7 @@ class Broker:
         self._prefer(is_preferred=self.settings.broker[controller_rows.PREFERRED_CONTROLLER])
         self.services_of_this_life.replicas.on_topic_settings(None)
 
-    def _on_all_failed(self) -> None:
-        dirs = self.services_of_this_life.replicas.dirs
+    def _on_all_failed(self, dirs: LogDirs) -> None:
         reasons = "; ".join(f"{it.name}: {dirs.failures.reason(it.name)}" for it in dirs.dirs)
         self._failure = AllDirsFailed(f"no log dir is left: {reasons}")
         self._stopping.set()
