@@ -382,7 +382,8 @@ class Broker:
         self.services_of_this_life.replicas.on_topic_settings(None)
 
     def _on_all_failed(self, dirs: LogDirs) -> None:
-        reasons = "; ".join(f"{it.name}: {dirs.failures.reason(it.name)}" for it in dirs.dirs)
+        failed = [it.name for it in dirs.dirs if dirs.failures.has_failed(it.name)]
+        reasons = "; ".join(f"{name}: {dirs.failures.reason(name)}" for name in failed)
         self._failure = AllDirsFailed(f"no log dir is left: {reasons}")
         self._stopping.set()
 

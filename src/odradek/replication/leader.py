@@ -423,6 +423,9 @@ class Leader:
             self.high_watermark, self.epoch_start
         ):
             return None
+        start = follower.log_start_offset
+        if start is not None and start < self.log_start_offset:
+            return None  # what it has below was deleted, and may be of another history
         return self._proposed(self.isr.committed | {broker})
 
     def _joined(self, effects: LeaderEffects) -> LeaderEffects:

@@ -258,6 +258,14 @@ def test_the_old_high_watermark_is_not_enough_to_join() -> None:
     assert t.fetch(2, 10).propose is not None
 
 
+def test_a_follower_that_still_has_what_was_deleted_does_not_join() -> None:
+    """It may be of another history: only from the leader's log start on were both compared."""
+    t = Scene(isr=(0, 1))
+    t.leader.on_log_start(Offset(5))
+    assert t.fetch(2, 10, start=0).propose is None
+    assert t.fetch(2, 10, start=5).propose is not None
+
+
 def test_a_broker_that_is_going_does_not_join() -> None:
     """Else its shutdown would take the partition's leader away twice (KIP-841)."""
     t = Scene(isr=(0, 1))

@@ -21,7 +21,8 @@ class InSyncReplicasHaveAll(Looks):
     """What is committed is in the log of every member of the ISR, and of all that may be elected.
 
     But of those whose disk has lost something: they find out themselves, and join when they are
-    whole again.
+    whole again. One that was eligible may be elected before it has found out: it does not lead
+    then, and the others stay eligible.
     """
 
     def look(self) -> None:
@@ -31,7 +32,8 @@ class InSyncReplicasHaveAll(Looks):
             if state is None or number in copied.rotten:
                 continue
             if number in copied.lacking:
-                must_be_whole = number in copied.outside and number in state.isr
+                joined = number in state.isr and number != state.leader
+                must_be_whole = number in copied.outside and joined
             else:
                 must_be_whole = number in state.isr or number in state.eligible
             if must_be_whole:
