@@ -300,7 +300,8 @@ class ClusterSimulation(Simulation):
         self._users.end_administration()
         if not self._becomes(lambda: not unsettled(self.copies.view)):
             return f"{RECOVERY_SECONDS} seconds later {unsettled(self.copies.view)}"
-        self.world.ask(CLIENTS, self._users.audit())
+        rotten = {name.rpartition("-")[0] for name in self.copies.rotten()}
+        self.world.ask(CLIENTS, self._users.audit(but=rotten))  # a reader may meet the rotten copy
         self.clients.kill()
         return self._unrest()
 

@@ -130,7 +130,11 @@ class Copies:
         self._forget()
 
     def _compare(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
-        """What of a log is committed, with what is known to be."""
+        """What of a log is committed, with what is known to be.
+
+        What is below its start was deleted, and may be of an earlier history: a leader that has
+        deleted as much does not know the difference.
+        """
         copied = self.of[place]
         end, cursor = min(found.high_watermark, copied.committed), copied.cursors.get(number)
         if cursor is not None and cursor.log is found and end <= cursor.reached:
@@ -140,6 +144,8 @@ class Copies:
         if found.config.compact:
             return
         for offset, row in rows:
+            if row.next_offset <= found.log_start_offset:
+                continue
             known = copied.rows.setdefault(offset, row)
             if known != row:
                 self._history.note("world", "logs.differ", str(place), number, offset, known, row)
