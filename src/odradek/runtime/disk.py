@@ -31,8 +31,8 @@ SYNCING_THREADS: Final = 16
 SYNCED_ALONE_MAX: Final = 3  # a thread costs more than it saves
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 AT_ONCE: Final = 512 << 10
-"""A larger write has the kernel look for larger pages of memory. A virtual machine must get these
-from its host: 4 MB at once were written at 140 MB/s, in pieces of 512 KB at 470 MB/s."""
+"""On a virtual machine whose memory had been idle, 4 MB at once were written at 140 MB/s, and in
+pieces of 512 KB at 470 MB/s. The cause is not proven; perhaps larger pages come from the host."""
 MODE: Final = 0o644
 NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 FALLOCATE_KEEP_SIZE: Final = 1
