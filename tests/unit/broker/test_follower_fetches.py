@@ -2,6 +2,7 @@
 
 from odradek.broker.fetching.fetch_sessions import Slot
 from odradek.broker.fetching.partition_reading import Found, Look
+from odradek.metadata.image import Changes
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
@@ -232,6 +233,25 @@ def test_a_follower_that_comes_before_its_leader_has_begun_waits() -> None:
         assert asked.response is None
         await t.clock.sleep_until(t.clock.monotonic() + 700)  # type: ignore[arg-type]
         assert asked.row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "not for ever"
+
+    live(talk)
+
+
+def test_a_follower_that_comes_before_the_topic_has_a_name_waits_for_that_alone() -> None:
+    """The leader has begun; what it is to be told last is how the topic of this id is called."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 2)
+        await t.lead(*follower.partitions)
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        t.cluster.update(Changes(t.cluster.image).remove_topic("orders").image())
+        asked = follower.fetch((1, 0), wait=9_000)
+        await t.turn()
+        assert asked.response is None
+        t.know(1, 2, 3)
+        await t.append("one", partition=follower.partitions[1])
+        assert size(asked.row) > 0
 
     live(talk)
 

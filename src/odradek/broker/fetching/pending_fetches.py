@@ -136,7 +136,14 @@ class Fetches:
                 slot.wake()
 
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
-        """A broker that was not known when its follower fetched may join an ISR from now on."""
+        """A broker that was not known when its follower fetched may join an ISR from now on.
+
+        And a follower may have asked for a topic before its name was known.
+        """
+        if self._early and old.names is not new.names:
+            for session in tuple(self._early):
+                for slot in [slot for slot in session.early if not slot.name]:
+                    slot.wake()
         if old.brokers is new.brokers:
             return
         changed = {it for it, broker in new.brokers.items() if old.brokers.get(it) != broker}
