@@ -1,7 +1,10 @@
 """Who reads how far: followers up to the end of the log, consumers up to the high watermark."""
 
+from collections.abc import Callable
+
 from odradek.broker.fetching.fetch_sessions import Slot
 from odradek.broker.fetching.partition_reading import Found, Look
+from odradek.broker.timers import Timer
 from odradek.metadata.image import Changes
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -233,6 +236,31 @@ def test_a_follower_that_comes_before_its_leader_has_begun_waits() -> None:
         assert asked.response is None
         await t.clock.sleep_until(t.clock.monotonic() + 700)  # type: ignore[arg-type]
         assert asked.row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "not for ever"
+
+    live(talk)
+
+
+def test_a_follower_that_came_too_early_and_is_gone_is_not_looked_for() -> None:
+    """Its broker has died: no timer rings for it any more."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 2)
+        await t.lead(follower.partitions[0])
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        asked = follower.fetch((1, 0), wait=100)
+        await t.clock.sleep_until(t.clock.monotonic() + 6_000)  # type: ignore[arg-type]
+        assert asked.response is not None
+        rung: list[Millis] = []
+        set_timer = t.timers.at
+
+        def counted(deadline: Millis, call: Callable[[], None]) -> Timer:
+            rung.append(deadline)
+            return set_timer(deadline, call)
+
+        t.timers.at = counted  # type: ignore[method-assign]
+        await t.clock.sleep_until(t.clock.monotonic() + 6_000)  # type: ignore[arg-type]
+        assert rung == []
 
     live(talk)
 

@@ -118,12 +118,12 @@ class Fetches:
         return True
 
     def _look_at_early(self) -> None:
-        """Those who have waited for long enough are refused."""
+        """Those who have waited for long enough are refused, if they still ask."""
         now = self.deps.clock.monotonic()
         for session in tuple(self._early):
             for slot in [slot for slot, until in session.early.items() if until <= now]:
                 slot.wake()
-            if not session.early:
+            if all(until <= now for until in session.early.values()):
                 del self._early[session]
         if self._early:
             self.deps.timers.at(Millis(now + EARLY_PAUSE), self._look_at_early)
