@@ -127,15 +127,21 @@ def test_a_dir_fails_between_registration_and_the_first_request(t: ClusterScenar
     t.wait_until(lambda: offline_replicas(shop) == [broker.number], "it is told")
 
 
-def test_the_answer_to_the_controller_is_lost(t: ClusterScenario) -> None:
-    """The notification is worked off by then: the request is repeated until it is answered."""
-    shop = t.operator()
+def fails_unanswered(t: ClusterScenario, shop: Operator) -> tuple[NumberedBroker, int]:
+    """A follower's dir; the controller has worked the notification off, and hears no answer."""
     broker = follower_apart(t, shop)
     controller = t.controller()
     assert controller is not None
     t.cut(broker.number, controller)
     fails(broker)
     t.wait_until(lambda: not notifications(t), "the notification is worked off")
+    return broker, controller
+
+
+def test_the_answer_to_the_controller_is_lost(t: ClusterScenario) -> None:
+    """The notification is worked off by then: the request is repeated until it is answered."""
+    shop = t.operator()
+    broker, _controller = fails_unanswered(t, shop)
     t.run(seconds=1)
     assert offline_replicas(shop) == []
     t.heal()
@@ -145,12 +151,7 @@ def test_the_answer_to_the_controller_is_lost(t: ClusterScenario) -> None:
 def test_the_controller_dies_before_it_is_answered(t: ClusterScenario) -> None:
     """The notification is gone with it, and the next one asks anyway."""
     shop = t.operator()
-    broker = follower_apart(t, shop)
-    controller = t.controller()
-    assert controller is not None
-    t.cut(broker.number, controller)
-    fails(broker)
-    t.wait_until(lambda: not notifications(t), "the notification is worked off")
+    broker, controller = fails_unanswered(t, shop)
     t.broker(controller).kill()
     t.heal()
     expected = sorted({broker.number, controller})

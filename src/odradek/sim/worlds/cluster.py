@@ -300,8 +300,10 @@ class ClusterSimulation(Simulation):
         self._users.end_administration()
         if not self._becomes(lambda: not unsettled(self.copies.view)):
             return f"{RECOVERY_SECONDS} seconds later {unsettled(self.copies.view)}"
-        rotten = {name.rpartition("-")[0] for name in self.copies.rotten()}
-        self.world.ask(CLIENTS, self._users.audit(but=rotten))  # a reader may meet the rotten copy
+        corrupt = {name.rpartition("-")[0] for name in self.copies.with_a_corrupt_copy()}
+        self.world.ask(
+            CLIENTS, self._users.audit(but=corrupt)
+        )  # a reader may meet the corrupt copy
         self.clients.kill()
         return self._unrest()
 

@@ -94,7 +94,7 @@ class BitRotInOne(ClusterFault):
         """Only in partitions of which the clients' story is known, and once in each."""
         if not self.copies.all_are_whole():
             return None
-        spoilt = self.copies.rotten()
+        spoilt = self.copies.with_a_corrupt_copy()
         machine = self.running(chance)
         if machine is None or not machine.disks:
             return None

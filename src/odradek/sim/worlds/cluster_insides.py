@@ -39,7 +39,7 @@ class Copied:
     all again may not lead yet, and the end of a log that came back may be of an earlier history."""
     outside: set[BrokerId] = field(default_factory=set)
     """Of those, who has been out of the ISR since: who joins again has all that is committed."""
-    rotten: set[BrokerId] = field(default_factory=set)  # a bit of their log has turned
+    corrupt: set[BrokerId] = field(default_factory=set)  # a bit of their log has turned
     cursors: dict[BrokerId, Cursor] = field(default_factory=dict)
     ends: dict[BrokerId, int] = field(default_factory=dict)  # of logs, when they were last seen
 
@@ -52,7 +52,7 @@ class Copied:
     @property
     def spoilt(self) -> set[BrokerId]:
         """Whose copy may not be what was written."""
-        return self.lacking | self.rotten
+        return self.lacking | self.corrupt
 
 
 class Copies:
@@ -111,7 +111,7 @@ class Copies:
                 copied = self.of.get(place)
                 if copied is not None and replica.leader_epoch > copied.since_epoch:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
-                    if number not in copied.rotten:
+                    if number not in copied.corrupt:
                         self._compare(BrokerId(number), place, replica.log)
         for place, written in self.states.items():
             self.of[place].outside |= self.of[place].lacking.difference(written.isr)
@@ -182,11 +182,11 @@ class Copies:
         """A bit of one of its logs has turned; whether it is mended, nobody looks here."""
         for place, copied in self.of.items():
             if str(place) == partition:
-                copied.rotten.add(self._numbers[machine])
+                copied.corrupt.add(self._numbers[machine])
 
-    def rotten(self) -> set[str]:
+    def with_a_corrupt_copy(self) -> set[str]:
         """Partitions of which a copy is."""
-        return {str(place) for place, copied in self.of.items() if copied.rotten}
+        return {str(place) for place, copied in self.of.items() if copied.corrupt}
 
     def wipe(self, machine: str) -> None:
         """One of its disks is empty from now on."""
@@ -218,9 +218,9 @@ class Copies:
             min_isr = min(self._min_isr.get(topic, MIN_ISR), len(replicas))
             electable = copied.holders & {*state.isr, *state.eligible}
             if not electable and len(copied.spoilt & {*replicas}) >= min_isr:
-                lacking, rotten = {*copied.lacking}, {*copied.rotten}
+                lacking, corrupt = {*copied.lacking}, {*copied.corrupt}
                 self.of[place] = Copied(
-                    self._now(), state.leader_epoch, lacking=lacking, rotten=rotten
+                    self._now(), state.leader_epoch, lacking=lacking, corrupt=corrupt
                 )
                 lost.add(topic)
         for topic in sorted(lost):

@@ -29,7 +29,7 @@ class InSyncReplicasHaveAll(Looks):
         """Of every replica that serves."""
         for number, place, found in self._copies.logs():
             copied, state = self._copies.of[place], self._copies.states.get(place)
-            if state is None or number in copied.rotten:
+            if state is None or number in copied.corrupt:
                 continue
             if number in copied.lacking:
                 joined = number in state.isr and number != state.leader

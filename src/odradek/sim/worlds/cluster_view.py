@@ -157,7 +157,7 @@ class ClusterView:
             size = min(segment.size, len(data))
             while position + HEADER.size <= size:
                 base, length, epoch, _, crc, _, last = HEADER.unpack_from(data, position)[:7]
-                if base + last >= end or length <= 0:  # or a length that has rotted
+                if base + last >= end or length <= 0:  # or a length that is corrupt
                     return Cursor(found, segment.base_offset, position, reached), rows
                 reached = base + last + 1
                 rows.append((base, Row(epoch, crc, reached)))
