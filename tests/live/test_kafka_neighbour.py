@@ -13,6 +13,7 @@ SETTINGS: Final = {
     "default.replication.factor": "2",
     "min.insync.replicas": "1",
     "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "3",  # Kafka and ours must agree on which partition has a group
     "zookeeper.session.timeout.ms": "1500",
     "replica.fetch.wait.max.ms": "100",
 }
