@@ -15,7 +15,8 @@ from odradek.records.batch import check_crc, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.runtime.disk import SystemDisk
-from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig

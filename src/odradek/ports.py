@@ -161,8 +161,15 @@ class Disk(Protocol):
         """Puts `old` in the place of `new`: a file over a file, a directory over an empty one."""
         ...
 
+    def link(self, path: str, second: str) -> bool:
+        """Gives a file one more name, with the same bytes: they are synced under any of its names.
+
+        False where that cannot be: some file systems have one name for a file, or few.
+        """
+        ...
+
     def unlink(self, path: str) -> None:
-        """Removes a file."""
+        """Removes a file; its bytes are there while it has another name."""
         ...
 
     def remove_directory(self, path: str) -> None:
@@ -173,10 +180,11 @@ class Disk(Protocol):
         """Makes the names in it durable: what was created, renamed or removed."""
         ...
 
-    def sync_all(self, paths: Sequence[str]) -> None:
+    def sync_all(self, files: Sequence[str], directories: Sequence[str]) -> None:
         """As a sync of each file and `sync_directory` of each directory, in any order, at once.
 
-        Where one cannot be synced the others may have been, or not.
+        The directory in which the latest change was made stands last. Where one cannot be synced
+        the others may have been, or not.
         """
         ...
 

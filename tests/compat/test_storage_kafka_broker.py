@@ -17,7 +17,8 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.journal import SqliteJournal
-from odradek.storage.dirs.log_dir import InDir, LogDir, Opened
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig

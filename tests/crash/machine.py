@@ -17,7 +17,8 @@ from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
 from odradek.storage.compacting.compaction import Compaction, cleanable
-from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog

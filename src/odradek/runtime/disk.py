@@ -7,7 +7,7 @@ interrupts is taken up again by Python itself (PEP 475).
 """
 
 # A path is a string on the door, and a `Path` for each call costs more than many of the calls.
-# ruff: noqa: PTH103, PTH105, PTH106, PTH108, PTH116, PTH208
+# ruff: noqa: PTH102, PTH103, PTH105, PTH106, PTH108, PTH116, PTH208
 
 import ctypes
 import errno
@@ -24,6 +24,7 @@ from typing import Final
 
 from odradek.model.units import Bytes, Timestamp
 from odradek.ports import File, Lock
+from odradek.runtime.file_systems import commits_in_order
 
 Buffer = bytes | bytearray | memoryview
 
@@ -35,6 +36,7 @@ AT_ONCE: Final = 512 << 10
 pieces of 512 KB at 470 MB/s. The cause is not proven; perhaps larger pages come from the host."""
 MODE: Final = 0o644
 NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+NO_MORE_NAMES: Final = NOT_OFFERED | {errno.EPERM, errno.EMLINK}
 FALLOCATE_KEEP_SIZE: Final = 1
 WRITE_BACK: Final = 2  # SYNC_FILE_RANGE_WRITE
 WRITE_BACK_AND_WAIT: Final = 1 | WRITE_BACK | 4  # also for what was under way before
@@ -189,6 +191,7 @@ class SystemDisk:
 
     def __init__(self, directory: str) -> None:
         self._name = directory
+        self._commits_in_order: bool | None = None  # once it was asked
 
     @property
     def name(self) -> str:
@@ -222,12 +225,26 @@ class SystemDisk:
         return sorted(os.listdir(self._at(path)))
 
     def make_directory(self, path: str) -> None:
-        """With those above it."""
-        os.makedirs(self._at(path), exist_ok=True)
+        """With those above it, which are there as a rule."""
+        at = self._at(path)
+        try:
+            os.mkdir(at)
+        except OSError:
+            os.makedirs(at, exist_ok=True)
 
     def rename(self, old: str, new: str) -> None:
         """Atomic, also in place of an existing file."""
         os.replace(self._at(old), self._at(new))
+
+    def link(self, path: str, second: str) -> bool:
+        """A hard link."""
+        try:
+            os.link(self._at(path), self._at(second))
+        except OSError as error:
+            if error.errno in NO_MORE_NAMES:
+                return False
+            raise
+        return True
 
     def unlink(self, path: str) -> None:
         """Open files of this name stay readable until they are closed."""
@@ -245,8 +262,14 @@ class SystemDisk:
         finally:
             os.close(fd)
 
-    def sync_all(self, paths: Sequence[str]) -> None:
-        """By several threads: syncs that wait together share a commit of the file system."""
+    def sync_all(self, files: Sequence[str], directories: Sequence[str]) -> None:
+        """By several threads: syncs that wait together share a commit of the file system.
+
+        One that commits changes in their order has all directories in the commit of the last.
+        """
+        if self._commits_in_order is None:
+            self._commits_in_order = commits_in_order(self._name)
+        paths = [*files, *(directories[-1:] if self._commits_in_order else directories)]
         if len(paths) <= SYNCED_ALONE_MAX:
             for path in paths:
                 self._sync_path(path)

@@ -40,7 +40,7 @@ class SimulatedDisk:
         self._now = now
         self.boots = 0  # how often the machine has lost its power
         self._locked: set[str] = set()
-        self.used = sum(contents.space for _, contents in self.medium.files())
+        self.used = sum({id(it): it.space for _, it in self.medium.files()}.values())
 
     # -- the machine's end ---------------------------------------------------------------------
 
@@ -166,8 +166,19 @@ class SimulatedDisk:
             self._forget(replaced)
         self.faults.passed("rename")
 
+    def link(self, path: str, second: str) -> bool:
+        """Two names of the same bytes."""
+        self.faults.enter("link", second)
+        contents = self._file(path)
+        if self._find(second) is not None:
+            raise_error(errno.EEXIST, second)
+        self.medium.change((*self._parent(second), contents))
+        contents.names += 1
+        self.faults.passed("link")
+        return True
+
     def unlink(self, path: str) -> None:
-        """The name goes at once, the bytes with the last handle on them."""
+        """The name goes at once, the bytes with the last name, and the last handle on them."""
         self.faults.enter("unlink", path)
         contents = self._file(path)
         self.medium.change((*self._parent(path), None))
@@ -189,14 +200,12 @@ class SimulatedDisk:
         self.faults.passed("sync_directory")
         self.medium.sync(directory)
 
-    def sync_all(self, paths: Sequence[str]) -> None:
+    def sync_all(self, files: Sequence[str], directories: Sequence[str]) -> None:
         """One after the other."""
-        for path in paths:
-            node = self._existing(path)
-            if isinstance(node, Directory):
-                self.sync_directory(path)
-            else:
-                self.sync(path, node)
+        for path in files:
+            self.sync(path, self._file(path))
+        for path in directories:
+            self.sync_directory(path)
 
     def lock(self, path: str) -> Lock:
         """For this life of the machine."""
@@ -266,7 +275,7 @@ class SimulatedDisk:
     def released(self, contents: Contents) -> None:
         """A handle was closed: bytes without a name go with the last one."""
         contents.opens -= 1
-        if contents.nameless and not contents.opens:
+        if not contents.names and not contents.opens:
             self.used -= contents.space
 
     def _change(self, contents: Contents, change: Change) -> None:
@@ -281,8 +290,8 @@ class SimulatedDisk:
 
     def _forget(self, node: Node | None) -> None:
         if isinstance(node, Contents):
-            node.nameless = True
-            if not node.opens:
+            node.names -= 1
+            if not node.names and not node.opens:
                 self.used -= node.space
 
     # -- paths ---------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ CHANGES: Final = frozenset(
         "sync",
         "make_directory",
         "rename",
+        "link",
         "unlink",
         "remove_directory",
         "sync_directory",

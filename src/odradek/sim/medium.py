@@ -52,7 +52,7 @@ class Change(NamedTuple):
 class Contents:
     """The bytes of one file, of which those in `unsynced` are not yet safe."""
 
-    __slots__ = ("current", "durable", "modified", "nameless", "opens", "reserved", "unsynced")
+    __slots__ = ("current", "durable", "modified", "names", "opens", "reserved", "unsynced")
 
     def __init__(self, durable: bytes = b"", modified: Timestamp = EPOCH) -> None:
         self.current = bytearray(durable)
@@ -61,7 +61,7 @@ class Contents:
         self.modified = modified
         self.reserved = 0
         self.opens = 0
-        self.nameless = False
+        self.names = 1  # as programs see them
 
     @property
     def space(self) -> int:
@@ -172,7 +172,7 @@ class Names:
         return Names(_survive_tree(self.root, kept, chance, rules))
 
     def files(self) -> Iterator[tuple[str, Contents]]:
-        """Every file that has a name, with its path."""
+        """Every file that has a name, with its path; one of several names comes as often."""
         waiting = [("", self.root)]
         while waiting:
             above, directory = waiting.pop()
@@ -315,10 +315,20 @@ def _survive_tree(
         for directory, name, node in change.entries:
             _set(overlay.setdefault(id(directory), dict(directory.durable)), name, node)
 
+    files: dict[int, Contents] = {}
+
+    def copy_file(old: Contents) -> Contents:
+        found = files.get(id(old))
+        if found is None:
+            found = files[id(old)] = old.survivor(chance, rules)
+        else:
+            found.names += 1
+        return found
+
     def copy(old: Directory) -> Directory:
         new = Directory()
         for name, node in sorted(overlay.get(id(old), old.durable).items()):
-            survivor = copy(node) if isinstance(node, Directory) else node.survivor(chance, rules)
+            survivor = copy(node) if isinstance(node, Directory) else copy_file(node)
             new.current[name] = new.durable[name] = survivor
         return new
 

@@ -10,7 +10,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.sim.disk_faults import Fault
-from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
 from tests.unit.broker.test_replicas import settled, values

@@ -59,6 +59,41 @@ def test_allocation_reserves_blocks(file: File) -> None:
     assert status.st_blocks * 512 in {0, 1 << 20}
 
 
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP])
+def test_a_file_system_may_know_one_name_only(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or no more of them: that is an answer, and no failure of the disk."""
+    disk = SystemDisk(str(tmp_path))
+    disk.open("log", create=True).close()
+
+    def link(_old: str, _new: str) -> None:
+        raise OSError(code, "no more names")
+
+    monkeypatch.setattr(os, "link", link)
+    assert not disk.link("log", "second")
+
+
+@pytest.mark.parametrize(("in_order", "synced"), [(True, 2), (False, 4)])
+def test_a_journal_in_order_is_synced_once_for_all_directories(
+    in_order: bool,  # noqa: FBT001 - a row of the table
+    synced: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And each file: its bytes are not in the journal."""
+    monkeypatch.setattr("odradek.runtime.disk.commits_in_order", lambda _: in_order)
+    disk = SystemDisk(str(tmp_path))
+    names = ["orders-0", "orders-1", "orders-2"]
+    for name in names:
+        disk.make_directory(name)
+    disk.open("orders-0/log", create=True).close()
+    calls: list[int] = []
+    monkeypatch.setattr(os, "fsync", calls.append)
+    disk.sync_all(["orders-0/log"], names)
+    assert len(calls) == synced
+
+
 def test_another_process_sees_the_lock(tmp_path: Path) -> None:
     """A record lock, as a JVM takes it, is refused while we hold ours, and given afterwards."""
     attempt = (

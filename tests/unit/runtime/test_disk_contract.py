@@ -212,18 +212,37 @@ def test_removal(disk: Disk) -> None:
     refused(errno.ENOENT, lambda: disk.sync_directory("orders-0"))
 
 
+def test_a_file_may_have_two_names(disk: Disk) -> None:
+    """Both show the same bytes, and each stays when the other goes or is put in another's place."""
+    for name in ("orders-0", "orders-1"):
+        disk.make_directory(name)
+    put(disk, "orders-0/topic", b"data")
+    assert disk.link("orders-0/topic", "orders-1/topic")
+    refused(errno.EEXIST, lambda: disk.link("orders-0/topic", "orders-1/topic"))
+    refused(errno.ENOENT, lambda: disk.link("orders-0/none", "orders-1/none"))
+    refused(errno.ENOENT, lambda: disk.link("orders-0/topic", "orders-2/topic"))
+    put(disk, "orders-1/topic", b"DATA")
+    assert take(disk, "orders-0/topic") == b"DATA"
+    put(disk, "orders-1/new", b"other")
+    disk.rename("orders-1/new", "orders-1/topic")
+    assert take(disk, "orders-0/topic") == b"DATA"
+    disk.unlink("orders-0/topic")
+    assert take(disk, "orders-1/topic") == b"other"
+
+
 def test_many_are_synced_together(disk: Disk) -> None:
     """Files and directories alike; where one is missing, that is an error."""
     names = [f"orders-{number}" for number in range(20)]
     for name in names:
         disk.make_directory(name)
         put(disk, f"{name}/log", b"data")
-    paths = [path for name in names for path in (f"{name}/log", name)]
-    disk.sync_all(paths)
-    disk.sync_all(paths[:2])
-    disk.sync_all([])
-    refused(errno.ENOENT, lambda: disk.sync_all([*paths, "orders-20"]))
-    refused(errno.ENOENT, lambda: disk.sync_all(["orders-20"]))
+    files = [f"{name}/log" for name in names]
+    disk.sync_all(files, names)
+    disk.sync_all(files[:1], names[:1])
+    disk.sync_all([], [])
+    refused(errno.ENOENT, lambda: disk.sync_all([*files, "orders-20/log"], names))
+    refused(errno.ENOENT, lambda: disk.sync_all(files, [*names, "orders-20"]))
+    refused(errno.ENOENT, lambda: disk.sync_all([], ["orders-20"]))
 
 
 def test_a_lock_is_held_by_one(disk: Disk) -> None:

@@ -53,9 +53,43 @@ def test_what_was_synced_together_survives() -> None:
         disk.make_directory("orders-0")
         file = disk.open("orders-0/log", create=True)
         file.write([b"abcd"], 0)
-        disk.sync_all(["orders-0/log", "orders-0", ""])
+        disk.sync_all(["orders-0/log"], ["orders-0", ""])
 
     assert outcomes(together, "orders-0/log") == {b"abcd"}
+
+
+def test_two_names_show_the_same_bytes_after_a_crash() -> None:
+    """Whatever became of them; and of a name that was not synced, there is the file or none."""
+
+    def build(disk: Disk) -> None:
+        synced(disk, "log", b"aaaa")
+        assert disk.link("log", "second")
+        disk.open("second").write([b"bbbb"], 0)
+
+    found = set()
+    disk = SimulatedDisk()
+    build(disk)
+    for choices in every_choice():
+        survivor = disk.after_crash(choices, WHOLE_PAGES)
+        found.add((content(survivor, "log"), content(survivor, "second")))
+    assert found == {(it, it) for it in (b"aaaa", b"bbbb")} | {(b"aaaa", None), (b"bbbb", None)}
+
+
+def test_space_is_taken_once_for_two_names() -> None:
+    """And given back with the last one, also behind a crash."""
+    disk = SimulatedDisk()
+    synced(disk, "log", b"aaaa")
+    disk.link("log", "second")
+    disk.sync_directory("")
+    disk = disk.after_exit()
+    assert disk.used == 4
+    disk.unlink("log")
+    assert disk.used == 4
+    disk = disk.after_crash(next(iter(every_choice())))
+    assert disk.used == 4
+    for name in disk.names(""):
+        disk.unlink(name)
+    assert disk.used == 0
 
 
 def test_an_unsynced_write_is_there_or_not_page_by_page() -> None:

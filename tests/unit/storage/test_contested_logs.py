@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.ids import TopicId
 from odradek.sim.disk_faults import Fault
-from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline, StorageError
 from tests.unit.storage.test_log_dirs import CONFIG, NEW, NOW, TOPIC_ID, Host, fill, part
 

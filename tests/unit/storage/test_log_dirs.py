@@ -12,7 +12,8 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
-from odradek.storage.dirs.log_dir import DirLocked, InDir, LogDir, NewLog, Opened
+from odradek.storage.dirs.dir_new_logs import InDir, NewLog
+from odradek.storage.dirs.log_dir import DirLocked, LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity
 from odradek.storage.errors import (
     LogDirNotFound,
@@ -241,9 +242,20 @@ def test_a_log_for_which_there_was_no_room_leaves_nothing(call: int) -> None:
     assert log.log_end_offset == 1
 
 
-def test_logs_that_were_made_together_outlast_a_crash() -> None:
+class OneName(SimulatedDisk):
+    """A file system whose files have one name each."""
+
+    def link(self, path: str, second: str) -> bool:
+        """It cannot."""
+        return False
+
+
+@pytest.mark.parametrize("kind", [SimulatedDisk, OneName])
+def test_logs_that_were_made_together_outlast_a_crash(kind: type[SimulatedDisk]) -> None:
     """With their topics' ids: without one a log would pass for that of a later topic."""
     h = Host(1)
+    h.disks[0] = kind("disk-0")
+    h.restart()
     wanted = [NewLog(part(number), str(part(number)), NEW) for number in range(20)]
     h.dirs.dirs[0].create_all(wanted, NOW)
     h.come_back("crash")
@@ -251,6 +263,20 @@ def test_logs_that_were_made_together_outlast_a_crash() -> None:
         it.partition: TOPIC_ID for it in wanted
     }
     assert not h.opened[0].repairs
+
+
+def test_a_log_that_learns_its_topic_anew_tells_no_other() -> None:
+    """Those that were made together share the file that names the topic; it is never changed."""
+    h = Host(1)
+    log_dir = h.dirs.dirs[0]
+    logs = log_dir.create_all([NewLog(part(it), str(part(it)), NEW) for it in range(2)], NOW)
+    log_dir.logs |= {log.partition: log for log in logs}
+    log_dir.adopt(logs[1], TopicId(bytes(16 * [7])))
+    h.come_back("crash")
+    assert {log.partition: log.topic_id for log in h.dirs} == {
+        part(0): TOPIC_ID,
+        part(1): bytes(16 * [7]),
+    }
 
 
 def test_a_log_may_begin_with_a_leadership() -> None:

@@ -13,7 +13,7 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk_faults import Fault, PowerLost
-from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.moves import PIECE_BYTES, PIECE_BYTES_MIN, Move, Piece, Step, begin_move
 from odradek.storage.errors import (
     LogDirCordoned,

@@ -26,7 +26,7 @@ from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB, SECOND, Millis
 from odradek.ports import Clock
 from odradek.storage.compacting.compaction import Throttle
-from odradek.storage.dirs.log_dir import InDir
+from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.moves import Move, Step, begin_move
 from odradek.storage.errors import StorageError
 

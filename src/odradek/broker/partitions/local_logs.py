@@ -24,7 +24,8 @@ from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Worker
 from odradek.records.batch import headers
-from odradek.storage.dirs.log_dir import InDir, LogDir, NewLog, Opened
+from odradek.storage.dirs.dir_new_logs import InDir, NewLog
+from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.logs.log import PartitionLog

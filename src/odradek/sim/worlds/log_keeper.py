@@ -27,7 +27,8 @@ from odradek.records.record import Record, read_records
 from odradek.sim.chance import SeededRandom
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
-from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import InvalidTransactionState, OutOfOrderSequence, StorageError
 from odradek.storage.files.failures import Failures

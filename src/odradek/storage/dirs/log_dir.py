@@ -5,24 +5,21 @@ A directory is opened whole or is offline: an I/O error while any of its logs is
 away, and the others go on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from errno import ENOSPC
-from itertools import count
 from typing import NamedTuple
 
-from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import (
     NO_BROKER_EPOCH,
-    NO_LEADER_EPOCH,
     BrokerEpoch,
     LeaderEpoch,
     Offset,
 )
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
-from odradek.storage.dirs.dir_unclean_logs import DirUncleanLogs
+from odradek.storage.dirs.dir_new_logs import DirNewLogs
 from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.files.checkpoints import (
     MetaProperties,
@@ -31,10 +28,8 @@ from odradek.storage.files.checkpoints import (
     encode_partition_metadata,
 )
 from odradek.storage.files.dir_files import (
-    OpenFiles,
     delete_if_there,
     read_small,
-    write_new,
     write_small,
 )
 from odradek.storage.files.failures import Failures
@@ -48,14 +43,10 @@ from odradek.storage.files.names import (
     PARTITION_METADATA,
     Kind,
     parse_log_name,
-    renamed,
 )
-from odradek.storage.files.new_logs import put_note, read_note
+from odradek.storage.files.new_logs import read_note
 from odradek.storage.files.unclean_logs import (
     BOOT,
-    Reason,
-    Unclean,
-    UncleanLogs,
 )
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
@@ -69,24 +60,6 @@ class DirLocked(StorageError):
     """Another process uses this log dir: the broker must not start."""
 
 
-class InDir(NamedTuple):
-    """How a log comes to be in this directory."""
-
-    config: LogConfig
-    topic_id: TopicId = NO_TOPIC_ID
-    is_new: bool = False  # its directory is made first
-    leader_epoch: LeaderEpoch = NO_LEADER_EPOCH  # the leadership that begins with it, if one does
-    came_in: LeaderEpoch = NO_LEADER_EPOCH  # to be noted: another dir is offline as it is made
-
-
-class NewLog(NamedTuple):
-    """One that is to be made."""
-
-    partition: TopicPartition
-    name: str  # of its directory
-    how: InDir
-
-
 @dataclass(slots=True)
 class Opened:
     """What was found when a directory was opened."""
@@ -98,22 +71,14 @@ class Opened:
     strays: list[str] = field(default_factory=list)
 
 
-def _unsynced(log: PartitionLog) -> list[str]:
-    """What makes a new log durable: its files are empty, but for the one that names its topic."""
-    named = [] if log.topic_id == NO_TOPIC_ID else [log.folder.path(PARTITION_METADATA)]
-    return [*named, log.folder.name]
-
-
-class LogDir(DirUncleanLogs):
+class LogDir(DirNewLogs):
     """One directory of the JBOD, and what is in it."""
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
         super().__init__(disk, failures)
-        self.files = OpenFiles(disk)
         self.meta = MetaProperties()
         self.futures: dict[TopicPartition, PartitionLog] = {}
         self.moved_here: set[TopicPartition] = set()  # of which another dir may hold the old one
-        self.to_delete: list[str] = []  # directories that were renamed, and are to go
         self.is_cordoned = False  # no new log is made here unless somebody asks for it
         self._is_abandoned = False
         self._lock: Lock | None = None
@@ -255,73 +220,6 @@ class LogDir(DirUncleanLogs):
             self._lock = None
 
     # Logs
-
-    def create(
-        self, partition: TopicPartition, name: str, how: InDir, now: Timestamp
-    ) -> PartitionLog:
-        """Makes an empty log, durably."""
-        (log,) = self.create_all([NewLog(partition, name, how)], now)
-        return log
-
-    def create_all(self, wanted: Sequence[NewLog], now: Timestamp) -> list[PartitionLog]:
-        """Makes empty logs, durably: all of them or none.
-
-        Until they are whole their names mark them for deletion. What is left of one that could not
-        be made would pass for the log at a later start, when the true one is elsewhere.
-        """
-        names = {new.partition for new in wanted}
-        self.forget_checkpoints(names)
-        made_anew = {
-            new.partition: Unclean(Reason.MADE_ANEW)
-            for new in wanted
-            if not new.how.is_new and new.name == str(new.partition)
-        }
-        kept = {p: it for p, it in self._unclean.logs.items() if p not in names}
-        with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs({**kept, **made_anew}))
-        begun: list[str] = []
-        logs: list[PartitionLog] = []
-        try:
-            with self.failures.touching(self.name):
-                logs = [self._make(new, begun, now) for new in wanted]
-                self.disk.sync_all([path for log in logs for path in _unsynced(log)])
-                for log, new in zip(logs, wanted, strict=True):
-                    self.disk.rename(log.folder.name, new.name)
-                    log.folder.name = new.name
-                self.disk.sync_directory("")
-        except StorageError:
-            for log, name in zip(logs, begun, strict=False):
-                if log.folder.name != name:
-                    with suppress(OSError):  # the disk may be gone
-                        self.disk.rename(log.folder.name, name)
-            self.to_delete += begun
-            raise
-        return logs
-
-    def _make(self, new: NewLog, begun: list[str], now: Timestamp) -> PartitionLog:
-        """One that waits for its name, and to be durable."""
-        unused = map("{:032x}".format, count())
-        names = (renamed(new.partition, it, Kind.DELETE) for it in unused)
-        name = next(it for it in names if not self.disk.exists(it))
-        begun.append(name)
-        self.disk.make_directory(name)
-        opener = LogOpener(self.failures, clean=False, now=now)
-        log = opener.begin(new.partition, Folder(self.files, name), new.how.config)
-        log.topic_id = new.how.topic_id
-        if log.topic_id != NO_TOPIC_ID:
-            write_new(
-                self.disk,
-                log.folder.path(PARTITION_METADATA),
-                encode_partition_metadata(log.topic_id),
-            )
-        if new.how.came_in != NO_LEADER_EPOCH:
-            put_note(self.disk, name, new.how.came_in)
-        if not new.how.is_new and new.name == str(new.partition):
-            log.unclean = Unclean(Reason.MADE_ANEW)
-        if new.how.leader_epoch != NO_LEADER_EPOCH:
-            log.begin_epoch(new.how.leader_epoch)
-        log.closed_end = log.log_end_offset
-        return log
 
     def _delete_directory(self, name: str) -> None:
         if self.disk.is_directory(name):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Random
-from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
 from odradek.storage.files.checkpoints import MetaProperties

@@ -27,7 +27,8 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import KIB, MIB, Bytes, Timestamp
-from odradek.storage.dirs.log_dir import InDir, LogDir
+from odradek.storage.dirs.dir_new_logs import InDir
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import (
     LogDirCordoned,
