@@ -138,7 +138,7 @@ class LocalStore:
 
     @contextmanager
     def writing(self, key: str) -> Iterator[IO[bytes]]:
-        """The file has another name until it is whole and synced."""
+        """The file has another name until it is whole and synced; its name is durable, too."""
         path = self.root / key
         temporary = path.with_name(f"{TEMPORARY}{nonce()}")
         while True:
@@ -154,6 +154,8 @@ class LocalStore:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(path)
+            for directory in path.relative_to(self.root).parents:  # some may be new, too
+                _sync_directory(self.root / directory)
         finally:
             temporary.unlink(missing_ok=True)
 
