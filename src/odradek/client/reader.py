@@ -2,6 +2,8 @@
 
 Control batches are passed over, and so are records before the offset that was asked for, which a
 compressed batch may begin with. With `read_committed` records of aborted transactions are left out.
+A fetch names the leader epoch that the metadata has: a broker that has not heard of that leadership
+yet, or knows a later one, refuses (KIP-320).
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from odradek.client.errors import Refused, check
 from odradek.client.producer import STALE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
 from odradek.model.units import MIB, Bytes
 from odradek.peers.errors import ConnectionGone
 from odradek.records.batch import BatchHeader, check_crc, headers
@@ -30,6 +33,7 @@ from odradek.wire.messages.fetch import (
 
 BYTES_MAX: Final = Bytes(8 * MIB)
 PARTITION_BYTES_MAX: Final = Bytes(MIB)
+ASK_ANEW: Final = STALE | {ErrorCode.UNKNOWN_LEADER_EPOCH}
 
 
 class Found(NamedTuple):
@@ -47,6 +51,7 @@ class Reader:
     ) -> None:
         self.positions = dict(positions)
         self.ends: dict[TopicPartition, int] = {}  # as the last answer told them
+        self.leader_epochs: dict[TopicPartition, LeaderEpoch] = {}  # that the last fetch named
         self._cluster = cluster
         self._committed = committed
 
@@ -64,8 +69,12 @@ class Reader:
     ) -> list[Found]:
         topics: dict[str, list[FetchPartition]] = {}
         for it in partitions:
+            known = self._cluster.metadata.partition(it)
+            epoch = NO_LEADER_EPOCH if known is None else known.leader_epoch
+            self.leader_epochs[it] = epoch
             row = FetchPartition(
                 it.partition,
+                current_leader_epoch=epoch,
                 fetch_offset=self.positions[it],
                 partition_max_bytes=PARTITION_BYTES_MAX,
             )
@@ -93,7 +102,7 @@ class Reader:
 
     def _take(self, partition: TopicPartition, row: PartitionData) -> Iterator[Found]:
         if row.error_code:
-            if row.error_code not in STALE:
+            if row.error_code not in ASK_ANEW:
                 raise Refused(row.error_code, about=str(partition))
             self._cluster.forget(partition.topic)
             return

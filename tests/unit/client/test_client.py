@@ -87,6 +87,24 @@ def test_a_batch_that_leads_back_is_not_asked_for_for_ever() -> None:
             talk(stage, conversation)
 
 
+def test_a_broker_that_has_not_heard_of_a_leadership_is_not_read() -> None:
+    """It would not know what that leader has written. The reader asks who leads, and goes on."""
+    where = TopicPartition("orders", 0)
+
+    async def conversation(cluster: Cluster) -> Any:
+        told = await cluster.refresh(["orders"])
+        for row in told.topics[0].partitions:
+            row.leader_epoch += 1
+        cluster.metadata = cluster.metadata.after(told)
+        reader = Reader(cluster, {where: 0})
+        return [(len(await reader.poll()), reader.leader_epochs[where]) for _ in range(2)]
+
+    with Stage() as stage:
+        stage.make("orders")
+        stage.client().produce("orders", "a")
+        assert talk(stage, conversation) == [(0, 1), (1, 0)]
+
+
 @pytest.mark.parametrize("codec", list(Codec))
 def test_what_is_produced_is_read(codec: Codec) -> None:
     """With every codec, over all partitions of a topic that is made on the way."""
