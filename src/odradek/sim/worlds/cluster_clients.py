@@ -80,7 +80,7 @@ class ClusterClients(Clients):
         chance = self._chance.stream("some")
         readers = OddReaders(self._note, chance, self._rest, (SYNCED, COPIED))
         pipelined = PipelinedProducer(self._note, chance, self._rest, TOPICS[0])
-        keyed = KeyedClients(self._note, chance, self._rest)
+        keyed = KeyedClients(self._note, chance, self._rest, self._view)
         left: list[Sequence[tuple[str, Life]]] = [
             [("pieces", readers.read_in_pieces)],
             [("nearby", readers.read_nearby)],

@@ -2,13 +2,14 @@
 
 The first is idempotent, and has some batches of one partition under way on one connection. The
 second writes a compacted topic: the n-th record of a key says so in its header, and has a value or
-is a tombstone. Noted: `key.sends` and `key.acked` key and n; `keys.asked` before that topic is read
-from its beginning, and `keys.found` the last n of each key once it was read to its end.
+is a tombstone. Noted: `key.sends` key, n, and whether it is one; `key.acked` key, n, and the leader
+epoch at that moment; `keys.asked` before that topic is read from its beginning, and `keys.found`
+the last n of each key once it was read to its end, with the leader epoch that told this end.
 """
 
 import asyncio
 from itertools import count
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -28,6 +29,7 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.worlds.broker_administrator import Note, Rest
 from odradek.sim.worlds.broker_clients import Topic
+from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -121,8 +123,9 @@ def _batch(value: str, cluster: Cluster) -> bytearray:
 class KeyedClients:
     """One writes, one reads all of it again and again."""
 
-    def __init__(self, note: Note, chance: SeededRandom, rest: Rest) -> None:
+    def __init__(self, note: Note, chance: SeededRandom, rest: Rest, view: ClusterView) -> None:
         self._note, self._chance, self._rest = note, chance, rest
+        self._view = view
         self._numbers = count(1)
 
     async def write(self, cluster: Cluster) -> None:
@@ -141,8 +144,14 @@ class KeyedClients:
                 producer.add(TopicPartition(COMPACTED, 0), value, key.encode(), header)
                 self._note("writer", "key.sends", key, number, value is None)
                 await producer.flush()
-                self._note("writer", "key.acked", key, number)
+                self._note("writer", "key.acked", key, number, self._leader_epoch())
             await self._rest()
+
+    def _leader_epoch(self) -> int:
+        """What was acknowledged by now was stored in this one, or before it."""
+        state = self._view.state(TopicPartition(COMPACTED, 0))
+        assert state is not None, "somebody led it, or it would not have been acknowledged"
+        return state.leader_epoch
 
     async def read(self, cluster: Cluster) -> None:
         """From the beginning to its end: what is gone on the way was followed by a newer one.
@@ -154,26 +163,34 @@ class KeyedClients:
             await self._rest()
             self._note("keyed-reader", "keys.asked")
             end = (await offsets_at(cluster, [where], LATEST))[where]
+            known = cluster.metadata.partition(where)
+            assert known is not None, "it was named to the leader, who has the same"
             reader = Reader(cluster, await offsets_at(cluster, [where], EARLIEST))
             found: dict[str, int] = {}
             while reader.positions[where] < max(end, reader.ends.get(where, end)):
                 for _, record in await reader.poll(100):
                     ((_, number),) = record.headers
                     found[(record.key or b"").decode()] = int(number or b"")
-            self._note("keyed-reader", "keys.found", tuple(sorted(found.items())))
+            self._note(
+                "keyed-reader", "keys.found", tuple(sorted(found.items())), known.leader_epoch
+            )
 
 
 class TheLastOfEachKeyStays(Invariant):
-    """Compaction keeps the last record of each key; a tombstone goes, and nothing older is back."""
+    """Compaction keeps the last record of each key; a tombstone goes, and nothing older is back.
+
+    A leader has what was acknowledged in its epoch and in those before. One that does not know yet
+    that another was elected still answers readers, as Kafka's does, and does not have the other's.
+    """
 
     watches: ClassVar = frozenset(
         {"key.sends", "key.acked", "keys.asked", "keys.found", "records.may_be_lost"}
     )
 
     def __init__(self) -> None:
-        self._acked: dict[str, int] = {}  # the last of each key
+        self._acked: dict[str, _Acked] = {}  # the last of each key
         self._tombstones: dict[str, int] = {}  # the last that was sent of each
-        self._due: dict[str, int] | None = None
+        self._due: dict[str, _Acked] = {}
 
     def on(self, event: Event) -> None:
         """What is read is as new as what was acknowledged before."""
@@ -181,21 +198,30 @@ class TheLastOfEachKeyStays(Invariant):
             case "key.sends", (key, number, is_tombstone):
                 if is_tombstone:
                     self._tombstones[key] = number
-            case "key.acked", (key, number):
-                self._acked[key] = number
+            case "key.acked", (key, number, leader_epoch):
+                self._acked[key] = _Acked(number, leader_epoch)
             case "records.may_be_lost", (topic,):
                 if topic == COMPACTED:
                     self._acked.clear()
-                    self._due = None
+                    self._due = {}
             case "keys.asked", _:
                 self._due = dict(self._acked)
-            case "keys.found", (rows,):
-                self._judge(dict(rows))
+            case "keys.found", (rows, leader_epoch):
+                self._judge(dict(rows), leader_epoch)
 
-    def _judge(self, found: dict[str, int]) -> None:
-        for key, number in (self._due or {}).items():
+    def _judge(self, found: dict[str, int], leader_epoch: int) -> None:
+        for key, (number, acked_in) in self._due.items():
+            if acked_in > leader_epoch:
+                continue
             if key not in found:
                 last = self._tombstones.get(key, -1)
                 assert last >= number, f"{key} is gone, and its record {number} was acknowledged"
             else:
                 assert found[key] >= number, f"{key} has {found[key]}, {number} was acknowledged"
+
+
+class _Acked(NamedTuple):
+    """The last of a key, and the leader epoch at that moment: it was stored in no later one."""
+
+    number: int
+    leader_epoch: int
