@@ -1,6 +1,8 @@
 """What the promises of the simulated cluster allow."""
 
-from odradek.sim.worlds.cluster_insides import Bounds
+from odradek.model.ids import BrokerId
+from odradek.sim.worlds.cluster_bounds import Bounds
+from odradek.sim.worlds.cluster_insides import Copied
 
 
 def test_bounds_fall_no_further_than_to_what_is_committed() -> None:
@@ -8,3 +10,12 @@ def test_bounds_fall_no_further_than_to_what_is_committed() -> None:
     assert Bounds(8, 8).kept(8) == (8, 8)
     assert Bounds(3, 8).kept(5) == (3, 5)
     assert Bounds(8, 8).kept(4) == (4, 4)
+
+
+def test_a_log_is_of_before_all_was_lost_until_it_has_records_of_a_later_leader() -> None:
+    """Or while its broker has lost something: the end of a log may come back with its power."""
+    away, lost_power = BrokerId(1), BrokerId(3)
+    copied = Copied(since=1, since_epoch=6, lacking={lost_power})
+    assert copied.may_be_of_before(away, 6)
+    assert not copied.may_be_of_before(away, 7)
+    assert copied.may_be_of_before(lost_power, 7)

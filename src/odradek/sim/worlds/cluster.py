@@ -51,6 +51,7 @@ from odradek.sim.worlds.broker_promises import (
     MembersShareNothing,
     OldGenerationsCommitNothing,
 )
+from odradek.sim.worlds.cluster_bounds import BoundsHoldEverywhere
 from odradek.sim.worlds.cluster_clients import PLAIN, SYNCED, TOPICS, ClusterClients
 from odradek.sim.worlds.cluster_damage import BitRotInOne, NonsenseInTree, ReplacedDisk
 from odradek.sim.worlds.cluster_faults import (
@@ -63,7 +64,6 @@ from odradek.sim.worlds.cluster_fence_mistakes import FENCE_MISTAKES
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import (
     MIN_ISR,
-    BoundsHoldEverywhere,
     Copies,
     EpochsOnlyRise,
     LeadersKnowTheIsr,

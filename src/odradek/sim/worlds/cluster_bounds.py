@@ -1,0 +1,64 @@
+"""Where logs may start and end, whatever is deleted, cut off and fetched again."""
+
+from typing import NamedTuple
+
+from odradek.model.ids import BrokerId
+from odradek.sim.worlds.cluster_insides import Copies, Looks
+from odradek.sim.worlds.cluster_view import Place
+from odradek.storage.logs.log import PartitionLog
+
+
+class Bounds(NamedTuple):
+    """Where a log starts, and its high watermark."""
+
+    start: int
+    high_watermark: int
+
+    def kept(self, committed: int) -> "Bounds":
+        """How far they may not fall: to what is committed.
+
+        Where all may be lost, the log that is elected then may end below the start of another, of
+        which retention had deleted more. That one is cut to its leader's end, and starts there.
+        """
+        return Bounds(min(self.start, committed), min(self.high_watermark, committed))
+
+
+class BoundsHoldEverywhere(Looks):
+    """A log starts at or below its high watermark, which is not above its end.
+
+    Neither falls, as far as it is committed. Where all may have been lost, a log may be of the
+    history before: it is cut to the leader's.
+    """
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._before: dict[tuple[BrokerId, Place, int], tuple[PartitionLog, Bounds]] = {}
+
+    def look(self) -> None:
+        """Of every log, and what it was when it was last looked at."""
+        before, self._before = self._before, {}
+        for number, place, log in self._copies.logs():
+            start, high_watermark = log.log_start_offset, log.high_watermark
+            bounds = [start, log.last_stable_offset, high_watermark, log.log_end_offset]
+            assert bounds == sorted(bounds), f"{place} of {number}: {bounds}"
+            now = Bounds(start, high_watermark)
+            since = self._copies.of[place].since
+            same, kept = before.get((number, place, since), (log, now))
+            if same is log:  # who lost something cuts off what was not synced, and fetches again
+                is_spoilt = number in self._copies.of[place].spoilt
+                assert is_spoilt or now.high_watermark >= kept.high_watermark, (
+                    f"{place} of {number}: {now}, it was {kept}"
+                )
+                assert now.start >= kept.start, f"{place} of {number}: {now}, it was {kept}"
+            last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
+            state = self._copies.states.get(place)
+            assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
+            self._before[number, place, since] = log, self._kept(number, place, now, last)
+
+    def _kept(self, number: BrokerId, place: Place, now: Bounds, last_epoch: int) -> Bounds:
+        """How far they may not fall from now on."""
+        copied = self._copies.of[place]
+        if not copied.since:
+            return now.kept(copied.committed)._replace(start=now.start)
+        is_old = copied.may_be_of_before(number, last_epoch)
+        return Bounds(0, 0) if is_old else now.kept(copied.committed)
