@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import PipelineError, sentence_of
+from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.checkpoint import Checkpoint
 from odradek.pipelines.moving.opening import LAYOUT, ROWS, OpenTable
+from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode
-from tests.pipelines.moving.archives import reading
+from tests.pipelines.moving.archives import reading, records_of, rows_in
+from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.tables.lake import FORMATS, SCHEMA, Lake, expected, new_range
 from tests.pipelines.topics import Topics
-from tests.pipelines.upgrades import KEPT, RECORDS, ROWS_KEPT, moved, stream_of
+from tests.pipelines.upgrades import KEPT, RECORDS, ROWS_KEPT, archive_of_release, moved, stream_of
 
 RELEASES = sorted(it.name.removesuffix(".tar.gz") for it in KEPT.iterdir())
 
@@ -41,6 +44,39 @@ def test_a_stream_goes_on(spark: Any, topics: Topics, release: str, tmp_path: Pa
     now = SourceOffsets(reading(topics.bootstrap, topic)).latest()
     stream_of(release, tmp_path / "c", now)
     assert read_on(spark, topics, topic, tmp_path / "c") == list(range(RECORDS, RECORDS + 7))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_archive_goes_on(topics: Topics, release: str, tmp_path: Path) -> None:
+    """Its table and its checkpoint are taken up; only what came since is read and written."""
+    topic = topics.make()
+    topics.fill_numbers(topic, RECORDS + 7)
+    source = reading(topics.bootstrap, topic)
+    now = SourceOffsets(source).latest()
+    table, checkpoint = archive_of_release(release, tmp_path / "a", now)
+    checkpoint.check(source)
+    done = archive(LocalSpark(), Archive(source, table), Once(), on_batch=checkpoint.keep)
+    assert (done.read, done.written) == (7, 7)
+    assert rows_in(table) == records_of(topics.bootstrap, topic)
+    checkpoint.check(source)
+
+
+def test_an_archive_of_a_newer_release(topics: Topics, tmp_path: Path) -> None:
+    """Its table is refused by one sentence, and stays as it is."""
+    topic = topics.make()
+    topics.fill_numbers(topic, RECORDS + 7)
+    source = reading(topics.bootstrap, topic)
+    now = SourceOffsets(source).latest()
+    table, _ = archive_of_release(RELEASES[-1], tmp_path / "a", now)
+    (first, *_) = sorted((tmp_path / "a").rglob("_delta_log/*.json"))
+    text = first.read_text()
+    newer = text.replace(f'{LAYOUT}": "1"', f'{LAYOUT}": "2"')
+    assert newer != text
+    first.write_text(newer)
+    before = sorted((tmp_path / "a").rglob("*"))
+    with pytest.raises(PipelineError, match=r"layout version 2, .* a newer release made it"):
+        archive(LocalSpark(), Archive(source, table), Once())
+    assert sorted((tmp_path / "a").rglob("*")) == before
 
 
 def test_a_stream_of_a_newer_release(spark: Any, topics: Topics, tmp_path: Path) -> None:

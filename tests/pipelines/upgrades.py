@@ -15,8 +15,14 @@ from typing import Any, Final
 import fastavro
 
 from odradek import __version__
+from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.checkpoint import FILE as CHECKPOINT
+from odradek.pipelines.moving.checkpoint import Checkpoint
 from odradek.pipelines.moving.opening import ROWS, OpenTable
+from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.positions import Positions, TopicPositions
+from odradek.pipelines.source.options import SourceOptions
+from tests.pipelines.moving.archives import reading
 from tests.pipelines.tables.lake import CLUSTER, FORMATS, SCHEMA, TOPIC, TOPIC_ID, Lake, new_range
 
 KEPT: Final = Path(__file__).parent / "releases"
@@ -119,6 +125,38 @@ def stream_of(release: str, place: Path, now: Positions) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+def keep_archive(spark: Any, source: SourceOptions, place: Path) -> None:
+    """The table and the checkpoint of an archive that has read everything."""
+    table = f"delta:{place}/table"
+    checkpoint = Checkpoint(place / "checkpoint", table)
+    archive(spark, Archive(source, table), Once(), on_batch=checkpoint.keep)
+    (place / OLD_PLACE).write_text(str(place), encoding="utf-8")
+
+
+def archive_of_release(release: str, place: Path, now: Positions) -> tuple[str, Checkpoint]:
+    """An archive as if these positions' cluster and topic had been read."""
+    unpacked(release, "archive", place)
+    text = (place / "checkpoint" / CHECKPOINT).read_text(encoding="utf-8")
+    then = Positions.from_json(json.loads(text)["positions"])
+    ((name, topic),) = then.topics.items()
+    ((name_now, topic_now),) = now.topics.items()
+    moves = (
+        ((place / OLD_PLACE).read_text(encoding="utf-8"), str(place)),
+        (then.cluster_id, now.cluster_id),
+        (topic.topic_id, topic_now.topic_id),
+        (name, name_now),
+    )
+    for file in [it for it in place.rglob("*") if it.is_file()]:
+        if file.suffix == ".json":
+            text = file.read_text(encoding="utf-8")
+            for before, after in moves:
+                text = text.replace(before, after)
+            file.write_text(text, encoding="utf-8")
+        file.rename(file.with_name(file.name.replace(topic.topic_id, topic_now.topic_id)))
+    table = f"delta:{place}/table"
+    return table, Checkpoint(place / "checkpoint", table)
+
+
 def _offsets(file: Path) -> str:
     return file.read_text(encoding="utf-8").splitlines()[-1]
 
@@ -143,11 +181,12 @@ def main() -> None:
             spark = session("local[1]", conf={"spark.local.dir": folder})
             options = topics.options(topic, startingOffsets="earliest")
             keep_stream(spark, options, place / "stream")
+            keep_archive(spark, reading(broker.bootstrap, topic), place / "archive")
             spark.stop()
         finally:
             broker.stop()
         with tarfile.open(KEPT / f"{__version__}.tar.gz", "w:gz") as archive:
-            for name in (*FORMATS, "stream"):
+            for name in (*FORMATS, "stream", "archive"):
                 archive.add(place / name, name)
 
 
