@@ -9,8 +9,10 @@ passes, too, without values, so that the second stage accounts for all of them.
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption, PipelineError
@@ -144,34 +146,39 @@ class ReadRows:
     def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         schema = self.work.layout.schema
         converted = self.work.values.convert(records, schema)
-        without = converted.dead.keys() | converted.dropped
-        kept = [at for at in range(records.num_rows) if at not in without]
+        without = np.array(sorted(converted.dead.keys() | converted.dropped), np.int32)
+        kept = np.delete(np.arange(records.num_rows, dtype=np.int32), without)
         if converted.rows.num_rows:
             rows = completed(converted.rows, schema)
             yield self._beside(number, rows, records, kept, converted)
-        if without:
+        if len(without):
             nothing = pa.RecordBatch.from_arrays(
                 [pa.nulls(len(without), it.type) for it in schema], schema=_nullable(schema)
             )
-            yield self._beside(number, nothing, records, sorted(without), converted)
+            yield self._beside(number, nothing, records, without, converted)
 
     def _beside(  # noqa: PLR0917 - what a row is made of
         self,
         number: int,
         rows: pa.RecordBatch,
         records: pa.RecordBatch,
-        at: Sequence[int],
+        at: Any,
         converted: Converted,
     ) -> pa.RecordBatch:
-        taken = records.take(pa.array(at, pa.int32()))
+        taken = records if len(at) == records.num_rows else records.take(pa.array(at))
         record = pa.StructArray.from_arrays(taken.columns, fields=list(RECORD_SCHEMA))
+        reasons = (
+            pa.array([converted.dead.get(it) for it in at.tolist()], pa.string())
+            if converted.dead
+            else pa.nulls(len(at), pa.string())
+        )
         return pa.RecordBatch.from_arrays(
             [
                 *rows.columns,
-                pa.array([number] * len(at), pa.int32()),
+                pa.array(np.full(len(at), number, np.int32)),
                 record,
-                pa.array([it in converted.dropped for it in at]),
-                pa.array([converted.dead.get(it) for it in at], pa.string()),
+                pa.array(np.isin(at, list(converted.dropped))),
+                reasons,
             ],
             schema=_nullable(self.schema),
         )
@@ -191,8 +198,7 @@ class WriteRows:
         output: RangeOutput | None = None
         try:
             for batch in batches:
-                numbers = batch.column(PIECE).to_pylist()
-                for start, end, number in _runs(numbers):
+                for start, end, number in _runs(_numpy(batch.column(PIECE))):
                     if number != current:
                         if output is not None:
                             yield _answer(current, output.finish())
@@ -212,15 +218,22 @@ class WriteRows:
         records = completed(
             pa.RecordBatch.from_arrays(record.flatten(), names=list(RECORD)), RECORD_SCHEMA
         )
-        dead = {at: it for at, it in enumerate(batch.column(REASON).to_pylist()) if it is not None}
-        dropped = {at for at, it in enumerate(batch.column(DROPPED).to_pylist()) if it}
+        reasons = batch.column(REASON)
+        dead = {
+            at: reasons[at].as_py() for at in np.flatnonzero(_numpy(reasons.is_valid())).tolist()
+        }
+        dropped = set(np.flatnonzero(_numpy(batch.column(DROPPED))).tolist())
+        rests = np.ones(batch.num_rows, bool)
+        rests[[*dead, *dropped]] = False
         for number, check in enumerate(self.checks):
-            for at, holds in enumerate(batch.column(f"{HOLDS}{number}").to_pylist()):
-                if not holds and at not in dead and at not in dropped:
-                    self._violated(check, records, at, dead, dropped)
-        kept = [at for at in range(batch.num_rows) if at not in dead and at not in dropped]
-        rows = batch.select(self.work.layout.schema.names).take(pa.array(kept, pa.int32()))
+            broken = rests & ~_numpy(batch.column(f"{HOLDS}{number}"))
+            for at in np.flatnonzero(broken).tolist():
+                self._violated(check, records, at, dead, dropped)
+            rests &= ~broken
         schema = self.work.layout.schema
+        rows = batch.select(schema.names)
+        if not rests.all():
+            rows = rows.filter(pa.array(rests))
         return records, Converted(completed(rows, schema), dead, frozenset(dropped))
 
     def _violated(  # noqa: PLR0917 - the row, and where it may go
@@ -246,13 +259,16 @@ class WriteRows:
                 )
 
 
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+def _runs(numbers: Any) -> Iterator[tuple[int, int, int]]:
     """Where equal numbers begin and end."""
-    start = 0
-    for at in range(1, len(numbers) + 1):
-        if at == len(numbers) or numbers[at] != numbers[start]:
-            yield start, at, numbers[start]
-            start = at
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(numbers)]):
+        yield start, end, int(numbers[start])
+
+
+def _numpy(column: pa.Array) -> Any:
+    """Of a column without nulls."""
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _answer(number: int | None, written: Written) -> pa.RecordBatch:
