@@ -18,6 +18,7 @@ from odradek.client.group_offsets import (
 )
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, Position
+from odradek.client.retries import PAUSE_MAX, PAUSE_MIN
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
@@ -80,7 +81,11 @@ class Member:
         self._topics = sorted(topics)
 
     async def join(self) -> list[TopicPartition]:
-        """Takes part in the next generation; what this member reads in it."""
+        """Takes part in the next generation; what this member reads in it.
+
+        A coordinator that cannot store a generation begins another at once: pauses grow.
+        """
+        clock, pause = self._cluster.world.clock, PAUSE_MIN
         while True:
             subscription = ConsumerProtocolSubscription(topics=self._topics)
             protocol = JoinGroupRequestProtocol(RANGE, write_prefixed(subscription, 0))
@@ -107,6 +112,8 @@ class Member:
             assigned = await self._sync(shares)
             if assigned is not None:
                 return assigned
+            await clock.sleep_until(Millis(clock.monotonic() + pause))
+            pause = min(Millis(2 * pause), PAUSE_MAX)
 
     async def _share_out(self, members: Iterable[JoinGroupResponseMember]) -> dict[str, bytes]:
         wanted = {

@@ -12,7 +12,8 @@ from typing import Final
 from odradek.ports import Address, Listener, Receiver, Stream
 from odradek.sim.disk_faults import PowerLost
 from odradek.sim.stream import SimulatedStream
-from odradek.sim.wires import Host, Kind, Pipe, Segment, Wires
+from odradek.sim.tasks import LIFE
+from odradek.sim.wires import Host, Kind, Pipe, Wires
 
 HANDSHAKE_SECONDS: Final = (1, 2, 4, 8, 16, 32, 64)  # how long each attempt waits for an answer
 
@@ -62,11 +63,19 @@ class SimulatedNetwork:
     def __init__(self, wires: Wires, host: Host, context: Context | None = None) -> None:
         self.wires, self.host = wires, host
         self._context = context or copy_context()
+        self._life = self._context.get(LIFE)
         self._dead = False
 
     def soon(self, callback: Callable[..., object], *args: object) -> None:
         """A turn of this machine."""
         self.wires.loop.call_soon(callback, *args, context=self._context)
+
+    def at_once(self, callback: Callable[[], object]) -> None:
+        """The same in the turn of the kernel; who is not awake has a turn when it wakes."""
+        if self._life is None or self._life.awake:
+            self.wires.loop.run_as(self._life, self._context, callback)
+        else:
+            self.soon(callback)
 
     async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
         """On every address of the host, whichever was named."""
@@ -160,7 +169,7 @@ class Handshake:
             self._answer.set_exception(ConnectionRefusedError(errno.ECONNREFUSED, refusal))
             return
         assert self._client.pipe is not None
-        self._client.pipe.put(Segment(Kind.OPEN))
+        self._client.pipe.put(Kind.OPEN)
         self._answer.set_result(self._client)
 
     def _travel(self, source: Host, target: Host, then: Callable[[], None]) -> None:

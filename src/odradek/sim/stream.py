@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol, cast
 
 from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
-from odradek.sim.wires import Host, Kind, Pipe, Segment, Wires
+from odradek.sim.wires import Host, Kind, Pipe, Wires
 
 SEGMENT_BYTES_MAX: Final = 64 * 1024
 SPLIT_ONE_IN: Final = 8  # so many segments to one that arrives in two parts
@@ -35,6 +35,10 @@ class Turns(Protocol):
 
     def soon(self, callback: Callable[..., object], *args: object) -> None:
         """Calls back in a turn of the machine."""
+        ...
+
+    def at_once(self, callback: Callable[[], object]) -> None:
+        """Calls back now, as soon as the machine is awake."""
         ...
 
 
@@ -72,15 +76,16 @@ class SimulatedStream:
 
     # -- the kernel ----------------------------------------------------------------------------
 
-    def arrived(self, segment: Segment) -> None:
-        """A piece from the peer."""
-        kind, data = segment
+    def arrived(self, kind: Kind, data: bytes) -> None:
+        """A piece from the peer. It is read in this turn, if the process is awake."""
         if self._gone:
             if kind is not Kind.RESET:
                 self._put(Kind.RESET)
         elif kind is Kind.DATA:
             self._arrived.append(memoryview(data))
-            self._wake_reader()
+            if self._may_read:
+                self._reading = True
+                self._network.at_once(self._read)
         elif kind is Kind.OPEN:
             assert self.accept is not None
             accept, self.accept = self.accept, None
@@ -103,8 +108,8 @@ class SimulatedStream:
         if self.pipe is not None and self.incoming is not None:
             self.pipe.lose()
             self.incoming.lose()
-            self.pipe.put(Segment(Kind.RESET))
-            self.incoming.put(Segment(Kind.RESET))
+            self.pipe.put(Kind.RESET)
+            self.incoming.put(Kind.RESET)
 
     def vanish(self) -> None:
         """Gone without a word: the power failed, or it never came to be a connection."""
@@ -125,14 +130,17 @@ class SimulatedStream:
 
     def _put(self, kind: Kind) -> None:
         if self.pipe is not None:
-            self.pipe.put(Segment(kind))
+            self.pipe.put(kind)
 
     # -- in ------------------------------------------------------------------------------------
 
+    @property
+    def _may_read(self) -> bool:
+        is_held = self._reading or self._paused or self._closing
+        return not is_held and self._receiver is not None
+
     def _wake_reader(self) -> None:
-        if self._reading or self._paused or self._closing or self._receiver is None:
-            return
-        if self._arrived or self._ended:
+        if self._may_read and (self._arrived or self._ended):
             self._reading = True
             self._network.soon(self._read)
 
@@ -232,9 +240,9 @@ class SimulatedStream:
         chance = self.wires.chance
         if len(data) > 1 and not chance.below(SPLIT_ONE_IN):
             cut = 1 + chance.below(len(data) - 1)
-            self.pipe.put(Segment(Kind.DATA, data[:cut]))
+            self.pipe.put(Kind.DATA, data[:cut])
             data = data[cut:]
-        self.pipe.put(Segment(Kind.DATA, data))
+        self.pipe.put(Kind.DATA, data)
 
     def _gather(self, count_max: int) -> bytes:
         """The next bytes of what waits; those of a file are read now, as `sendfile` would."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 from zlib import crc32
 
 from odradek.ports import Random
@@ -34,11 +34,8 @@ class Kind(Enum):
     RESET = auto()  # the connection is broken
 
 
-class Segment(NamedTuple):
-    """A piece of one direction."""
-
-    kind: Kind
-    data: bytes = b""
+Segment = tuple[Kind, bytes]
+"""A piece of one direction: thousands travel in a run, so it is no more than that."""
 
 
 class End(Protocol):
@@ -47,7 +44,7 @@ class End(Protocol):
     host: "Host"
     waiting: bool  # for room
 
-    def arrived(self, segment: Segment) -> None:
+    def arrived(self, kind: Kind, data: bytes) -> None:
         """The next piece is here."""
         ...
 
@@ -132,11 +129,11 @@ class Pipe:
         """How many bytes more the target has room for; less than none if its window shrank."""
         return self._target.host.window_bytes - self.in_flight
 
-    def put(self, segment: Segment) -> None:
+    def put(self, kind: Kind, data: bytes = b"") -> None:
         """Sends a piece on its way."""
-        size, link, wires = len(segment.data), self._link, self._wires
+        size, link, wires = len(data), self._link, self._wires
         self.in_flight += size
-        self._flying.append(segment)
+        self._flying.append((kind, data))
         if self._is_local:
             micros = LOOPBACK_MICROS
         else:
@@ -159,14 +156,13 @@ class Pipe:
             self._missed += 1
             self._wires.stuck[self] = None
             return
-        segment = self._flying.popleft()
-        kind, data = segment
+        kind, data = self._flying.popleft()
         source, target = self._names
         if kind is Kind.DATA:
             self._wires.history.note_traffic(target, source, len(data), crc32(data))
         else:
             self._wires.history.note(target, kind.name.lower(), source)
-        self._target.arrived(segment)
+        self._target.arrived(kind, data)
 
     def lose(self) -> None:
         """What flies never arrives; its moments pass without an effect."""

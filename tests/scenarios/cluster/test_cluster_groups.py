@@ -51,6 +51,8 @@ def test_a_commit_waits_for_the_in_sync_replicas(t: ClusterScenario) -> None:
     coordinator = t.leader(GROUPS)
     for broker in t.others(coordinator):
         broker.kill()
+    t.run(seconds=3)
+    assert member.still_belongs()  # its session is as long as those of the brokers
     t.await_isr(GROUPS, coordinator)
     t.run(seconds=0.05)  # until its leader has heard of it
     assert member.commits("orders", 0, 2) == ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -38,6 +38,7 @@ AUDITOR: Final = "auditor"
 PARTITIONS: Final = 5  # of each
 MEMBERS: Final = ("member-1", "member-2")
 PAUSE_MILLIS_MAX: Final = 2_000
+READER_RESTS_MILLIS_MAX: Final = 500
 RECORDS_MAX: Final = 5  # in one go
 LIFE_SECONDS: Final = 20  # then whoever waits has lost patience
 CODECS: Final = tuple(Codec)
@@ -210,6 +211,7 @@ class Clients:
                 seen = self._seen.get(partition, 0)
                 positions[partition] = max(positions[partition], self._chance.below(seen + 1))
             await self._read_on("reader", topic, Reader(cluster, positions))
+            await self._rest(READER_RESTS_MILLIS_MAX)
 
     async def audit(self, but: Collection[str] = ()) -> None:
         """Reads everything once, from the beginning, `but` these topics."""

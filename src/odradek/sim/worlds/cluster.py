@@ -103,11 +103,11 @@ RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
 RECOVERY_SECONDS: Final = 70
-CALM_SECONDS: Final = 5
-QUIET_SECONDS: Final = 5
-QUIET_MAX: Final = 12
-"""How often in a second bytes may arrive for each pair of brokers where all rest: two fetches a
-second and their answers, and what the controller and ZooKeeper have to say."""
+CALM_SECONDS: Final = 3
+QUIET_SECONDS: Final = 4
+QUIET_MAX: Final = 10
+"""How often in a second bytes may arrive for each pair of brokers where all rest: a fetch a second
+and its answer, and what the controller and ZooKeeper have to say."""
 RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
 FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 OFFSETS: Final = "__consumer_offsets"
@@ -116,6 +116,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "min.insync.replicas": str(MIN_ISR),
     "offsets.topic.replication.factor": "3",
     "replica.lag.time.max.ms": "4000",
+    "replica.fetch.wait.max.ms": "1000",
     "controlled.shutdown.retry.backoff.ms": "200",
     "leader.imbalance.check.interval.seconds": "10",
     "replica.selector.class": RACK_AWARE,
