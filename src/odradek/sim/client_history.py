@@ -79,12 +79,16 @@ class ClientHistory:
         """A reader goes on there."""
         self._positions[reader, place] = position
 
+    def strays(self, reader: str, place: Place) -> None:
+        """A reader was handed what nobody vouches for; nothing follows from it until it seeks."""
+        self._positions.pop((reader, place), None)
+
     def polled(self, reader: str, place: Place, records: Sequence[tuple[int, str]]) -> None:
         """A reader was handed these."""
         for offset, value in records:
             position = self._positions.get((reader, place))
             if position is None:
-                return  # it began before the power failed
+                return  # it began before the power failed, or strays
             self._follow(place, position, offset)
             self._positions[reader, place] = offset + 1
             self._learn(place, offset, value)

@@ -37,6 +37,19 @@ def test_a_history_that_could_be_true_is_let_alone() -> None:
     assert told.anomalies == []
 
 
+def test_who_reads_what_is_not_believed_is_not_followed() -> None:
+    """Until it begins somewhere: what it has seen says nothing of where it stands."""
+    told = history()
+    told.acknowledged(PLACE, 5, ["a"])
+    told.seeks("r", PLACE, 5)
+    told.strays("r", PLACE)
+    told.polled("r", PLACE, [(6, "b")])
+    assert told.anomalies == []
+    told.seeks("r", PLACE, 5)
+    told.polled("r", PLACE, [(6, "b")])
+    assert kinds(told) == ["skipped"]
+
+
 def _lost(told: ClientHistory) -> None:
     told.acknowledged(PLACE, 5, ["a"])
     told.seeks("r", PLACE, 6)

@@ -2,10 +2,11 @@
 
 Noted, beside what the names say: `client.sends` topic, partition, values; `client.acked` topic,
 partition, offset, values; `client.looks` topic and the offset of each partition, before a reader
-begins there; `client.read` topic, partition, and offsets with their values; `client.end` topic,
-partition, end, behind what was read. Members and the administrator have modules and notes of their
-own. A producer whose batch was refused for good, or that has lost patience, goes on as somebody
-else: whether that batch is there, nobody knows. When all is over an auditor reads everything.
+begins there; `client.read` topic, partition, offsets with their values, and the leader epoch that
+was asked; `client.end` topic, partition, end, behind what was read. Members and the administrator
+have modules and notes of their own. A producer whose batch was refused for good, or that has lost
+patience, goes on as somebody else: whether that batch is there, nobody knows. When all is over an
+auditor reads everything.
 """
 
 import asyncio
@@ -238,7 +239,8 @@ class Clients:
             quiet = 0 if found else quiet + 1
             for partition, some in groupby(found, key=lambda it: it.partition):
                 records = [(it.record.offset, (it.record.value or b"").decode()) for it in some]
-                self._note(who, "client.read", *partition, tuple(records))
+                leader_epoch = reader.leader_epochs[partition]
+                self._note(who, "client.read", *partition, tuple(records), leader_epoch)
         for partition, end in sorted(reader.ends.items()):
             self._seen[partition] = max(end, self._seen.get(partition, 0))
             self._note(who, "client.end", *partition, end)

@@ -1,9 +1,9 @@
 """A member of a group: reads, commits, and now and then sleeps until the others have given it up.
 
 Noted: `client.joins` before a member joins; `client.joined` generation and partitions;
-`client.found` topic, partition and position where it goes on; `client.polled` topic, partition, and
-offsets with their values; `client.commits` generation, before a commit, and `client.committed` each
-position after it. A refusal is noted by nobody.
+`client.found` topic, partition and position where it goes on; `client.polled` topic, partition,
+offsets with their values, and the leader epoch that was asked; `client.commits` generation, before
+a commit, and `client.committed` each position after it. A refusal is noted by nobody.
 """
 
 from collections.abc import Awaitable, Callable
@@ -51,7 +51,7 @@ class GroupLife:
         reader = Reader(cluster, positions)
         while await member.still_belongs():
             if positions:
-                self._tell_found(await reader.poll(200))
+                self._tell_found(await reader.poll(200), reader)
             if self._chance.one_in(SLEEPS_ONE_IN):
                 await self._rest(SLEEP_MILLIS_MAX)
             self._tell("client.commits", member.generation)
@@ -60,10 +60,11 @@ class GroupLife:
                 self._tell("client.committed", *partition, position)
             await self._rest(SECOND)
 
-    def _tell_found(self, found: list[Found]) -> None:
+    def _tell_found(self, found: list[Found], reader: Reader) -> None:
         for partition, some in groupby(found, key=lambda it: it.partition):
             records = [(it.record.offset, (it.record.value or b"").decode()) for it in some]
-            self._tell("client.polled", *partition, tuple(records))
+            leader_epoch = reader.leader_epochs[partition]
+            self._tell("client.polled", *partition, tuple(records), leader_epoch)
 
     def _tell(self, what: str, *details: object) -> None:
         self._note(self._name, what, *details)

@@ -205,6 +205,13 @@ class Copies:
             if place.partition == (topic, number) and sent >= copied.since:
                 copied.committed = max(copied.committed, end)
 
+    def lost_in(self, topic: str, number: int) -> int | None:
+        """The last leader epoch of what may be lost, if something may."""
+        for place, copied in self.of.items():
+            if copied.since and place.partition == (topic, number):
+                return copied.since_epoch
+        return None
+
     def lose(self, number: BrokerId, *, wiped: bool) -> None:
         """A broker's disks have lost what was not synced, or everything."""
         self.look()

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from odradek.sim.client_history import Place
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.worlds.broker_promises import ClientsAreToldOneStory
@@ -14,7 +15,9 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
     """All that clients are told of logs can be true: nothing is lost, doubled, moved, invented.
 
     An acknowledgement by all is believed until the records may be lost; that of a leader alone
-    says nothing. It also means that the record is committed, which `Copies` is told.
+    says nothing. It also means that the record is committed, which `Copies` is told. What is read
+    from a leader of the time before they may be lost is not believed: it may not have heard yet
+    that another was elected, and what it has will be cut off.
     """
 
     watches: ClassVar = frozenset(
@@ -28,6 +31,10 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
         super().__init__(once={SYNCED, COPIED})
         self._copies = copies
         self._sent: dict[Any, int] = {}  # when, by the first record of what is sent at once
+
+    def _is_believed(self, place: Place, leader_epoch: int) -> bool:
+        lost_in = self._copies.lost_in(*place)
+        return lost_in is None or leader_epoch > lost_in
 
     def _on_written(self, event: Event) -> None:
         match event.what, event.details:

@@ -16,6 +16,7 @@ from odradek.client.errors import check
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
 from odradek.records.batch import check_crc, headers
 from odradek.records.record import Record, read_records
 from odradek.sim.chance import SeededRandom
@@ -134,7 +135,9 @@ class OddReaders:
             leader = await cluster.leader_id(partition)
             broker = leader
             for _ in range(FETCHES_MAX):
-                request = _one(partition, position, rack)
+                known = cluster.metadata.partition(partition)
+                leader_epoch = known.leader_epoch if known is not None else NO_LEADER_EPOCH
+                request = _one(partition, position, rack, leader_epoch)
                 ((_, taken),) = await fetched(cluster, broker, request)
                 check(taken.row.error_code, about=str(partition))
                 if taken.row.preferred_read_replica != FOREIGN:
@@ -145,14 +148,25 @@ class OddReaders:
                     break
                 position = records[-1].offset + 1
                 rows = tuple((it.offset, (it.value or b"").decode()) for it in records)
-                self._note(rack, "client.polled", *partition, rows)
                 if broker != leader:
+                    leader_epoch = NO_LEADER_EPOCH  # it may have to cut off what it has
                     self._note(rack, "follower.read", int(broker))
+                self._note(rack, "client.polled", *partition, rows, leader_epoch)
             await self._rest()
 
 
-def _one(partition: TopicPartition, offset: int, rack: str = "") -> FetchRequest:
-    row = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+def _one(
+    partition: TopicPartition,
+    offset: int,
+    rack: str = "",
+    leader_epoch: LeaderEpoch = NO_LEADER_EPOCH,
+) -> FetchRequest:
+    row = FetchPartition(
+        partition.partition,
+        current_leader_epoch=leader_epoch,
+        fetch_offset=offset,
+        partition_max_bytes=1 << 20,
+    )
     return FetchRequest(
         max_wait_ms=WAIT_MILLIS,
         min_bytes=1,
