@@ -154,7 +154,8 @@ def test_no_fault_of_a_broker_loses_or_doubles_a_record(
 def make_nothing(cluster: LiveCluster) -> None:
     """A topic is asked for and not made, for longer than a session lasts."""
     topic = NewTopic(fresh("never"), 1, 3)
-    (asked,) = cluster.admin().create_topics([topic], request_timeout=3).values()
+    admin = cluster.admin()  # kept until there is an answer, which may else never be handed over
+    (asked,) = admin.create_topics([topic], request_timeout=3).values()
     with pytest.raises(KafkaException):
         asked.result()
 
