@@ -2,9 +2,10 @@
 
 One plain broker leads all of them (seed 000's own case). Then it dies; then the controller does.
 What the controller says of its slow events is printed, so that ZooKeeper's reads, the decisions,
-the writes and the sending are told apart. The longest pause of each broker's loop is seen from
-outside, by asking its admin listener all the time; on a busy machine it has that of the scheduler
-in it. `python benchmarks/controller.py [--partitions N] [--topics N]`.
+the writes and the sending are told apart. The longest turn of each broker's loop is measured within
+its process, in CPU time (`turns`). The longest pause is seen from outside, by asking its admin
+listener all the time; on a busy machine it has that of the scheduler in it.
+`python benchmarks/controller.py [--partitions N] [--topics N] [--only-made]`.
 
 Bars: made in 8 s; all led again 2 s after the death of the leader was detected, 2 s after that of
 the controller; at most 250 MB and 5 % of a core for an idle broker; no turn of a loop above 50 ms.
@@ -30,6 +31,7 @@ from confluent_kafka.admin import NewTopic
 
 from benchmarks.cluster import TICKS, Cluster
 from benchmarks.leaders import Leaders
+from benchmarks.turns import longest
 from tests.compat.broker_process import OdradekBroker
 from tests.external import tools
 from tests.external.zookeeper import RealZookeeper, free_port
@@ -92,10 +94,13 @@ class Stage:
         finally:
             print(f"  {perf_counter() - began:.2f} s", flush=True)
             print(f"  longest pauses: {pauses.end()}")
+            news = {number: it.log()[said[number] :] for number, it in self.live.brokers.items()}
+            turns = [f"broker {it} {longest(text):.0f} ms" for it, text in news.items()]
+            print(f"  longest turns, CPU: {', '.join(turns)}")
         spent = {it: now - before[it] for it, now in self._cpu().items() if it in before}
         print(f"  CPU: {', '.join(f'{it} {seconds:.2f} s' for it, seconds in spent.items())}")
-        for number, broker in self.live.brokers.items():
-            for line in broker.log()[said[number] :].splitlines():
+        for number, text in news.items():
+            for line in text.splitlines():
                 if found := TOLD.search(line):
                     print(f"  broker {number}: {line[:23]} {found[0][:200]}")
 
@@ -133,8 +138,8 @@ def seconds_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def run(stage: Stage, partitions: int, topics: int) -> None:
-    """The whole story."""
+def make(stage: Stage, partitions: int, topics: int) -> tuple[int, int]:
+    """All of them are served and in sync; the controller, and the broker that leads all."""
     cluster, each = stage.cluster, partitions // topics
     controller = cluster.controller()
     plain, third = (it for it in cluster.brokers if it != controller)
@@ -152,6 +157,13 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     for it in range(topics):
         cluster.await_isr(f"many-{it}", 3)
     stage.check_served()
+    return controller, plain
+
+
+def run(stage: Stage, partitions: int, topics: int) -> None:
+    """The whole story."""
+    cluster = stage.cluster
+    controller, plain = make(stage, partitions, topics)
     print(
         f"  at rest {stage.await_rest():.1f} s later: logs are made when they are needed or after"
     )
@@ -174,6 +186,11 @@ def run(stage: Stage, partitions: int, topics: int) -> None:
     print(f"\nafterwards: RSS {[round(it) for it in cluster.rss()]} MB")
 
 
+def with_meter(file: Path) -> list[str]:
+    """A broker's command, with a meter of its loop."""
+    return [sys.executable, str(Path(__file__).with_name("turns.py")), "serve", str(file)]
+
+
 def address_of(broker: OdradekBroker) -> tuple[str, int]:
     """Where clients find it."""
     host, _, port = broker.bootstrap.rpartition(":")
@@ -187,6 +204,7 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--real-zookeeper", action="store_true")
+    parser.add_argument("--only-made", action="store_true", help="nobody is killed")
     chosen = parser.parse_args()
     ports = {number: free_port() for number in (1, 2, 3)}
     with tempfile.TemporaryDirectory() as directory:
@@ -200,11 +218,13 @@ def main() -> None:
                 broker.stop()
                 broker._settings["auto.leader.rebalance.enable"] = "false"  # noqa: SLF001
                 broker._settings["admin.listener"] = f"127.0.0.1:{ports[number]}"  # noqa: SLF001
+                broker._command = with_meter  # noqa: SLF001
                 broker.start()
             addresses = {number: address_of(it) for number, it in live.brokers.items()}
             names = [f"many-{it}" for it in range(chosen.topics)]
             leaders = Leaders(addresses, names, chosen.partitions // chosen.topics)
-            run(Stage(live, ports, leaders), chosen.partitions, chosen.topics)
+            story = make if chosen.only_made else run
+            story(Stage(live, ports, leaders), chosen.partitions, chosen.topics)
 
 
 if __name__ == "__main__":
