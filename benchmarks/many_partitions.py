@@ -104,7 +104,9 @@ async def with_logs(count: int, talk: Any) -> None:
             await replicas.open()
             all_are_led = asyncio.Event()
             left = iter(range(count - 1))
-            replicas.on_elected.append(lambda _: next(left, None) is None and all_are_led.set())
+            replicas.roles.on_elected.append(
+                lambda _: next(left, None) is None and all_are_led.set()
+            )
             partitions = [TopicPartition(f"topic-{it % LOGS}", it // LOGS) for it in range(count)]
             await replicas.apply_leader_and_isr([word(it) for it in partitions])
             await all_are_led.wait()  # the answer does not wait for as many as these

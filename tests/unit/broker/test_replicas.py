@@ -79,7 +79,7 @@ def test_watchers_hear_of_each_new_high_watermark() -> None:
     heard: list[int] = []
 
     async def talk(replicas: ReplicaManager) -> None:
-        replicas.on_elected.append(lambda led: led.watchers.append(heard.append))
+        replicas.roles.on_elected.append(lambda led: led.watchers.append(heard.append))
         await replicas.apply_leader_and_isr([word()])
         appender = Appender(replicas.led(ORDERS))
         for value in "abc":
@@ -114,7 +114,7 @@ def test_a_partition_is_served_by_its_leader_alone() -> None:
             replicas.led(ORDERS)
         await replicas.apply_leader_and_isr([word()])
         resigned: list[TopicPartition] = []
-        replicas.on_resigned.append(resigned.append)
+        replicas.roles.on_resigned.append(resigned.append)
         await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
         assert resigned == [ORDERS]
         with pytest.raises(NotLeaderOrFollower):

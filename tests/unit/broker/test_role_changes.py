@@ -102,7 +102,7 @@ def test_a_role_that_was_overtaken_while_its_disk_hung_does_not_begin() -> None:
 
     async def second(replicas: ReplicaManager) -> None:
         elected: list[LeaderEpoch] = []
-        replicas.on_elected.append(lambda leading: elected.append(leading.leader_epoch))
+        replicas.roles.on_elected.append(lambda leading: elected.append(leading.leader_epoch))
         worker_of(replicas, ORDERS).hang()
         await replicas.apply_leader_and_isr([word(epoch=1)])
         await replicas.apply_leader_and_isr([word(epoch=2, leader=BrokerId(2))])

@@ -128,8 +128,8 @@ class CoordinatorShell(Generic[M]):
         self._turns = asyncio.Lock()  # one partition is loaded at a time
         self._timer: Timer | None = None
         self._timer_at = Millis(0)
-        deps.replicas.on_elected.append(self._on_elected)
-        deps.replicas.on_resigned.append(self._on_resigned)
+        deps.replicas.roles.on_elected.append(self._on_elected)
+        deps.replicas.roles.on_resigned.append(self._on_resigned)
 
     # -- requests ------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Fetches:
             deps.replicas, deps.cluster, deps.clock, selector=selector, throttle=deps.throttle
         )
         deps.cluster.watchers.append(self._on_metadata)
-        deps.replicas.on_epoch.append(self._on_epoch)
+        deps.replicas.roles.on_epoch.append(self._on_epoch)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""

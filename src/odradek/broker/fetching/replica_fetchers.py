@@ -66,8 +66,8 @@ class ReplicaFetchers:
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
         self._leaving_isr: dict[TopicPartition, None] = {}  # their logs have a corrupt batch
-        deps.replicas.on_following.append(self._follow)
-        deps.replicas.on_unfollowed.append(self._unfollow)
+        deps.replicas.roles.on_following.append(self._follow)
+        deps.replicas.roles.on_unfollowed.append(self._unfollow)
         deps.replicas.on_follower_start.append(self._on_log_start)
         deps.cluster.watchers.append(self._on_metadata)
 

@@ -25,10 +25,19 @@ from odradek.storage.logs.reading import CorruptAt
 log = structlog.get_logger()
 
 
+class Elected(Protocol):
+    """Who hears that a replica leads."""
+
+    on_elected: list[Callable[[LeadingReplica], None]]
+
+
 class Replicas(Protocol):
     """What is done to the replicas that this broker hosts."""
 
-    on_elected: list[Callable[[LeadingReplica], None]]
+    @property
+    def roles(self) -> Elected:
+        """How they take roles."""
+        ...
 
     def find_current(self, found: PartitionLog) -> LeadingReplica | FollowingReplica | None:
         """The replica that has this log."""
@@ -55,7 +64,7 @@ class CorruptReplicas:
         self._cluster = cluster
         self._tell_controller = tell_controller
         self._resigned: dict[TopicPartition, None] = {}  # another broker shall lead these
-        replicas.on_elected.append(self._resign)
+        replicas.roles.on_elected.append(self._resign)
         cluster.watchers.append(self._on_metadata)
 
     def on_corrupt(self, found: PartitionLog, corrupt: CorruptAt) -> None:

@@ -11,7 +11,7 @@ and the broker goes on while it has one dir left.
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -21,7 +21,6 @@ from odradek.broker.partitions.dir_moves import DirMoves
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.hosted import (
     Following,
-    HostedPartitions,
     LeaderAndIsrState,
     Leading,
     Offline,
@@ -36,8 +35,9 @@ from odradek.broker.partitions.hosted import (
 )
 from odradek.broker.partitions.lanes import Lane, answered
 from odradek.broker.partitions.leading_replica import IsrChanges, LeadingReplica
-from odradek.broker.partitions.local_logs import MADE_AT_ONCE, LocalLogs
+from odradek.broker.partitions.local_logs import LocalLogs
 from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
+from odradek.broker.partitions.roles import RoleChanges, Roles
 from odradek.broker.partitions.traffic import Traffics
 from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.settings import SettingsSource
@@ -53,20 +53,7 @@ from odradek.storage.logs.log import PartitionLog
 Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]
 """What could not be done, once the disks have done the rest; it is to be awaited."""
 
-STARTED_AT_ONCE: Final = 2 * MADE_AT_ONCE
-"""So many replicas take a role in one turn of the loop: some ten milliseconds."""
-
 log = structlog.get_logger()
-
-
-class RoleChanges:
-    """What became of the rows of a LeaderAndIsr request so far."""
-
-    def __init__(self) -> None:
-        self.states: list[LeaderAndIsrState] = []
-        self.errors: dict[TopicPartition, ErrorCode] = {}
-        self.work: list[asyncio.Future[None]] = []
-        self.lanes: dict[str, Lane] = {}  # of the dirs in which something is done
 
 
 class ReplicaManager:
@@ -85,11 +72,6 @@ class ReplicaManager:
         self.logs = LocalLogs(doors, settings, dirs)
         self.dirs = dirs
         self.traffics = Traffics()
-        self.on_elected: list[Callable[[LeadingReplica], None]] = []
-        self.on_epoch: list[Callable[[LeadingReplica], None]] = []  # of it, or of its next one
-        self.on_resigned: list[Callable[[TopicPartition], None]] = []
-        self.on_following: list[Callable[[FollowingReplica], None]] = []
-        self.on_unfollowed: list[Callable[[FollowingReplica], None]] = []
         self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
         self.on_dir_failed: list[Callable[[WentOffline], None]] = []
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
@@ -99,8 +81,8 @@ class ReplicaManager:
         self._clock, self._tasks = doors.clock, tasks
         deps = FactoryDeps(settings, doors.clock, self.traffics, self.logs.appends, isr_changes)
         self._factory = ReplicaFactory(broker_id, deps)
-        self._hosted = HostedPartitions()
-        self._is_closed = False
+        self.roles = Roles(broker_id, self.logs, self._factory, doors.clock)
+        self._hosted = self.roles.hosted
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
             self.logs, self._lanes, self, clock=doors.clock, settings=settings, tasks=tasks
@@ -171,9 +153,9 @@ class ReplicaManager:
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Ends every role, makes everything durable, and says so in each dir."""
-        self._is_closed = True
+        self.roles.is_closed = True
         for partition in self._hosted:
-            self._end_role(partition)
+            self.roles.end(partition)
             self._hosted.pop(partition)
         await self.moves.close()
         await self.logs.close(broker_epoch)
@@ -195,23 +177,23 @@ class ReplicaManager:
         """As `apply_leader_and_isr`, for some rows of a request."""
         in_dirs: dict[str, list[Starting]] = {}
         leading: list[LeadingReplica] = []
-        states = [self._still_new(state) for state in states]
+        states = [self.roles.still_new(state) for state in states]
         for state in states:
             partition, hosted = state.partition, self._hosted[state.partition]
             role = decide_role(hosted, state, self._me)
             if isinstance(role, ErrorCode):
                 changes.errors[partition] = role
             elif isinstance(hosted, Leading) and role is not Role.FOLLOW:
-                if self._lead_on(hosted, state):
+                if self.roles.lead_on(hosted, state):
                     leading.append(hosted.replica)
             else:
-                self._end_role(partition)
-                self._start(Starting(state), in_dirs)
+                self.roles.end(partition)
+                self.roles.start(Starting(state), in_dirs)
         changes.states += states
         changes.work.append(EpochsBegun(leading).future)
         for name, starting in in_dirs.items():
             lane = self._lanes[name]
-            changes.work.append(lane.run(partial(self._start_in, name, starting)))
+            changes.work.append(lane.run(partial(self.roles.start_in, name, starting)))
             changes.lanes[name] = lane
 
     async def changed(self, changes: RoleChanges) -> dict[TopicPartition, ErrorCode]:
@@ -254,7 +236,7 @@ class ReplicaManager:
                 continue
             refusal = decide_stop(hosted, asked.leader_epoch)
             if refusal is None:
-                self._end_role(partition)
+                self.roles.end(partition)
             else:
                 errors[partition] = refusal
             if asked.delete:
@@ -288,106 +270,6 @@ class ReplicaManager:
         await answered(work, [self._lanes[name] for name in in_dirs])
         self.look_at_failures()
         return dict.fromkeys(left, ErrorCode.KAFKA_STORAGE_ERROR) | errors
-
-    # Beginning a role
-
-    def _start(self, starting: Starting, in_dirs: dict[str, list[Starting]]) -> None:
-        hosted = self._hosted[starting.state.partition]
-        is_lost = isinstance(hosted, Offline) and hosted.is_lost
-        if self._is_closed:
-            self._hosted[starting.state.partition] = Stopped(starting.state)
-            return
-        where = self.logs.place(starting.state, is_lost=is_lost)
-        if where is None:
-            self._hosted[starting.state.partition] = Offline(starting.state)
-            return
-        self._hosted[starting.state.partition] = starting
-        in_dirs.setdefault(where, []).append(starting)
-
-    async def _start_in(self, name: str, starting: list[Starting]) -> None:
-        """In the lane of a dir: makes logs, writes leader epochs, and lets the replicas serve."""
-        await self.logs.appends[name].settled()  # of earlier roles
-        for first in range(0, len(starting), STARTED_AT_ONCE):
-            await self._start_some(name, starting[first : first + STARTED_AT_ONCE])
-            await asyncio.sleep(0)
-
-    async def _start_some(self, name: str, starting: Sequence[Starting]) -> None:
-        """Each serves before the logs of later ones are made."""
-        wanted = [it for it in starting if self._is_current(it)]
-        for each in starting:
-            if not isinstance(self._hosted[each.state.partition], Starting):
-                self.logs.end_making(each.state.partition)  # stopped before its turn came
-        try:
-            await self.logs.make(name, [it.state for it in wanted], self._me)
-        except StorageError as error:
-            log.error("log.not_made", log_dir=name, error=str(error))
-        leading: list[tuple[Starting, LeadingReplica]] = []
-        for each in filter(self._is_current, wanted):
-            found = self.dirs.get(each.state.partition)
-            if found is None:
-                never_made = not self.dirs.failures.has_failed(name)
-                self._hosted[each.state.partition] = Offline(each.state, is_lost=never_made)
-            elif _lost_records(found, each.state, self._me):
-                self._hosted[each.state.partition] = Stopped(each.state)
-            elif each.state.leader == self._me:
-                leading.append((each, self._factory.leading(found, each.state)))
-            else:
-                self._follow(found, each.state)
-        await EpochsBegun([replica for _, replica in leading]).future
-        for each, replica in leading:
-            if self._is_current(each) and self.dirs.get(each.state.partition) is replica.log:
-                self._lead(each.state, replica)
-
-    def _still_new(self, state: LeaderAndIsrState) -> LeaderAndIsrState:
-        """What is said of a replica before its log is made: it never had one anywhere."""
-        hosted = self._hosted[state.partition]
-        if isinstance(hosted, Starting) and hosted.state.is_new:
-            return state._replace(is_new=True)
-        return state
-
-    def _is_current(self, starting: Starting) -> bool:
-        """No later request has replaced it, and its dir has not failed."""
-        return self._hosted[starting.state.partition] is starting
-
-    def _lead(self, state: LeaderAndIsrState, replica: LeadingReplica) -> None:
-        self._hosted[state.partition] = Leading(state, replica)
-        replica.traffic.leaderships += 1
-        for elected in (*self.on_elected, *self.on_epoch):
-            elected(replica)
-
-    def _lead_on(self, hosted: Leading, state: LeaderAndIsrState) -> bool:
-        """Whether it leads in another epoch now, which is to be written."""
-        replica = hosted.replica
-        self._hosted[state.partition] = Leading(state, replica)
-        effects = replica.leader.on_leadership(state.leadership, self._clock.monotonic())
-        replica.carry_out(effects)
-        if effects.begin_epoch is not None:
-            replica.readers.on_change()
-            for begun in self.on_epoch:
-                begun(replica)
-        return effects.begin_epoch is not None
-
-    def _follow(self, found: PartitionLog, state: LeaderAndIsrState) -> None:
-        replica = self._factory.following(found, state)
-        self._hosted[state.partition] = Following(state, replica)
-        for following in self.on_following:
-            following(replica)
-
-    # Ending a role
-
-    def _end_role(self, partition: TopicPartition) -> None:
-        """The entry is replaced or removed by the caller, in the same turn."""
-        match self._hosted[partition]:
-            case Leading(replica=replica):
-                replica.traffic.leaderships -= 1
-                replica.resign()
-                for resigned in self.on_resigned:
-                    resigned(partition)
-            case Following(replica=replica):
-                replica.is_over = True
-                replica.readers.on_change()
-                for unfollowed in self.on_unfollowed:
-                    unfollowed(replica)
 
     async def _delete_in(
         self,
@@ -439,7 +321,7 @@ class ReplicaManager:
     def hold(self, partition: TopicPartition) -> None:
         """For the moment in which its log takes another place, a follower fetches nothing."""
         if isinstance(self._hosted[partition], Following):
-            self._end_role(partition)
+            self.roles.end(partition)
 
     def release(self, partition: TopicPartition) -> None:
         """The replica goes on, with the log that is the current one now."""
@@ -449,7 +331,7 @@ class ReplicaManager:
         if isinstance(hosted, Leading):
             hosted.replica.serve_from(found, self.logs.appends[found.folder.disk.name])
         elif isinstance(hosted, Following) and hosted.replica.is_over:
-            self._follow(found, hosted.state)
+            self.roles.follow(found, hosted.state)
 
     async def roll(self, partition: TopicPartition) -> None:
         """Begins a new segment, if this broker leads or follows the partition."""
@@ -481,7 +363,7 @@ class ReplicaManager:
         """Ends its role; the controller is answered KAFKA_STORAGE_ERROR until it is back."""
         hosted = self._hosted[partition]
         assert hosted is not None, partition
-        self._end_role(partition)
+        self.roles.end(partition)
         self._hosted[partition] = Offline(hosted.state)
 
     def bring_back(self, partition: TopicPartition) -> None:
@@ -508,13 +390,9 @@ class ReplicaManager:
             for partition in gone.current:
                 hosted = self._hosted[partition]
                 if hosted is not None:
-                    self._end_role(partition)
+                    self.roles.end(partition)
                     self._hosted[partition] = Offline(hosted.state)
             for failed in self.on_dir_failed:
                 failed(gone)
             if self.dirs.all_failed:
                 self.on_all_failed()
-
-
-def _lost_records(found: PartitionLog, state: LeaderAndIsrState, me: BrokerId) -> bool:
-    return state.leader == me and state.must_be_whole and found.unclean is not None

@@ -29,9 +29,9 @@ class WholeLogs:
         self._replicas = replicas
         self._me = cluster.me
         self._following: dict[TopicPartition, FollowingReplica] = {}  # with an unclean log
-        replicas.on_elected.append(self._on_elected)
-        replicas.on_following.append(self._on_following)
-        replicas.on_unfollowed.append(self._on_unfollowed)
+        replicas.roles.on_elected.append(self._on_elected)
+        replicas.roles.on_following.append(self._on_following)
+        replicas.roles.on_unfollowed.append(self._on_unfollowed)
         cluster.watchers.append(self._on_metadata)
 
     def _on_elected(self, replica: Replica) -> None:
