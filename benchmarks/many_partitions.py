@@ -92,7 +92,7 @@ async def with_logs(count: int, talk: Any) -> None:
         config, _ = read(Layers(static={"log.dirs": Given(f"{one},{other}", "here")}))
         settings = Settings(config)
         disks = [CountedDisk(str(path)) for path in (one, other)]
-        dirs = tuple(Dir(disk, ThreadWorker(disk.name)) for disk in disks)
+        dirs = tuple(Dir(disk, ThreadWorker(disk.name), ThreadWorker(disk.name)) for disk in disks)
         nothing: Any = None
         doors = Doors(SystemClock(), SystemRandom(), nothing, dirs, "here", nothing)
         found = await take_dirs(doors)

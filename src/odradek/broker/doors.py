@@ -10,7 +10,8 @@ class Dir(NamedTuple):
     """One log dir: the disk, and who goes there."""
 
     disk: Disk
-    worker: Worker
+    worker: Worker  # owns the logs: what is appended, and all that changes them
+    background: Worker  # what takes long, and no append shall wait for: copies, syncs, deletions
 
 
 class DiskCounters(NamedTuple):

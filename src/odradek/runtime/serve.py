@@ -48,7 +48,8 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         return opened
 
     dirs = tuple(
-        Dir(SystemDisk(name), ThreadWorker(f"log dir {name}")) for name in log_dirs(config)
+        Dir(SystemDisk(it), ThreadWorker(f"log dir {it}"), ThreadWorker(f"background {it}"))
+        for it in log_dirs(config)
     )
     network = SystemNetwork(
         Buffers(
@@ -77,7 +78,7 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         for opened in journals:
             opened.close()
         for each in dirs:
-            with closing(each.worker):
+            with closing(each.worker), closing(each.background):
                 pass
 
 

@@ -113,7 +113,10 @@ class BrokerMachine:
 
     async def _serve(self, machine: Machine) -> None:
         self.workers = {name: SimulatedWorker() for name in self.disks}
-        dirs = tuple(Dir(machine.disk(name), self.workers[name]) for name in self.disks)
+        dirs = tuple(
+            Dir(machine.disk(name), worker, SimulatedWorker(worker))
+            for name, worker in self.workers.items()
+        )
         journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
         host = self.machine.name
         doors = Doors(machine.clock, machine.random, machine.network, dirs, host, lambda: journal)

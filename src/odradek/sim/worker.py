@@ -1,4 +1,4 @@
-"""The Worker of one simulated log dir: jobs run on the loop, each in a turn of its own."""
+"""The Workers of one simulated log dir: jobs run on the loop, each in a turn of its own."""
 
 import asyncio
 from collections import deque
@@ -10,14 +10,16 @@ from odradek.ports import Job
 class SimulatedWorker:
     """For one life of a machine: its context is that of the task that made it."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: "SimulatedWorker | None" = None) -> None:
+        """A second one of a dir hangs when the first does: it is the same disk."""
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._jobs: deque[Job] = deque()
-        self._left: int | None = None  # so many jobs before it hangs; None: it does not
+        self.disk: _Hang = _Hang() if first is None else first.disk
         self._waits = False  # a job would run if the worker did not hang
         self._abandoned: Exception | None = None
         self.ended = 0
+        self.disk.workers.append(self)
 
     @property
     def idle(self) -> bool:
@@ -45,29 +47,33 @@ class SimulatedWorker:
 
     def revive(self) -> bool:
         """Unless it hangs still."""
-        if self._left is None:
+        if self.disk.left is None:
             self._abandoned = None
         return self._abandoned is None
 
     def hang(self, after: int = 0) -> None:
         """Begins no job any more after so many, as a thread that the disk does not let go."""
-        self._left = after
+        self.disk.left = after
 
     def go_on(self) -> None:
         """The disk has let go."""
-        self._left = None
+        self.disk.left = None
+        for worker in self.disk.workers:
+            worker._try_again()  # noqa: SLF001 - its own kind
+
+    def _try_again(self) -> None:
         if self._waits:
             self._waits = False
             self._loop.call_soon(self._run, context=self._context)
 
     def _run(self) -> None:
-        if self._abandoned is not None:
+        if self._abandoned is not None or not self._jobs:
             return
-        if self._left is not None:
-            if not self._left:
+        if self.disk.left is not None:
+            if not self.disk.left:
                 self._waits = True
                 return
-            self._left -= 1
+            self.disk.left -= 1
         error: Exception | None = None
         try:
             self._jobs[0].run()
@@ -83,3 +89,11 @@ class SimulatedWorker:
         if self._jobs:
             self._loop.call_soon(self._run)
         job.done(error)
+
+
+class _Hang:
+    """Whether a disk holds those that go to it."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None  # so many jobs before it hangs; None: it does not
+        self.workers: list[SimulatedWorker] = []

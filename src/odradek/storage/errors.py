@@ -31,10 +31,6 @@ class OutOfDescriptors(StorageError):
     """The process may open no more files now; that says nothing of the disk."""
 
 
-class LogIsMoving(StorageError):
-    """For a moment nothing can be appended: the log takes its place in another log dir."""
-
-
 class CorruptFile(StorageError):
     """Bytes in a file that cannot be true, with the file and the position of the first of them."""
 

@@ -206,3 +206,37 @@ def test_a_target_that_hangs_does_not_hold_up_the_other_disk(jobs: int) -> None:
             shop.produce("orders", "3")
             broker.process.workers[target].go_on()
             assert shop.read("orders") == values(4)
+
+
+@pytest.mark.parametrize("acks", [-1, 1])
+@pytest.mark.parametrize("lets_go", [True, False])
+def test_what_is_written_during_a_swap_waits_for_its_end(acks: int, *, lets_go: bool) -> None:
+    """It is refused to no producer, and is in the log that serves then: here the target hangs."""
+    swaps = 0
+    for jobs in range(11, 16):
+        with ClusterScenario(1) as t:
+            shop = filled(t, 3)
+            broker = t.broker(t.leader("orders"))
+            source, target = broker.disk_of("orders"), broker.other_disk("orders")
+            broker.process.workers[target].hang(after=jobs)
+            begun(shop, broker)
+            t.run(seconds=1)
+            log = broker.log("orders")
+            assert log is not None
+            if not log.is_held:
+                continue
+            swaps += 1
+            written = shop.begins(shop.producing("orders", "3", "4", acks=acks))
+            t.run(seconds=0.5)
+            assert log.log_end_offset == 3
+            assert not written.done()
+            if lets_go:
+                broker.process.workers[target].go_on()
+            assert shop.ends(written) == 3
+            assert broker.disk_of("orders") == (target if lets_go else source)
+            assert broker.process.broker is not None
+            traffics = broker.process.broker.services_of_this_life.replicas.traffics
+            assert not traffics.refused.failed_produces
+            broker.process.workers[target].go_on()
+            assert shop.read("orders") == values(5)
+    assert swaps

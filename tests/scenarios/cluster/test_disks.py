@@ -90,6 +90,19 @@ def test_a_followers_disk_fails_and_it_leaves_the_isr(t: ClusterScenario) -> Non
     assert shop.read("orders") == ["a", "b"]
 
 
+def test_a_disk_fails_while_nobody_uses_it(t: ClusterScenario) -> None:
+    """Nothing is read or written, and yet the controller knows within seconds."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    t.run(seconds=12)  # all that the last record changed is noted
+    old = t.broker(t.leader("orders"))
+    old.fail_disk(old.disk_of("orders"))
+    t.run(seconds=6)
+    assert old.number not in t.state("orders").isr
+    assert shop.read("orders") == ["a"]
+
+
 def test_partitions_on_the_healthy_disk_see_nothing(t: ClusterScenario) -> None:
     """A log dir fails alone: what lies on the other stays where it is led."""
     shop = t.client("shop")

@@ -116,7 +116,11 @@ class Ground:
 
     def doors(self, machine: Machine) -> Doors:
         """Of this life."""
-        dirs = tuple(Dir(machine.disk(name), SimulatedWorker()) for name in ("disk-a", "disk-b"))
+        workers = {name: SimulatedWorker() for name in ("disk-a", "disk-b")}
+        dirs = tuple(
+            Dir(machine.disk(name), worker, SimulatedWorker(worker))
+            for name, worker in workers.items()
+        )
         return Doors(machine.clock, machine.random, machine.network, dirs, "broker", _no_journal)
 
 

@@ -116,7 +116,11 @@ class Stage:
         return self.broker
 
     async def _live(self, machine: Machine) -> None:
-        dirs = tuple(Dir(machine.disk(name), SimulatedWorker()) for name in ("disk-a", "disk-b"))
+        workers = {name: SimulatedWorker() for name in ("disk-a", "disk-b")}
+        dirs = tuple(
+            Dir(machine.disk(name), worker, SimulatedWorker(worker))
+            for name, worker in workers.items()
+        )
         journal = SimulatedJournal(self._ledger, machine.clock, machine.random.stream("journal"))
         doors = Doors(
             machine.clock, machine.random, machine.network, dirs, "broker", lambda: _door(journal)

@@ -22,6 +22,7 @@ from odradek.storage.errors import (
     StorageError,
 )
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import RECOVERY_POINTS
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import deletable_up_to
@@ -433,6 +434,34 @@ def test_many_cuts_cost_one_checkpoint() -> None:
     assert [log.log_end_offset for log in logs] == [1, 1, 1, 2, 2]
     data = h.disks[0].open("recovery-point-offset-checkpoint").read(999, 0)
     assert [line.split()[-1] for line in data.splitlines()[2:]] == [b"1", b"1", b"1", b"2", b"2"]
+
+
+@pytest.mark.parametrize("step", ["gathered", "written"])
+@pytest.mark.parametrize("harm", ["cut", "made anew"])
+def test_a_note_that_was_overtaken_says_nothing(step: str, harm: str) -> None:
+    """What was durable when it was gathered is so no more when it is to get its place."""
+    h = Host(1)
+    (log_dir,) = h.dirs.dirs
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    flush = FlushJob(log_dir.logs[part(0)], NOW)
+    flush.run()
+    flush.publish()
+    (note,) = log_dir.notes(RECOVERY_POINTS)
+    if step == "written":
+        note.write()
+    if harm == "cut":
+        log_dir.truncation({part(0): Offset(1)}, NOW).run()
+    else:
+        h.dirs.delete(part(0))
+        h.dirs.get_or_create(part(0), NEW, NOW)
+    note.write()
+    note.take_place()
+    note.settle()
+    assert not log_dir.disk.exists(RECOVERY_POINTS)
+    (later,) = log_dir.notes(RECOVERY_POINTS)
+    later.write()
+    later.take_place()
+    assert log_dir.saved(RECOVERY_POINTS) == log_dir.recovery_points()
 
 
 @pytest.mark.parametrize("harm", ["missing", "junk", "empty"])

@@ -19,7 +19,6 @@ from odradek.storage.errors import (
     LogDirCordoned,
     LogDirNotFound,
     LogDirOffline,
-    LogIsMoving,
     StorageError,
 )
 from odradek.storage.logs.flushing import FlushJob
@@ -208,19 +207,6 @@ def test_a_start_that_moves_on_during_a_copy() -> None:
     driven(move.swap(NOW))
     assert move.future.log_start_offset == 25
     assert move.future.log_end_offset == 30
-
-
-def test_nothing_is_appended_while_the_logs_are_swapped() -> None:
-    """It would be in the one that goes."""
-    h = Host(2)
-    move = moving(h)
-    steps = move.swap(NOW)
-    next(steps).run()
-    with pytest.raises(LogIsMoving):
-        fill(move.current, "lost")
-    steps.close()
-    fill(move.current, "kept")
-    assert end(h) == 4
 
 
 def test_a_move_may_be_given_up_or_go_elsewhere() -> None:

@@ -75,8 +75,7 @@ class DirAdmin:
         if not old.is_offline:
             raise LogDirRefused(f"{name} is online: only a log dir that is offline is replaced")
         with self._alone(name):
-            worker = self._replicas.logs.workers[name]
-            if not worker.revive() or not worker.idle:
+            if not self._replicas.logs.revive(name):
                 raise LogDirRefused(f"an operation in {name} still hangs: the old disk is not gone")
             fresh = LogDir(old.disk, Failures())
             await self._do(name, partial(self._prepare, fresh))

@@ -2,8 +2,8 @@
 
 The steps of a move are decided in `storage.dirs.moves`; here they are sent to the workers of both
 dirs. One move at a time fills a dir, at the pace that the throttle allows. Near the end of the log
-the move takes the lane of the current dir: appends are refused for the moment that the swap takes,
-and its last steps have a time limit, so that a target that hangs does not hold up the other dir.
+the move takes the lane of the current dir: appends wait for the moment that the swap takes, and its
+last steps have a time limit, so that a target that hangs does not hold up the other dir.
 
 A move that fails is given up, and its copy is deleted; but if the dir of the current log has
 failed, the copy stays where it is: it may be the best that is left. After a restart it is resumed.
@@ -12,6 +12,7 @@ failed, the copy stays where it is: it may be the best that is left. After a res
 import asyncio
 from collections import deque
 from collections.abc import Generator, Mapping
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 import structlog
@@ -75,6 +76,7 @@ class DirMoves:
         self._rate = 0
         self._throttle = Throttle(None)
         self._is_closing = asyncio.Event()
+        self._swapping: dict[TopicPartition, Move] = {}
         self._ended = asyncio.Event()  # some dir is being filled no more
         self._begun: dict[TopicPartition, tuple[Millis, int]] = {}  # when, and what was there
 
@@ -127,6 +129,8 @@ class DirMoves:
                     await self._ended.wait()
         except TimeoutError:
             log.warning("moves.not_ended", targets=sorted(self._waiting))
+            for move in list(self._swapping.values()):
+                self._release(move)
 
     # One dir is filled by one move after the other
 
@@ -206,6 +210,7 @@ class DirMoves:
     # The swap
 
     async def _swap(self, move: Move) -> None:
+        await self._carry_out(move.prepare(self._clock.wall()))
         outcome: list[BrokerError] = []
 
         async def swap() -> None:
@@ -228,18 +233,32 @@ class DirMoves:
         """In the lane of the current log's dir: no role begins or ends, and nothing is cut."""
         if move.is_over or self._is_closing.is_set():
             return
-        partition = move.partition
+        appends = self._logs.appends[move.home.name]
         await self._logs.end_compaction(move.current)
-        move.current.is_held = True
-        self._roles.hold(partition)
+        self._roles.hold(move.partition)
+        self._swapping[move.partition] = move
         try:
-            await self._logs.appends[move.home.name].settled()
+            await appends.settled()  # what a follower has got; it gets no more
+            move.current.is_held = True
+            await appends.settled()
             if not move.is_over:
-                steps = move.take_place(self._clock.wall(), lambda: self._roles.release(partition))
+                steps = move.take_place(self._clock.wall(), partial(self._taken, move))
                 await self._carry_out(steps, SWAP_PATIENCE)
         finally:
+            self._release(move)
+
+    def _taken(self, move: Move) -> None:
+        """In the turn in which the future log becomes the current one."""
+        appends = self._logs.appends
+        appends[move.home.name].hand_over(move.current, move.future, appends[move.target.name])
+        self._roles.release(move.partition)
+
+    def _release(self, move: Move) -> None:
+        """What has waited for the swap goes on, wherever the log is now."""
+        if self._swapping.pop(move.partition, None) is not None:
             move.current.is_held = False
-            self._roles.release(partition)
+            self._logs.appends[move.home.name].release(move.current)
+            self._roles.release(move.partition)
 
     async def _carry_out(
         self, steps: Generator[Step, None, T], patience: Millis | None = None
@@ -259,9 +278,10 @@ class DirMoves:
             return value
 
     async def _take(self, step: Step, patience: Millis | None) -> None:
+        logs, name = self._logs, step.log_dir.name
         if step.ahead is not None:
-            self._logs.workers[step.ahead.log_dir.name].submit(step.ahead)
-        worker = self._logs.workers[step.log_dir.name]
+            logs.background[step.ahead.log_dir.name].submit(step.ahead)
+        worker = logs.background[name] if step.is_background else logs.workers[name]
         try:
             async with asyncio.timeout(None if patience is None else patience / SECOND):
                 await off_loop(worker, step.run)

@@ -21,7 +21,7 @@ from odradek.broker.settings import SettingsSource
 from odradek.broker.timers import Timer, Timers
 from odradek.config.rows.log import LOG_DIR_HANG_TIMEOUT_MS
 from odradek.model.units import SECOND, Millis
-from odradek.ports import Clock
+from odradek.ports import Clock, Worker
 from odradek.storage.dirs.log_dirs import WentOffline
 
 LOOK: Final = SECOND
@@ -53,12 +53,13 @@ class DiskWatch:
         self._settings = settings
         self._clock = clock
         self._timers = timers
-        self._seen: dict[str, tuple[int, Millis]] = {}  # jobs that had ended, and since when
+        self._seen: dict[Worker, tuple[int, Millis]] = {}  # jobs that had ended, and since when
         replicas.on_dir_failed.append(self._on_failed)
 
     def _on_failed(self, gone: WentOffline) -> None:
         """It is not looked at any more; an operation on it asks its worker whether it hangs."""
-        self._seen.pop(gone.log_dir, None)
+        for worker in self._workers(gone.log_dir):
+            self._seen.pop(worker, None)
         self._replicas.logs.stuck.discard(gone.log_dir)
 
     async def run(self) -> None:
@@ -75,18 +76,29 @@ class DiskWatch:
         timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
         return Millis(LOOK if timeout is None else min(LOOK, max(timeout // LOOKS_PER_TIMEOUT, 1)))
 
+    def _workers(self, name: str) -> tuple[Worker, Worker]:
+        logs = self._replicas.logs
+        return logs.workers[name], logs.background[name]
+
     def _look(self, name: str, looked: Millis) -> None:
-        worker, now = self._replicas.logs.workers[name], self._clock.monotonic()
-        ended, since = self._seen.get(name, (-1, now))
-        if worker.idle or worker.ended != ended:
-            self._seen[name] = worker.ended, now
-            self._replicas.logs.stuck.discard(name)
+        logs, now = self._replicas.logs, self._clock.monotonic()
+        millis = max(self._stuck_for(worker, now) for worker in self._workers(name))
+        if not millis:
+            logs.stuck.discard(name)
             return
-        self._replicas.logs.stuck.add(name)
-        self._replicas.logs.appends[name].on_stuck(_Since(self._timers, looked))
+        logs.stuck.add(name)
+        logs.appends[name].on_stuck(_Since(self._timers, looked))
         timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
-        if timeout is not None and now - since >= timeout:
-            log.error("log_dir.hangs", log_dir=name, millis=now - since)
+        if timeout is not None and millis >= timeout:
+            log.error("log_dir.hangs", log_dir=name, millis=millis)
             error = OSError(ETIMEDOUT, f"no answer within {timeout} ms (log.dir.hang.timeout.ms)")
-            worker.abandon(self._replicas.dirs.failures.report(name, error))
+            logs.abandon(name, self._replicas.dirs.failures.report(name, error))
             self._replicas.look_at_failures()
+
+    def _stuck_for(self, worker: Worker, now: Millis) -> Millis:
+        """How long jobs have waited there and none has ended; 0: since the last look one has."""
+        ended, since = self._seen.get(worker, (-1, now))
+        if worker.idle or worker.ended != ended:
+            self._seen[worker] = worker.ended, now
+            return Millis(0)
+        return Millis(now - since)

@@ -8,6 +8,9 @@ acknowledged a whole group shares one sync. Who would rather have fewer syncs th
 lets a group linger before its sync.
 
 Nothing is written in place while a job is under way, so the writes of a log keep their order.
+
+What is decided for a log that is held, because it is about to be served from another dir, waits: it
+is written to the log that takes its place, or to the same one if none does.
 """
 
 import asyncio
@@ -49,6 +52,7 @@ class GroupCommit:
         self._settings = settings
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Replica] = []
+        self._held: list[Replica] = []  # from earlier turns
         self._gathered: list[_Part] = []  # while a job is under way
         self._under_way: list[_Part] = []  # in the worker's job
         self.writes = 0  # groups that were written
@@ -69,15 +73,44 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._end_turn)
 
     def withdraw(self, replica: Replica) -> None:
-        """Its log lies in another dir now; of this turn only duplicates wait for their answer."""
-        self._turn.remove(replica)
+        """Its log lies in another dir now."""
+        (self._turn if replica in self._turn else self._held).remove(replica)
         replica.is_scheduled = False
+
+    def hand_over(self, log: PartitionLog, to_log: PartitionLog, appends: "GroupCommit") -> None:
+        """The other log has the same records: what was decided since is written there."""
+        job, lost = log.take_job(), None
+        try:
+            if job is not None:
+                run = b"".join(chunk for piece in job.pieces for chunk in piece.chunks)
+                to_log.append_replica(memoryview(run), self.clock.wall())
+        except BrokerError as error:
+            lost = error
+        for replica in self._waiting_for(log):
+            replica.serve_from(to_log, appends)
+            if lost is not None:
+                appends.withdraw(replica)
+                replica.unwritten(replica.take_expecting(), lost)
+
+    def release(self, log: PartitionLog) -> None:
+        """It is held no more, and stays where it is."""
+        for replica in self._waiting_for(log):
+            self.withdraw(replica)
+            self.schedule(replica)
+
+    def _waiting_for(self, log: PartitionLog) -> list[Replica]:
+        return [replica for replica in (*self._held, *self._turn) if replica.log is log]
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, []
+        self._held += [replica for replica in turn if replica.log.is_held]
         parts = [
-            _Part(replica, replica.log.take_job(), replica.take_expecting()) for replica in turn
+            _Part(replica, replica.log.take_job(), replica.take_expecting())
+            for replica in turn
+            if not replica.log.is_held
         ]
+        if not parts:
+            return
         if self._is_busy:
             self._gathered += parts
         elif self._may_write_here(parts):

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.doors import Doors
-from odradek.broker.jobs import off_loop
+from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.group_commit import GroupCommit
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.settings import SettingsSource
@@ -59,6 +59,7 @@ class LocalLogs:
     def __init__(self, doors: Doors, settings: SettingsSource, dirs: LogDirs) -> None:
         self.dirs = dirs
         self.workers = {each.disk.name: each.worker for each in doors.dirs}
+        self.background = {each.disk.name: each.background for each in doors.dirs}
         self.appends = {
             name: GroupCommit(worker, doors.clock, settings)
             for name, worker in self.workers.items()
@@ -80,6 +81,17 @@ class LocalLogs:
     def worker_of(self, found: PartitionLog) -> Worker:
         """Who goes to its disk."""
         return self.workers[found.folder.disk.name]
+
+    def abandon(self, name: str, error: Exception) -> None:
+        """The disk hangs: nothing waits for it any longer."""
+        self.workers[name].abandon(error)
+        self.background[name].abandon(error)
+
+    def revive(self, name: str) -> bool:
+        """Whether nothing of what was given up is held by the disk still."""
+        worker, background = self.workers[name], self.background[name]
+        revived = worker.revive(), background.revive()
+        return all(revived) and worker.idle and background.idle
 
     # Start and stop
 
@@ -117,11 +129,12 @@ class LocalLogs:
         close = partial(log_dir.close, self._clock.wall(), broker_epoch)
         try:
             async with asyncio.timeout(CLOSE_PATIENCE / SECOND):
+                await drained(self.background[log_dir.name])
                 await self.appends[log_dir.name].settled()
         except (TimeoutError, StorageError):
             log.error("log_dir.hangs", log_dir=log_dir.name, outcome="it is not marked clean")
             error = LogDirOffline(f"{log_dir.name} hangs, and the broker stops")
-            self.workers[log_dir.name].abandon(error)  # who waits for it is told
+            self.abandon(log_dir.name, error)  # who waits for it is told
             return
         try:
             await off_loop(self.workers[log_dir.name], close)

@@ -31,8 +31,9 @@ from odradek.ports import Clock, Worker
 from odradek.storage.compacting.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import CorruptFile, StorageError
+from odradek.storage.files.names import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.logs.closing import RestJob
-from odradek.storage.logs.flushing import FlushJob, flush_is_due
+from odradek.storage.logs.flushing import FlushJob, flush_is_due, presync
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob, deletable_up_to
 
@@ -120,6 +121,7 @@ class LogMaintenance:
             if log_dir.logs.get(found.partition) is not found:
                 del active[found]
             elif flush_is_due(found, self._clock.wall()):
+                await off_loop(self._background(log_dir), presync(found))
                 await self._do(log_dir, FlushJob(found, self._clock.wall()))
             elif rounds < REST_ROUNDS or not found.is_idle:
                 active[found] = rounds + 1
@@ -164,26 +166,33 @@ class LogMaintenance:
 
     async def _note_recovery_points(self, log_dir: LogDir) -> None:
         """Of all logs in one file, if one of them has moved; so do the next two."""
-        points = log_dir.recovery_points()
-        await off_loop(self._worker(log_dir), partial(log_dir.note_recovery_points, points))
+        await self._note(log_dir, RECOVERY_POINTS)
 
     async def _note_starts(self, log_dir: LogDir) -> None:
-        starts = log_dir.log_starts()
-        await off_loop(self._worker(log_dir), partial(log_dir.note_log_starts, starts))
+        await self._note(log_dir, LOG_START_OFFSETS)
 
     async def _note_high_watermarks(self, log_dir: LogDir) -> None:
-        marks = log_dir.high_watermarks()
-        await off_loop(self._worker(log_dir), partial(log_dir.note_high_watermarks, marks))
+        """This round comes often, so it also finds a dir that has failed while nobody used it."""
+        await self._note(log_dir, HIGH_WATERMARKS)
+        await off_loop(self._background(log_dir), log_dir.check)
+
+    async def _note(self, log_dir: LogDir, name: str) -> None:
+        background = self._background(log_dir)
+        for note in log_dir.notes(name):
+            await off_loop(background, note.write)
+            if note.is_news:
+                await off_loop(self._worker(log_dir), note.take_place)
+                await off_loop(background, note.settle)
 
     async def _delete(self, log_dir: LogDir) -> None:
         """The files of logs that were deleted, one directory at a time."""
-        worker = self._worker(log_dir)
-        while await off_loop(worker, log_dir.delete_next):
+        background = self._background(log_dir)
+        while await off_loop(background, log_dir.delete_next):
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
         """How much room is left, for the metrics."""
-        free = await off_loop(self._worker(log_dir), partial(_free_bytes, log_dir))
+        free = await off_loop(self._background(log_dir), partial(_free_bytes, log_dir))
         self._replicas.logs.free[log_dir.name] = free
 
     async def _compact(self, log_dir: LogDir) -> None:
@@ -257,6 +266,9 @@ class LogMaintenance:
 
     def _worker(self, log_dir: LogDir) -> Worker:
         return self._replicas.logs.workers[log_dir.name]
+
+    def _background(self, log_dir: LogDir) -> Worker:
+        return self._replicas.logs.background[log_dir.name]
 
     async def _logs(self, log_dir: LogDir) -> AsyncIterator[PartitionLog]:
         """Every log, each as long as it is there still when its turn comes."""

@@ -52,7 +52,7 @@ class Scheduler(Protocol):
         ...
 
     def withdraw(self, replica: "Replica") -> None:
-        """It is written by another scheduler from now on; nothing was decided for its log."""
+        """It is written by another scheduler from now on."""
         ...
 
 
@@ -91,7 +91,7 @@ class Replica:
         if log is self.log:
             return
         self.log = log
-        if self.is_scheduled:  # for duplicates, which wait for no write
+        if self.is_scheduled:
             self._appends.withdraw(self)
             appends.schedule(self)
         self._appends = appends

@@ -1,27 +1,35 @@
 """The checkpoints of a log dir: one small file for each kind of offset, of all its logs.
 
 What they are to say is gathered on the loop, in a dictionary of its own, and encoded and written on
-the disk's thread; the thread alone knows, and changes, what the files say now.
+the disk's thread; the thread alone knows, and changes, what the files say now. What is noted every
+few seconds is synced beside that thread (`Note`): no append waits for a sync that nothing rests on.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.ports import Disk
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.checkpoints import decode_offsets, encode_offsets
-from odradek.storage.files.dir_files import read_small, write_small
+from odradek.storage.files.dir_files import read_small, write_small, write_synced
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    LOCK,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
 )
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.log import PartitionLog
+
+NEXT: Final = ".next"
+"""Behind the name of a checkpoint: its successor, which is being synced."""
+
+NOWHERE: Final = Offset(1 << 63)
 
 Offsets = dict[TopicPartition, Offset]
 
@@ -35,10 +43,12 @@ class DirCheckpoints:
         self.failures = failures
         self.logs: dict[TopicPartition, PartitionLog] = {}  # changed on the loop
         self.contested: dict[TopicPartition, PartitionLog] = {}  # other dirs have one, too
+        self.arriving: dict[TopicPartition, PartitionLog] = {}  # about to get their names here
         self.cleaner_offsets: Offsets = {}  # replaced whole, never changed: the loop reads it
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
         self._high_watermarks: Offsets = {}
+        self._changes: Counter[str] = Counter()  # of each file, by the disk's thread
 
     def read_checkpoints(self) -> list[str]:
         """Reads all of them; a note for each that says nothing because it cannot be read."""
@@ -86,8 +96,8 @@ class DirCheckpoints:
         return {p: log.high_watermark for p, log in self._named().items()}
 
     def _named(self) -> dict[TopicPartition, PartitionLog]:
-        """All that have the name of a current log here."""
-        return self.logs | self.contested
+        """All that have the name of a current log here, or are about to get it."""
+        return self.logs | self.contested | self.arriving
 
     def checkpoint(self) -> "CheckpointJob":
         """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
@@ -95,8 +105,26 @@ class DirCheckpoints:
             self, self.recovery_points(), self.log_starts(), self.high_watermarks()
         )
 
+    def notes(self, *names: str) -> list["Note"]:
+        """What these checkpoints should say now. On the loop."""
+        gather = {
+            RECOVERY_POINTS: self.recovery_points,
+            LOG_START_OFFSETS: self.log_starts,
+            HIGH_WATERMARKS: self.high_watermarks,
+        }
+        return [Note(self, name, gather[name](), self._changes[name]) for name in names]
+
+    def check(self) -> None:
+        """Whether the dir is there and can be written: a disk that nobody uses tells nothing.
+
+        A file that is always there is opened for writing, which changes nothing.
+        """
+        with self.failures.touching(self.name):
+            self.disk.open(LOCK).close()
+
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, Offset]) -> None:
         """Replaces one of them."""
+        self._changes[name] += 1
         with self.failures.touching(self.name):
             write_small(self.disk, name, encode_offsets(offsets))
 
@@ -118,6 +146,27 @@ class DirCheckpoints:
             self.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
             self._high_watermarks = high_watermarks
 
+    def saved(self, name: str) -> Offsets:
+        """What the file says. They are replaced whole, so any thread may look."""
+        return {
+            RECOVERY_POINTS: self._recovery_points,
+            LOG_START_OFFSETS: self._log_starts,
+            HIGH_WATERMARKS: self._high_watermarks,
+        }[name]
+
+    def replace(self, name: str, successor: str, offsets: Offsets, changes: int) -> None:
+        """Puts a file in the place of a checkpoint that has not changed since; else it stays."""
+        if self._changes[name] != changes:
+            return
+        with self.failures.touching(self.name):
+            self.disk.rename(successor, name)
+        if name == RECOVERY_POINTS:
+            self._recovery_points = offsets
+        elif name == LOG_START_OFFSETS:
+            self._log_starts = offsets
+        else:
+            self._high_watermarks = offsets
+
     def note_cleaned(self, partition: TopicPartition, first_dirty: Offset) -> None:
         """How far compaction has come with one log."""
         self.cleaner_offsets = {**self.cleaner_offsets, partition: first_dirty}
@@ -127,8 +176,9 @@ class DirCheckpoints:
         """Of earlier logs of these names, before others get them.
 
         After a crash the recovery point of one would be taken for that of the new log, of which
-        less, or nothing, is durable.
+        less, or nothing, is durable. Notes that were gathered before are void.
         """
+        self._changes.update((RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS))
         if _speak_of(partitions, self._recovery_points):
             self.note_recovery_points(_without(partitions, self._recovery_points))
         if _speak_of(partitions, self._log_starts):
@@ -150,11 +200,62 @@ class DirCheckpoints:
         elif partition in self.cleaner_offsets:
             self.note_cleaned(partition, log.log_start_offset)
 
+    def speaks_of(self, log: PartitionLog, first_dirty: Offset | None) -> bool:
+        """Whether all files say of it what is true, or less. On the loop."""
+        partition, start = log.partition, log.log_start_offset
+        base = log.segments[0].base_offset
+        return (
+            self._recovery_points.get(partition, NOWHERE) <= log.recovery_point
+            and self._log_starts.get(partition, base) == start
+            and partition in self._high_watermarks
+            and self.cleaner_offsets.get(partition) == first_dirty
+        )
+
     def lower_recovery_points(self, points: Mapping[TopicPartition, Offset]) -> None:
-        """Before logs are cut: only what the file says is lowered, if it says more."""
+        """Before logs are cut: only what the file says is lowered, if it says more.
+
+        What was gathered before and is not in the file yet never gets there.
+        """
+        self._changes[RECOVERY_POINTS] += 1
         lowered = {p: at for p, at in points.items() if self._recovery_points.get(p, at) > at}
         if lowered:
             self.note_recovery_points({**self._recovery_points, **lowered})
+
+
+class Note:
+    """One checkpoint, to be replaced while appends go on. Each step is a job of its own.
+
+    Between the steps the disk's thread may have replaced it for a reason of its own, a truncation
+    or a log that is made anew: then this one is out of date, and is dropped.
+    """
+
+    def __init__(self, log_dir: DirCheckpoints, name: str, offsets: Offsets, changes: int) -> None:
+        self._dir = log_dir
+        self._name = name
+        self._offsets = offsets
+        self._changes = changes  # of the file, when this was gathered
+        self.is_news = False  # it waits for its name
+
+    @property
+    def _next(self) -> str:
+        return f"{self._name}{NEXT}"
+
+    def write(self) -> None:
+        """Beside the disk's thread, synced, if it says anything new."""
+        if self._offsets != self._dir.saved(self._name):
+            with self._dir.failures.touching(self._dir.name):
+                write_synced(self._dir.disk, self._next, encode_offsets(self._offsets))
+            self.is_news = True
+
+    def take_place(self) -> None:
+        """On the disk's thread."""
+        if self.is_news:
+            self._dir.replace(self._name, self._next, self._offsets, self._changes)
+
+    def settle(self) -> None:
+        """Beside it again: its name is durable."""
+        with self._dir.failures.touching(self._dir.name):
+            self._dir.disk.sync_directory("")
 
 
 def _speak_of(partitions: Collection[TopicPartition], offsets: Offsets) -> bool:

@@ -213,6 +213,7 @@ class LogDir(DirNewLogs):
         self._is_abandoned = True
         self.files.forget_all()
         self.logs.clear()
+        self.arriving.clear()
         self.contested.clear()
         self.futures.clear()
         if self._lock is not None:
@@ -249,14 +250,20 @@ class LogDir(DirNewLogs):
             write_small(self.disk, log.folder.path(PARTITION_METADATA), data)
         log.topic_id = topic_id
 
-    def rename_log(self, log: PartitionLog, name: str) -> None:
-        """Gives a log's directory another name, durably."""
+    def rename_log(self, log: PartitionLog, name: str, *, is_durable: bool = True) -> None:
+        """Gives a log's directory another name."""
         with self.failures.touching(self.name):
             for segment in log.segments:
                 self.files.forget(segment)
             self.disk.rename(log.folder.name, name)
-            self.disk.sync_directory("")
+            if is_durable:
+                self.disk.sync_directory("")
         log.folder.name = name
+
+    def sync_names(self) -> None:
+        """What was renamed here is so after a loss of power, too."""
+        with self.failures.touching(self.name):
+            self.disk.sync_directory("")
 
     def delete_next(self) -> bool:
         """Deletes the next of the directories that wait for it; whether there was one."""

@@ -5,10 +5,12 @@ caught up, appends are held for the moment that the swap takes. A step is one ca
 one dir, and what stands between two steps happens on the loop: `dir_moves` sends each
 to its worker and goes on when it has ended, or throws in what it raised.
 
-While a piece is written, the next one is read, checked and decided. Pieces are large where batches
-are, and small where many batches are to be checked on the loop. Their way to the device begins at
-once, and no more than a backlog is under way: a sync of gigabytes at the end would hold up what
-others write to that disk.
+The first piece of a segment is read on the worker of its dir, which also truncates; what follows
+is read, and everything is written, beside the workers, so that appends to either dir wait for no
+copy. While a piece is written, the next one is read, checked and decided. Pieces are large where
+batches are, and small where many batches are to be checked on the loop. Their way to the device
+begins at once, and no more than a backlog is under way: a sync of gigabytes at the end would hold
+up what others write to that disk.
 
 What a crash leaves: before the target has its name, the current log is the one. Afterwards both
 have it, and a note in the target, durable before, says that it is the newer. If the target fails in
@@ -27,6 +29,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import KIB, MIB, Bytes, Timestamp
+from odradek.ports import File
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -39,7 +42,16 @@ from odradek.storage.errors import (
 )
 from odradek.storage.files.dir_files import delete_if_there, write_small
 from odradek.storage.files.failures import Failures, no_listener
-from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, Kind, fits_future, renamed
+from odradek.storage.files.names import (
+    HIGH_WATERMARKS,
+    KEPT_HERE,
+    LOG_START_OFFSETS,
+    MOVED_HERE,
+    RECOVERY_POINTS,
+    Kind,
+    fits_future,
+    renamed,
+)
 from odradek.storage.files.new_logs import put_note
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
@@ -60,18 +72,32 @@ class Step(NamedTuple):
 
     log_dir: LogDir
     run: Callable[[], None]
-    ahead: "Piece | None" = None  # a job for the worker of its dir, for which nothing waits
+    ahead: "Piece | None" = None  # a job to be done beside the worker of its dir
+    is_background: bool = False  # so is this one
+
+
+class Place(NamedTuple):
+    """Where published bytes are: in a file that stays readable, whatever becomes of its name."""
+
+    file: File
+    segment_base: Offset
+    position: int
+    length: int
 
 
 class Piece:
     """Whole batches of the current log on their way to the future one, from an offset on.
 
-    As a job of the worker it reads, and then decides: what is wrong is met again when it is needed.
+    As a job it reads, and then decides: what is wrong is met again when it is needed. A batch that
+    is cut off at the end is left to the next one.
     """
 
-    def __init__(self, move: "Move", offset: Offset, now: Timestamp) -> None:
+    def __init__(
+        self, move: "Move", offset: Offset, now: Timestamp, place: Place | None = None
+    ) -> None:
         self.log_dir = move.home
         self.cuts = move.current.cuts  # a piece is of one history
+        self.place = place  # None: it is to be found
         self.data = b""
         self.is_read = False
         self.is_void = False
@@ -83,12 +109,16 @@ class Piece:
         self._now = now
 
     def run(self) -> None:
-        """On the worker, which also truncates."""
-        log = self._current
-        chunk = log.read(self._offset, log.log_end_offset, self._size, at_least_one=True).chunk
-        if chunk is not None:
-            with self.log_dir.failures.touching(self.log_dir.name):
-                self.data = chunk.file.read(chunk.length, chunk.position)
+        """On the worker, which also truncates; or beside it, if its place is known."""
+        if self.place is None:
+            log, size = self._current, self._size
+            found = log.read(self._offset, log.log_end_offset, size, at_least_one=True)
+            if found.chunk is None:
+                return
+            file, position, length = found.chunk
+            self.place = Place(file, found.segment_base, position, length)
+        with self.log_dir.failures.touching(self.log_dir.name):
+            self.data = self.place.file.read(self.place.length, self.place.position)
 
     def done(self, error: Exception | None) -> None:
         """On the loop."""
@@ -152,10 +182,9 @@ class Move:
             return 0
         write = piece.write
         self._adapt(write)
-        if write.end_offset < self.current.log_end_offset:
-            self._ahead = Piece(self, write.end_offset, now)
+        self._ahead = self._behind(piece, write, now)
         try:
-            yield Step(self.target, partial(self._write, write), self._ahead)
+            yield Step(self.target, partial(self._write, write), self._ahead, is_background=True)
         except StorageError:
             write.fail()
             self.drop_ahead()
@@ -166,7 +195,7 @@ class Move:
     def _next_piece(self, now: Timestamp) -> Generator[Step, None, Piece | None]:
         ahead = self._ahead
         if ahead is not None and not ahead.is_read:
-            yield Step(self.home, _nothing)  # behind the read
+            yield Step(self.home, _nothing, is_background=True)  # behind the read
         if ahead is not None and ahead.write is not None and ahead.cuts == self.current.cuts:
             self._ahead = None
             return ahead
@@ -182,6 +211,18 @@ class Move:
         if self.current.cuts == piece.cuts:
             piece.decide()
         return piece
+
+    def _behind(self, piece: Piece, write: WriteJob, now: Timestamp) -> Piece | None:
+        """The piece that follows in the same segment, if more is there."""
+        assert piece.place is not None, "it was read"
+        offset, place = write.end_offset, piece.place
+        if offset >= self.current.log_end_offset:
+            return None
+        segment, at = self.current.segment_of(offset), place.position + write.size
+        if segment.base_offset != place.segment_base or at >= segment.size:
+            return None
+        length = min(self.piece_bytes, segment.size - at)
+        return Piece(self, offset, now, place._replace(position=at, length=length))
 
     def drop_ahead(self) -> None:
         """What was read ahead is not written."""
@@ -210,11 +251,12 @@ class Move:
     def flush(self, now: Timestamp) -> Generator[Step, None, None]:
         """Makes what was copied so far durable, so that the swap has little to sync."""
         job = FlushJob(self.future, now)
-        yield Step(self.target, job.run)
+        yield Step(self.target, job.run, is_background=True)
         job.publish()
 
     def swap(self, now: Timestamp) -> Generator[Step, None, None]:
         """Puts the future log in the place of the current one, and that one out of the way."""
+        yield from self.prepare(now)
         yield from self.take_place(now)
         yield from self.tidy()
 
@@ -223,27 +265,29 @@ class Move:
     ) -> Generator[Step, None, None]:
         """Puts the future log in the place of the current one, to which nothing is on its way.
 
-        The current one is held: what is appended to it is refused until this has ended. `on_taken`
-        is called in the turn in which the future one becomes the current one.
+        The current one is held meanwhile. `on_taken` is called in the turn in which the future one
+        becomes the current one. That it has its name is durable then if its records have to be;
+        else only before the old one goes.
         """
         current, future = self.current, self.future
-        assert current.is_idle, self.partition
+        assert current.is_settled, self.partition
         assert not current.being_cleaned, self.partition
-        current.is_held = True
         try:
             while not self.is_caught_up:
                 before = future.log_end_offset
                 yield from self.copy(now)
                 if future.log_end_offset == before and not self.is_caught_up:
                     raise StorageError(f"{self.partition}: the future log cannot catch up")
-            yield from self._prepare(now)
+            self.drop_ahead()
+            yield from self._take_over(now)
             yield from self._take_name()
             on_taken()
         finally:
-            current.is_held = False
+            self.target.arriving.pop(self.partition, None)
 
     def tidy(self) -> Generator[Step, None, None]:
         """The old log goes; if its dir fails now, the next start knows by the note."""
+        yield Step(self.target, self.target.sync_names, is_background=True)
         yield Step(self.home, partial(self._dirs.discard, self.home, self.current))
         if self._rest is not None:
             yield Step(self.target, self._rest.run)
@@ -252,6 +296,7 @@ class Move:
     def cancel(self) -> Generator[Step, None, None]:
         """Gives the move up; the current log goes on."""
         self.drop_ahead()
+        self.target.arriving.pop(self.partition, None)
         if self.target.futures.get(self.partition) is self.future:
             del self.target.futures[self.partition]
             if not self.target.is_offline:
@@ -278,33 +323,62 @@ class Move:
         elif common < future.log_end_offset:
             yield Step(self.target, partial(truncate_to, future, common, now))
 
-    def _prepare(self, now: Timestamp) -> Generator[Step, None, None]:
-        """All that the log needs in its new place, durably, before it has the name."""
+    def prepare(self, now: Timestamp) -> Generator[Step, None, None]:
+        """All that the log needs in its new place, durably, while the current one is written to.
+
+        What is said of it before it has the name is true then, too, or says less.
+        """
         self.drop_ahead()
         current, future, target = self.current, self.future, self.target
-        yield Step(self.home, self._forget_kept)
+        yield Step(self.home, self._forget_kept, is_background=True)
+        yield from self._cut(now)
+        if self._common_end() == future.log_end_offset:
+            history = current.epochs.copy()
+            history.truncate_from_end(future.log_end_offset)
+            future.take_history(history)
+        yield from self.flush(now)
+        yield from self._adjust()
+        target.arriving[self.partition] = future
+        for note in target.notes(RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS):
+            yield Step(target, note.write, is_background=True)
+            yield Step(target, note.take_place)
+        yield Step(target, self._note, is_background=True)
+
+    def _adjust(self) -> Generator[Step, None, None]:
+        """Where it begins, and what is committed, as far as it has it."""
+        current, future = self.current, self.future
+        if current.log_start_offset > future.log_start_offset:
+            start = min(current.log_start_offset, future.log_end_offset)
+            yield Step(self.target, DeleteJob(future, start).run)
+        future.on_high_watermark(min(current.high_watermark, future.log_end_offset))
+
+    def _note(self) -> None:
+        """Where it comes from, in its directory."""
+        target, folder = self.target, self.future.folder
+        with target.failures.touching(target.name):
+            if self._came_in != NO_LEADER_EPOCH:
+                put_note(target.disk, folder.name, self._came_in)
+            write_small(target.disk, folder.path(MOVED_HERE), self.home.name.encode())
+
+    def _take_over(self, now: Timestamp) -> Generator[Step, None, None]:
+        """The little that has changed since it was prepared."""
+        current, future, target = self.current, self.future, self.target
         future.take_history(current.epochs)
-        flush = FlushJob(future, now)
-        yield Step(target, flush.run)
-        flush.publish()
-        future.on_high_watermark(current.high_watermark)
-        yield Step(target, DeleteJob(future, current.log_start_offset).run)
+        if future.config.flush_before_ack or future.recovery_point < current.recovery_point:
+            yield from self.flush(now)
+        yield from self._adjust()
         future.unclean = current.unclean
         cleaned = self.home.cleaner_offsets.get(self.partition)
-
-        def note() -> None:
-            target.take_over(future, cleaned)
-            target.note_unclean(future)
-            with target.failures.touching(target.name):
-                path = future.folder.path(MOVED_HERE)
-                if self._came_in != NO_LEADER_EPOCH:
-                    put_note(target.disk, future.folder.name, self._came_in)
-                write_small(target.disk, path, self.home.name.encode())
-
-        yield Step(target, note)
+        if not target.speaks_of(future, cleaned):
+            yield Step(target, partial(target.take_over, future, cleaned))
+        if future.unclean is not None:
+            yield Step(target, partial(target.note_unclean, future))
 
     def _take_name(self) -> Generator[Step, None, None]:
-        rename = partial(self.target.rename_log, self.future, str(self.partition))
+        is_durable = self.future.config.flush_before_ack
+        rename = partial(
+            self.target.rename_log, self.future, str(self.partition), is_durable=is_durable
+        )
         try:
             yield Step(self.target, rename)
         except StorageError:

@@ -93,14 +93,19 @@ def write_small(disk: Disk, path: str, data: bytes) -> None:
 def put_small(disk: Disk, path: str, data: bytes) -> None:
     """As `write_small`, for who syncs the directory when all of its files are there."""
     temporary = path + TEMPORARY
-    file = disk.open(temporary, create=True)
+    write_synced(disk, temporary, data)
+    disk.rename(temporary, path)
+
+
+def write_synced(disk: Disk, path: str, data: bytes) -> None:
+    """A whole file, which is to get its name by a rename."""
+    file = disk.open(path, create=True)
     try:
         file.truncate(0)
         file.write([data], 0)
         file.sync()
     finally:
         file.close()
-    disk.rename(temporary, path)
 
 
 def write_new(disk: Disk, path: str, data: bytes) -> None:

@@ -30,7 +30,6 @@ from odradek.records.control import EndMarker, end_marker_in
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     CorruptFile,
-    LogIsMoving,
     OffsetsOutOfOrder,
     StorageError,
 )
@@ -102,7 +101,7 @@ class PartitionLog(ReadableLog):
         self.saved_epochs: tuple[EpochStart, ...] = ()  # in the file; the disk's thread changes it
         self.flushed_at = Timestamp(0)
         self.unclean: Unclean | None = None  # it may lack records that it held; None: it is whole
-        self.is_held = False  # it is about to be served from another dir: nothing is appended
+        self.is_held = False  # about to be served from another dir: what is decided waits
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
         self.cuts = 0  # truncations that were begun: what was planned before them is void
@@ -120,6 +119,11 @@ class PartitionLog(ReadableLog):
     def is_idle(self) -> bool:
         """Whether nothing is decided that is not published."""
         return self._job is None and not self._in_flight
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is on its way to the disk."""
+        return not self._in_flight
 
     @property
     def next_offset(self) -> Offset:
@@ -319,8 +323,6 @@ class PartitionLog(ReadableLog):
         self.failures.check(self.folder.disk.name)
         if self.broken:
             raise StorageError(f"{self.partition}: an earlier write failed")
-        if self.is_held:
-            raise LogIsMoving(f"{self.partition} is about to be served from another log dir")
         try:
             segment.warm()
             if segment.first_timestamp is None and segment.size:
