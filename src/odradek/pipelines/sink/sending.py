@@ -99,9 +99,10 @@ class TopicSender:
         assert self._producer is not None
         count = self._partition_count(topic)
         numbers = self._partitions(topic, batch, count)
-        order = np.argsort(numbers, kind="stable")
-        batch = batch.take(pa.array(order.astype(np.int32)))
-        numbers = numbers[order]
+        if (np.diff(numbers) < 0).any():
+            order = np.argsort(numbers, kind="stable")
+            batch = batch.take(pa.array(order.astype(np.int32)))
+            numbers = numbers[order]
         starts = np.flatnonzero(np.append(True, np.diff(numbers) != 0))
         groups = encode_groups(
             _rows(batch, headers=self._options.headers),
@@ -123,9 +124,8 @@ class TopicSender:
 
     def _partitions(self, topic: str, batch: pa.RecordBatch, count: int) -> Any:
         """The partition of each row."""
-        chosen = self._by_key(batch, count)
         if "partition" not in batch.schema.names:
-            return chosen
+            return self._by_key(batch, count)
         given = batch.column("partition")
         numbers = pc.fill_null(given, -1).to_numpy(zero_copy_only=False)
         known = given.is_valid().to_numpy(zero_copy_only=False)
@@ -135,7 +135,7 @@ class TopicSender:
                 f"partition {numbers[wrong][0]} of topic {topic!r} does not exist: "
                 f"it has {count} partitions"
             )
-        return np.where(known, numbers, chosen)
+        return numbers if known.all() else np.where(known, numbers, self._by_key(batch, count))
 
     def _by_key(self, batch: pa.RecordBatch, count: int) -> Any:
         turns = (self._turn + np.arange(batch.num_rows)) // IN_A_ROW % count
