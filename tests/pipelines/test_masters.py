@@ -19,6 +19,15 @@ from tests.pipelines.topics import Topics
 
 HOME = Path(pyspark.__file__).parent
 COUNT = 1_000
+SLOTS = """
+import sys
+from odradek.pipelines import session
+from odradek.pipelines.moving.jobs import tasks_for
+from odradek.pipelines.positions import OffsetRange
+small = [OffsetRange("t", "", number, 0, 1) for number in range(8)]
+print(tasks_for(session(remote=sys.argv[1]), small))
+"""
+"""How many tasks share eight small ranges."""
 
 
 @contextmanager
@@ -108,3 +117,11 @@ def test_spark_connect(topics: Topics, filled: str, tmp_path: Path) -> None:
     with java(tmp_path / "server.log", "Spark Connect server started", *server):
         remote = f"sc://127.0.0.1:{port}"
         archived(topics, filled, f"delta:{tmp_path}/t", "--remote", remote)
+        asked = subprocess.run(
+            [sys.executable, "-c", SLOTS, remote],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert asked.stdout == "2\n", asked.stderr

@@ -12,6 +12,13 @@ Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 class LocalSpark:
     """A session; its jobs run one task after the other."""
 
+    defaultParallelism = 1_000  # noqa: N815 - Spark's name: no two ranges share a task
+
+    @property
+    def sparkContext(self) -> "LocalSpark":  # noqa: N802 - Spark's name
+        """What says how many tasks can run at once."""
+        return self
+
     def range(self, start: int, end: int, step: int, partitions: int) -> "Frame":
         """Numbers, one for each task."""
         assert partitions == len(range(start, end, step))

@@ -7,6 +7,7 @@ counts, because nothing is committed, so it is run again a few times.
 import logging
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ ATTEMPTS_MAX: Final = 3
 ANSWER: Final = "answer binary"
 SMALL_OFFSETS: Final = 10_000
 """Of a whole batch: starting a task takes longer than reading these."""
+SLOTS_MAX: Final = 1_000
 
 W = TypeVar("W")
 R = TypeVar("R")
@@ -34,14 +36,17 @@ def run_tasks(
 
 
 def tasks_for(spark: Any, pieces: Sequence[OffsetRange]) -> int:
-    """One task for each range; one for each slot where they hold few offsets.
-
-    A Spark Connect server does not say how many slots it has.
-    """
-    context = getattr(spark, "sparkContext", None)
-    if context is None or sum(it.size for it in pieces) > SMALL_OFFSETS:
+    """One task for each range; one for each slot where they hold few offsets."""
+    if len(pieces) == 1 or sum(it.size for it in pieces) > SMALL_OFFSETS:
         return len(pieces)
-    return min(len(pieces), int(context.defaultParallelism))
+    context = getattr(spark, "sparkContext", None)
+    return min(len(pieces), _slots(spark) if context is None else context.defaultParallelism)
+
+
+@lru_cache(maxsize=1)
+def _slots(spark: Any) -> int:
+    """Of a Spark Connect server, which does not say it: as many as it splits a range into."""
+    return len(set(spark.range(SLOTS_MAX).selectExpr("spark_partition_id()").collect()))
 
 
 def attempted(job: Callable[[], R]) -> R:
