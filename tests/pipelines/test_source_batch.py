@@ -6,6 +6,8 @@ import pytest
 
 from tests.pipelines.topics import Topics, now_ms, rows
 
+PUSHING = "spark.sql.python.filterPushdown.enabled"
+
 
 def both(spark: Any, options: dict[str, str]) -> tuple[list[Any], list[Any]]:
     """What our source reads, and what Spark's connector reads."""
@@ -84,3 +86,36 @@ def test_from_where_to_where(spark: Any, topics: Topics, options: dict[str, str]
     ours, theirs = both(spark, given)
     assert ours
     assert ours == theirs
+
+
+def halves(topics: Topics) -> str:
+    """A topic of two partitions with fifty records each."""
+    topic = topics.make(partitions=2)
+    topics.fill(topic, [{"value": b"%d" % it, "partition": it % 2} for it in range(100)])
+    return topic
+
+
+def test_a_frame_is_read_again(spark: Any, topics: Topics) -> None:
+    """What one query filters is no matter of the next one's."""
+    frame = spark.read.format("odradek").options(**topics.options(halves(topics))).load()
+    filters = ("partition = 0", "true", "offset < 10", "partition = 1", "true")
+    assert [frame.where(it).count() for it in filters] == [50, 100, 20, 50, 100]
+    assert frame.where("partition = 0").union(frame.where("offset < 5")).count() == 60
+
+
+def test_filters_narrow_what_is_read(spark: Any, topics: Topics) -> None:
+    """Where Spark is told to push them; it plans a task for each range that is left."""
+    options = topics.options(halves(topics))
+    spark.conf.set(PUSHING, "true")
+    try:
+        for condition, count, tasks in (
+            ("partition = 0", 50, 1),
+            ("offset >= 10 and offset < 30 and partition in (0, 1)", 40, 2),
+            ("timestamp > timestamp '2001-01-01'", 100, 2),
+        ):
+            frame = spark.read.format("odradek").options(**options).load().where(condition)
+            assert frame.rdd.getNumPartitions() == tasks
+            frame = spark.read.format("odradek").options(**options).load().where(condition)
+            assert frame.count() == count
+    finally:
+        spark.conf.unset(PUSHING)

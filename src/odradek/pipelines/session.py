@@ -1,8 +1,12 @@
 """A Spark session that can run pipelines: here, on a cluster, or on a Spark Connect server.
 
 What a person would have to know is set: which Java and which Python, that a local session listens
-on this machine alone, that filters are pushed to the source, and where executors find our code.
-Whatever the caller sets by `conf` comes first.
+on this machine alone, and where executors find our code. Whatever the caller sets by `conf` comes
+first.
+
+Filters are not pushed to the source. Spark (4.2.0, 4.3.0) keeps what a source made of the filters
+of one query with the DataFrame, and reads the same again in its next query without any: rows would
+be missing. `spark.sql.python.filterPushdown.enabled` is for those who read each DataFrame once.
 """
 
 import os
@@ -19,7 +23,6 @@ LOCAL: Final = "local[*]"
 LOOPBACK: Final = "127.0.0.1"
 STATE_STORE: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SQL: Final[Mapping[str, str]] = {
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
 }
 """What the source needs, or Spark does better with."""
