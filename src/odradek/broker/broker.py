@@ -7,7 +7,6 @@ durable, and the last that goes is the session, by which others learn that it ha
 """
 
 import asyncio
-import errno
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
@@ -38,12 +37,13 @@ from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
 from odradek.broker.fetching.replication_throttles import ReplicationThrottles
+from odradek.broker.figures.broker_pages import READY, BrokerPages
 from odradek.broker.figures.idleness import Idleness
-from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
-from odradek.broker.figures.pages import Page, PageServer
+from odradek.broker.figures.metrics import Kept
+from odradek.broker.figures.pages import PageServer
 from odradek.broker.figures.request_times import RequestTimes
 from odradek.broker.handlers.controller_service import ControllerService
-from odradek.broker.network.socket_server import SocketServer, naming
+from odradek.broker.network.socket_server import SocketServer
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
@@ -124,7 +124,8 @@ class Broker:
     async def serve(self, ready: Callable[[], None]) -> None:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
-            await self._show_pages(tasks)
+            shown = BrokerPages(self.pages, self._state, self._kept)
+            await shown.listen(self.config, tasks)  # probes learn that it lives, before all else
             if zookeeper_is_embedded(self.config):
                 self._zookeeper = await start_zookeeper(self.config, self.doors)
                 self._running.append(tasks.create_task(self._zookeeper.serve()))
@@ -156,45 +157,18 @@ class Broker:
 
     # Start
 
-    async def _show_pages(self, tasks: asyncio.TaskGroup) -> None:
-        """Before everything else: probes learn that this broker lives, and is not ready yet."""
-        self.pages.pages = {
-            "/health/live": self._liveness,
-            "/health/ready": self._readiness,
-            "/metrics": self._metrics,
-        }
-        said = self.config[broker_rows.ADMIN_LISTENER]
-        if not said:
-            return
-        host, _, port = said.rpartition(":")
-        address = (host.strip("[]"), int(port))
-        with naming(broker_rows.ADMIN_LISTENER, said):
-            try:
-                await self.pages.listen(address, tasks)
-            except OSError as error:
-                is_default = not self.config.is_set(broker_rows.ADMIN_LISTENER)
-                if error.errno != errno.EADDRINUSE or not is_default:
-                    raise
-                await self.pages.listen((address[0], 0), tasks)
-                log.warning("admin.port_is_taken", wanted=said, address=self.pages.address)
-
-    async def _liveness(self) -> Page:
-        return Page("200 OK", "live\n")
-
-    async def _readiness(self) -> Page:
-        if self.is_ready:
-            loop = self.services_of_this_life.controller
-            none = f"no controller: {loop.standing_by.abstains}\n"
-            return Page("200 OK", f"ready\n{none if loop.standing_by.is_withheld else ''}")
-        said = "stopping\n" if self._stopping.is_set() else "starting\n"
-        return Page("503 Service Unavailable", said)
-
-    async def _metrics(self) -> Page:
+    def _kept(self) -> Kept | None:
+        """What the page of metrics is made of, once it has started."""
         if self.services is None:
-            return Page("503 Service Unavailable", "starting\n")
+            return None
         is_controller = self.cluster.image.controller == self.cluster.me
-        kept = Kept(self.services, self.times, self.idleness, self._isr_changes, is_controller)
-        return Page("200 OK", await page(kept), CONTENT_TYPE)
+        return Kept(self.services, self.times, self.idleness, self._isr_changes, is_controller)
+
+    def _state(self) -> str:
+        """In a word, for probes."""
+        if self.is_ready:
+            return READY
+        return "stopping" if self._stopping.is_set() else "starting"
 
     async def _learn_its_number(self, dirs: LogDirs, coordination: BrokerSession) -> None:
         me = await coordination.insist(lambda: number_of(self.config, dirs, coordination.client))

@@ -6,18 +6,25 @@ join an ISR, so no high watermark waits for it any more.
 """
 
 import asyncio
+from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import SettingsSource
+from odradek.broker.slices import Steps
 from odradek.config.rows.replication import REPLICA_LAG_TIME_MAX_MS
 from odradek.metadata.image import ClusterImage
+from odradek.metadata.nouns import Broker
+from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
 from odradek.ports import Clock
 
 LEADERS_AT_ONCE: Final = 500
-"""So many leaders are told the time in one turn of the loop."""
+"""So many leaders are told the time, or of brokers, in one turn of the loop."""
+_OVER: Final = object()
 
 
 class IsrWatch:
@@ -33,6 +40,7 @@ class IsrWatch:
         self._replicas = replicas
         self._settings = settings
         self._clock = clock
+        self._news: deque[Steps[None]] = deque()  # of brokers, being told; the oldest first
         cluster.watchers.append(self._on_metadata)
 
     async def run(self) -> None:
@@ -51,10 +59,32 @@ class IsrWatch:
             return
         gone = sorted(old.brokers.keys() - new.brokers.keys())
         came = [it for number, it in new.brokers.items() if it != old.brokers.get(number)]
+        if not gone and not came:
+            return
+        self._news.append(self._tell(gone, came))
+        if len(self._news) == 1:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Some leaders hear the oldest news now, others in the next turn; then come later news."""
+        if next(self._news[0], _OVER) is _OVER:
+            self._news.popleft()
+        if self._news:
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _tell(self, gone: Sequence[BrokerId], came: Sequence[Broker]) -> Steps[None]:
+        for number, leading in enumerate(self._replicas.all_led(), 1):
+            if not leading.is_over:
+                self._tell_one(leading, gone, came)
+            if not number % LEADERS_AT_ONCE:
+                yield
+
+    def _tell_one(
+        self, leading: LeadingReplica, gone: Sequence[BrokerId], came: Sequence[Broker]
+    ) -> None:
         now = self._clock.monotonic()
-        for leading in self._replicas.all_led() if gone or came else ():
-            for broker in gone:
-                leading.carry_out(leading.leader.on_ineligible(broker, now))
-            for registered in came:
-                effects = leading.leader.on_registered(registered.id, registered.epoch, now)
-                leading.carry_out(effects)
+        for broker in gone:
+            leading.carry_out(leading.leader.on_ineligible(broker, now))
+        for registered in came:
+            effects = leading.leader.on_registered(registered.id, registered.epoch, now)
+            leading.carry_out(effects)
