@@ -312,6 +312,28 @@ def test_a_follower_that_hears_of_the_next_epoch_first_waits_for_its_leader() ->
     live(talk)
 
 
+def test_a_follower_that_came_early_to_another_follower_is_refused_at_once() -> None:
+    """The controller has chosen another leader meanwhile: it looks for that one, and loses no time.
+
+    What this broker is told of an earlier epoch says nothing yet of the one that is asked for.
+    """
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 2)
+        await t.lead(follower.partitions[0])
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        asked = follower.fetch((1, 0), wait=9_000)
+        await t.lead(follower.partitions[1], epoch=2, leader=3)
+        await t.turn()
+        assert asked.response is None
+        await t.lead(follower.partitions[1], epoch=3, leader=3)
+        await t.turn()
+        assert asked.row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    live(talk)
+
+
 def test_a_follower_that_was_not_known_may_join_once_it_is() -> None:
     """Its broker's registration comes after its fetch: it says nothing new, and still counts."""
 

@@ -29,7 +29,7 @@ from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, P
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timer, Timers
 from odradek.metadata.image import ClusterImage
@@ -89,7 +89,8 @@ class Fetches:
             deps.replicas, deps.cluster, deps.clock, selector=selector, throttle=deps.throttle
         )
         deps.cluster.watchers.append(self._on_metadata)
-        deps.replicas.roles.on_epoch.append(self._on_epoch)
+        deps.replicas.roles.on_epoch.append(self._on_role)
+        deps.replicas.roles.on_following.append(self._on_role)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""
@@ -128,7 +129,8 @@ class Fetches:
         if self._early:
             self.deps.timers.at(Millis(now + EARLY_PAUSE), self._look_at_early)
 
-    def _on_epoch(self, replica: LeadingReplica) -> None:
+    def _on_role(self, replica: Replica) -> None:
+        """Who came too early is served, or refused: another broker may lead it after all."""
         for session in self._early:
             slot = session.find(replica.partition, replica.topic_id)
             if slot is not None and slot in session.early:
