@@ -170,6 +170,39 @@ def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> N
         assert shop.read("orders") == ["a", "b", "c", "d"]
 
 
+def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails() -> None:
+    """It is not taken for what the ISR speaks of: a replica that has all records leads."""
+    with ClusterScenario(1, brokers=4) as t:
+        shop = t.operator()
+        shop.places("orders", (1, 2, 3))
+        shop.produce("orders", "a")
+        broker = t.broker(3)
+        disk = broker.disk_of("orders")
+        broker.fail_disk(disk)
+        shop.produce("orders", "b")
+        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
+        t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
+        broker.stop()
+        broker.start()
+        assert shop.moves("orders", 1, 2, 3) is ErrorCode.NONE
+        t.await_isr("orders", 1, 2, 3)
+        later = broker.disk_of("orders")
+        assert later != disk
+        shop.produce("orders", "c")
+        for other in (1, 2):
+            t.broker(other).kill()
+        t.wait_until(lambda: t.state("orders").isr == (3,), "it is the last one")
+        broker.kill()
+        broker.repair_disk(disk)
+        broker.fail_disk(later)
+        broker.start()
+        t.run(seconds=5)
+        for other in (1, 2):
+            t.broker(other).start()
+        t.await_isr("orders", 1, 2, 3)
+        assert shop.read("orders") == ["a", "b", "c"]
+
+
 def test_8_a_topic_with_an_offline_replica_is_deleted(t: ClusterScenario) -> None:
     """The deletion waits for that replica; nothing of the old topic comes back with its dir."""
     shop, broker, disk = with_a_failed_dir(t, leader=False)

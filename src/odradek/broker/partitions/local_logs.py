@@ -103,6 +103,8 @@ class LocalLogs:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
         await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
+        await self._doubt(opened)
+        await self.note_offline()
         for log_dir in self.dirs.online:
             for partition in sorted(log_dir.contested):
                 log.warning("log.contested", log_dir=log_dir.name, partition=str(partition))
@@ -118,6 +120,31 @@ class LocalLogs:
             opened[log_dir.name] = await off_loop(self.workers[log_dir.name], open_all)
         except StorageError as error:
             log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
+
+    async def _doubt(self, opened: dict[str, Opened]) -> None:
+        """A dir may have been away while one that is offline now took its place."""
+        offline = self.dirs.offline
+        for log_dir in self.dirs.online if offline else ():
+            if opened[log_dir.name].clean:
+                continue
+            try:
+                is_doubted = await off_loop(
+                    self.workers[log_dir.name], partial(log_dir.doubt, offline)
+                )
+            except StorageError as error:
+                log.error("log_dir.cannot_be_noted", log_dir=log_dir.name, error=str(error))
+                continue
+            if is_doubted:
+                log.warning("logs.may_be_older", log_dir=log_dir.name, offline=sorted(offline))
+
+    async def note_offline(self) -> None:
+        """Each dir that serves is told which ones do not."""
+        for log_dir in self.dirs.online:
+            note = partial(log_dir.note_offline, self.dirs.offline)
+            try:
+                await off_loop(self.background[log_dir.name], note)
+            except StorageError as error:
+                log.error("log_dir.cannot_be_noted", log_dir=log_dir.name, error=str(error))
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Makes everything durable, and says so in each dir."""

@@ -307,6 +307,7 @@ class ReplicaManager:
                 lost += 1
         for replaced in self.on_dir_replaced:
             replaced(fresh)
+        begin(self._tasks, self.logs.note_offline())
         return lost
 
     # Moves between log dirs
@@ -396,3 +397,5 @@ class ReplicaManager:
                 failed(gone)
             if self.dirs.all_failed:
                 self.on_all_failed()
+            else:
+                begin(self._tasks, self.logs.note_offline())

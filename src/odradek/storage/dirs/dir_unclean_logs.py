@@ -14,6 +14,7 @@ from odradek.storage.files.dir_files import delete_if_there, read_small, write_s
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.unclean_logs import (
     BOOT,
+    SERVED_WITHOUT,
     UNCLEAN_LOGS,
     Reason,
     Unclean,
@@ -30,12 +31,48 @@ class DirUncleanLogs(DirCheckpoints):
     def __init__(self, disk: Disk, failures: Failures) -> None:
         super().__init__(disk, failures)
         self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
+        self._served_without: frozenset[str] = frozenset()  # likewise
 
     def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
         """They have all records again, or no other replica has them: the broker says so."""
         kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
         with self.failures.touching(self.name):
             self._write_unclean(UncleanLogs(kept))
+
+    def doubt(self, offline: frozenset[str]) -> bool:
+        """Whether a log of these dirs may be newer than that of the same replica here.
+
+        This dir was not closed. If it does not say that it served without them, it may have been
+        the one that was away; then none of its logs is known to be whole.
+        """
+        if offline <= self._served_without:
+            return False
+        doubted = {p: Unclean(Reason.MAYBE_OLDER) for p in self.logs} | dict(self._unclean.logs)
+        with self.failures.touching(self.name):
+            self._write_unclean(UncleanLogs(doubted))
+        for partition, log in self.logs.items():
+            log.unclean = doubted[partition]
+        return True
+
+    def note_offline(self, offline: frozenset[str]) -> None:
+        """This dir serves, and these do not: durably."""
+        if offline == self._served_without:
+            return
+        with self.failures.touching(self.name):
+            if offline:
+                write_small(self.disk, SERVED_WITHOUT, "\n".join(sorted(offline)).encode())
+            else:
+                delete_if_there(self.disk, SERVED_WITHOUT)
+                self.disk.sync_directory("")
+        self._served_without = offline
+
+    def _read_served_without(self) -> None:
+        """Nothing, where it cannot be read: that is always safe."""
+        try:
+            text = read_small(self.disk, SERVED_WITHOUT).decode("utf-8", "replace")
+        except FileNotFoundError:
+            return
+        self._served_without = frozenset(text.splitlines())
 
     def note_unclean(self, log: PartitionLog) -> None:
         """What is known of a log that came from another dir."""

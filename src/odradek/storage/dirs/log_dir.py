@@ -149,6 +149,7 @@ class LogDir(DirNewLogs):
             self.disk.sync_directory("")  # a power cut must not undo the names that are found now
             opened.notes += self.read_checkpoints()
             found_unclean = self._read_unclean(opened.notes)
+            self._read_served_without()
             boot = self.disk.boot()
             cache_is_lost = not opened.clean and self._last_boot() != boot
             opener = LogOpener(self.failures, opened.clean, now, self._note_recovering)

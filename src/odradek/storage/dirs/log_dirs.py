@@ -56,6 +56,11 @@ class LogDirs:
         return [log_dir for log_dir in self.dirs if not log_dir.is_offline]
 
     @property
+    def offline(self) -> frozenset[str]:
+        """The names of the others."""
+        return frozenset(log_dir.name for log_dir in self.dirs if log_dir.is_offline)
+
+    @property
     def all_failed(self) -> bool:
         """Whether the broker has no disk left, and must stop."""
         return all(log_dir.is_offline for log_dir in self.dirs)

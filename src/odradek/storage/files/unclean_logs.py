@@ -2,9 +2,10 @@
 
 A log is *whole* unless it was made anew in the place of one that is gone, was cut in recovery, ends
 below what was durable, or was written when its machine went down: then what was not flushed may be
-gone without a trace. An unclean one is not elected over a whole one, and as a leader it
-gives no offset again that it may have given before. All of a dir's are in one small file, which
-Kafka ignores, so that ten thousand cost one write.
+gone without a trace. Nor is one whole that may have been away while another dir took its place. An
+unclean one is not elected over a whole one, and as a leader it gives no offset again that it may
+have given before. All of a dir's are in one small file, which Kafka ignores, so that ten thousand
+cost one write.
 
 Recovery notes that it has begun to cut before it cuts. A start that finds this note, or a file
 that cannot be read, cannot tell which logs are whole: then none is.
@@ -20,6 +21,8 @@ from odradek.storage.errors import CorruptFile
 from odradek.storage.files.checkpoints import checkpoint_entries, checkpoint_number, encode_lines
 
 UNCLEAN_LOGS: Final = "unclean-logs"
+SERVED_WITHOUT: Final = "served-without"
+"""Which other dirs were offline while this one served."""
 BOOT: Final = "boot"
 """Which run of the operating system opened the logs last."""
 RECOVERING: Final = b"recovering"
@@ -32,6 +35,7 @@ class Reason(StrEnum):
     CUT = "cut"
     SHORT = "short"
     MACHINE_WENT_DOWN = "machine-went-down"
+    MAYBE_OLDER = "maybe-older"
     UNKNOWN = "unknown"
 
     @property
@@ -45,6 +49,7 @@ _SENTENCES: Final[Mapping[Reason, str]] = {
     Reason.CUT: "recovery after an unclean stop cut records off",
     Reason.SHORT: "the log ends below its recovery point",
     Reason.MACHINE_WENT_DOWN: "the machine went down: what was not flushed may be gone",
+    Reason.MAYBE_OLDER: "another log dir is offline, and may have a newer log of the replica",
     Reason.UNKNOWN: "a recovery was interrupted, or its note cannot be read",
 }
 
