@@ -5,27 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.compat.broker_process import OdradekBroker
 from tests.external.zookeeper import free_port
 from tests.pipelines.moving.archives import rows_in
 from tests.pipelines.topics import Topics
-
-HUGE = 90 << 20
-READ_HUGE = """
-import resource, sys
-from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.source.reading import read_batches
-from odradek.pipelines.columns import COLUMNS
-from odradek.pipelines.source.options import Mode, parse
-bootstrap, topic = sys.argv[1:]
-options = parse({"kafka.bootstrap.servers": bootstrap, "subscribe": topic}, Mode.BATCH)
-warm = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-batches = read_batches(options, OffsetRange(topic, "", 0, 0, 7), tuple(COLUMNS))
-sizes = [len(it) for batch in batches for it in batch.column("value").to_pylist()]
-print(sizes, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - warm) >> 10)
-"""
 
 
 def archive(*given: str, **environment: str) -> tuple[int, str]:
@@ -123,24 +106,3 @@ def test_a_broker_that_never_was(tmp_path: Path) -> None:
     assert said.count("\n") == 1, said
     assert nowhere in said
     assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize("codec", ["none", "lz4"])
-def test_a_value_of_ninety_megabytes(topics: Topics, codec: str) -> None:
-    """It takes a few times its size and no more; the records around it are read as ever."""
-    topic = topics.make(max_message_bytes=str(100 << 20))
-    small = [{"value": b"x"}] * 3
-    settings = {"message_max_bytes": 100 << 20, "compression_type": codec, "linger_ms": 0}
-    for rows in (small, [{"value": os.urandom(HUGE)}], small):
-        topics.fill(topic, rows, **settings)
-    done = subprocess.run(
-        [sys.executable, "-c", READ_HUGE, topics.bootstrap, topic],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    sizes, _, grown_mb = done.stdout.rpartition(" ")
-    assert sizes == str([1, 1, 1, HUGE, 1, 1, 1])
-    assert int(grown_mb) < 600

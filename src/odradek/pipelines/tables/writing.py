@@ -167,6 +167,7 @@ class _OpenFile:
             self._schema,
             compression=compression_of(table, self._layout.compression),
             use_dictionary=[name for name in REPEATING if name in self._schema.names],
+            write_statistics=bounded(self._schema),
             store_schema=True,
         )
 
@@ -182,6 +183,19 @@ class _OpenFile:
         low = {name: _json_value(pair[0]) for name, pair in self._bounds.items()}
         high = {name: _json_value(pair[1]) for name, pair in self._bounds.items()}
         return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
+
+
+def bounded(schema: pa.Schema) -> list[str]:
+    """The columns of which a file says the least and the greatest value: not those of bytes.
+
+    Nobody looks for a value between two byte strings, and Parquet would make several copies of the
+    longest ones.
+    """
+    return [
+        it.name
+        for it in schema
+        if not pa.types.is_nested(it.type) and not pa.types.is_binary(it.type)
+    ]
 
 
 class _Counted:
