@@ -9,7 +9,7 @@ import pytest
 from odradek.sim import report
 from odradek.sim.batch import run_all
 from odradek.sim.many import SEEDS_PER_DAY
-from odradek.sim.simulation import Outcome, run
+from odradek.sim.simulation import Outcome, run, too_little
 from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named
 
@@ -34,11 +34,13 @@ def kept_seeds() -> list[tuple[str, int]]:
 def test_fresh_seeds_keep_every_promise() -> None:
     """Each day has seeds of its own; over the days many are tried."""
     first = int(time.time() // 86_400) * SEEDS_PER_DAY
-    failed = []
+    failed, missing = [], {}
     for name, count in FRESH_SEEDS.items():
-        outcomes = run_all([partial(run, kind_named(name))], range(first, first + count))
+        outcomes = list(run_all([partial(run, kind_named(name))], range(first, first + count)))
         failed += [outcome for outcome in outcomes if not outcome.passed]
+        missing[name] = too_little(outcomes, kind_named(name).floors_of_many)
     judge(failed)
+    assert not any(missing.values()), missing
 
 
 @pytest.mark.parametrize(("kind", "seed"), kept_seeds())

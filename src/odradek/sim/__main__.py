@@ -12,7 +12,7 @@ from typing import Final
 
 from odradek.sim import coverage, report
 from odradek.sim.many import run_many, seconds_of, shrunk
-from odradek.sim.simulation import Outcome, Simulation, run
+from odradek.sim.simulation import Outcome, Simulation, run, too_little
 from odradek.sim.worlds import ALL, NAMES, kind
 
 PASSED: Final = 0
@@ -38,7 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return max(_one(each, options) for each in kinds)
     runs = {each.name: partial(run, each, control=options.control) for each in kinds}
     by_name = {each.name: each for each in kinds}
-    return _code(run_many(runs, by_name, options))
+    outcomes = run_many(runs, by_name, options)
+    return max(_code(outcomes), *(_judge_many(each, outcomes) for each in kinds))
+
+
+def _judge_many(simulated: type[Simulation], outcomes: Iterable[Outcome]) -> int:
+    """What no single run must have, many must have had while faults struck."""
+    those = [it for it in outcomes if it.kind == simulated.name]
+    missing = too_little(those, simulated.floors_of_many)
+    for what, floor in missing.items():
+        print(f"{simulated.name} is vacuous: less than {floor} of {what} while faults struck")
+    return VACUOUS if missing else PASSED
 
 
 def _converse(options: argparse.Namespace) -> int:

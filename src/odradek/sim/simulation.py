@@ -30,6 +30,7 @@ LATE_SECONDS_MAX: Final = 60
 """So much more time for a workload that the faults kept from nearly everything: first without new
 faults, then in peace."""
 WARM_SECONDS_MAX: Final = 30
+TEN: Final = 10
 PAIR_MICROS: Final = 10 * SECOND
 """Faults that strike no further apart meet each other."""
 
@@ -52,6 +53,8 @@ class Simulation:
     """How much work, by the kind of event, a run must have done."""
     floors_under_faults: ClassVar[Mapping[str, int]] = {}
     """How much of it before everything heals."""
+    floors_of_many: ClassVar[Mapping[str, int]] = {}
+    """How much of what few runs have, before everything heals, in ten runs together."""
     controls: ClassVar[tuple[str, ...]] = ()
     """Known mistakes that can be switched on; each must be found."""
 
@@ -207,6 +210,13 @@ def _play(
         raise NoSurprise().violated(_described(error)) from error
     if complaint:
         raise Liveness().violated(complaint)
+
+
+def too_little(outcomes: Sequence[Outcome], floors: Mapping[str, int]) -> Mapping[str, int]:
+    """What many runs should have had while faults struck, and had not; some count only as ten."""
+    tens = len(outcomes) // TEN
+    work = sum((outcome.under_faults for outcome in outcomes), Counter[str]())
+    return _below({what: floor * tens for what, floor in floors.items()}, work)
 
 
 def _run_until(world: World, is_so: Callable[[], bool], seconds_max: int) -> None:

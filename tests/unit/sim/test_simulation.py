@@ -1,6 +1,7 @@
 """How a run is judged: broken promises, surprises, too little work, no recovery."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
@@ -19,7 +20,7 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.machine import Machine
 from odradek.sim.plan import Strike, draw_plan, smaller
-from odradek.sim.simulation import Outcome, Simulation, run
+from odradek.sim.simulation import Outcome, Simulation, run, too_little
 
 
 class Ticks(Simulation):
@@ -368,3 +369,12 @@ def test_the_command_tells_a_story_by_its_name(
     assert "It ends well." in printed
     assert "test_stories.py:5: assert t is None" in printed
     conversations.cache_clear()
+
+
+def test_many_runs_must_have_had_what_single_runs_need_not() -> None:
+    """Each ten of them so much, while faults struck; fewer than ten owe nothing."""
+    once = Counter({"tick": 3})
+    runs = [Outcome("ticks", seed, (), under_faults=once) for seed in range(20)]
+    assert too_little(runs, {"tick": 30, "tock": 1}) == {"tock": 2}
+    assert too_little(runs, {"tick": 31}) == {"tick": 62}
+    assert too_little(runs[:9], {"tock": 1}) == {}

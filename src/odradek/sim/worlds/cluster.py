@@ -84,6 +84,7 @@ from odradek.sim.worlds.cluster_readers import AnswersKeepTheirBounds, TimesAreF
 from odradek.sim.worlds.cluster_records import InSyncReplicasHaveAll, LogsAreOneHistory
 from odradek.sim.worlds.cluster_roles import roles_in
 from odradek.sim.worlds.cluster_settled import unsettled
+from odradek.sim.worlds.cluster_twins import SecondProcess, SecondProcessesAreRefused
 from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.controller_promises import (
@@ -134,6 +135,7 @@ MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (
     NonsenseInTree,
 )
 MISFORTUNES_IN_A_WORLD: Final = 2
+SECOND_PROCESS_ONE_IN: Final = 4  # worlds
 
 
 class ClusterSimulation(Simulation):
@@ -143,7 +145,19 @@ class ClusterSimulation(Simulation):
     fault_seconds: ClassVar = 40
     healing_seconds: ClassVar = 2
     floors: ClassVar = {"client.acked": 20, "client.end": 20, "topic.made": 1}
-    floors_under_faults: ClassVar = {"client.acked": 8, "client.end": 2}
+    floors_under_faults: ClassVar = {
+        "client.acked": 8,
+        "client.end": 2,
+        "leader.changed": 1,
+    }
+    floors_of_many: ClassVar = {
+        "leader.changed": 100,
+        "isr.changed": 150,
+        "log.truncated": 5,
+        "log.compacted": 5,
+        "client.joined": 8,
+        "client.committed": 40,
+    }
     controls: ClassVar = (*MISTAKES, *FENCE_MISTAKES)
 
     def __init__(self, world: World, control: str = "") -> None:
@@ -165,11 +179,18 @@ class ClusterSimulation(Simulation):
         world.history.watch(self._operate, {"log"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
 
+    def _settings(self, number: int) -> Mapping[str, str]:
+        return {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
+
+    def _second(self, number: int, name: str) -> BrokerMachine:
+        """Another process with the number of a broker: nobody starts it again."""
+        return BrokerMachine(self.world, self._settings(number), number=number, name=name)
+
     def _broker(self, number: int) -> BrokerMachine:
         world = self.world
         broker = BrokerMachine(
             world,
-            {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"},
+            self._settings(number),
             number=number,
             on_ready=partial(world.history.note, name_of(number), "broker.started"),
             on_exit=lambda: world.after(RESTART_MICROS, broker.machine.start_if_down),
@@ -226,7 +247,10 @@ class ClusterSimulation(Simulation):
         """A few of them: they are hard to survive all at once, and to be understood."""
         chance, left = self.world.chance.stream("misfortunes"), list(MISFORTUNES)
         drawn = (left.pop(chance.below(len(left))) for _ in range(MISFORTUNES_IN_A_WORLD))
-        return [fault(cluster) for fault in drawn]
+        found: list[Fault] = [fault(cluster) for fault in drawn]
+        if self.world.chance.stream("second").one_in(SECOND_PROCESS_ONE_IN):
+            found.append(SecondProcess(cluster, self._second))
+        return found
 
     def invariants(self) -> Sequence[Invariant]:
         """See `cluster_insides` and `cluster_promises`; some are those of a single broker."""
@@ -255,6 +279,7 @@ class ClusterSimulation(Simulation):
             TimesAreFound(),
             TheLastOfEachKeyStays(),
             TrimsHold(),
+            SecondProcessesAreRefused(),
         )
 
     def knobs(self) -> Sequence[Knob]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.registration import Registration
 from odradek.broker.partitions import replica_manager
 from odradek.broker.partitions.hosted import Hosted, LeaderAndIsrState, Role
 from odradek.controller import guarded_writes
@@ -12,11 +13,14 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import deletions, elections, in_sync
 from odradek.controller.guarded_writes import GuardedWrites, StateWrite
 from odradek.controller.steps import StatesWritten, Steps
+from odradek.metadata.nouns import Broker
+from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.sim.simulation import Knob
 from odradek.zookeeper.protocol.codes import ANY_VERSION
+from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import Check, SetData, WriteOp
 
 
@@ -81,6 +85,12 @@ def _fail(writes: GuardedWrites, sent: Any) -> list[Any]:
     return []
 
 
+async def _take_away(registration: Registration, broker: Broker, found: Data) -> bool:
+    """Whoever has our number is a former life of ours."""
+    await registration._client.delete(BrokerZnode.path(broker.id), found.stat.version)  # noqa: SLF001 - the wrong rule
+    return True
+
+
 class _Elsewhere:
     """The settings of a deleted topic stay."""
 
@@ -103,6 +113,7 @@ CONTROL_MISTAKES: Final[Mapping[str, Knob]] = {
     "an-expiry-tells-nobody": Knob(ControllerLoop, "on_session_over", _tell_nobody),
     "conflicts-are-not-read": Knob(elections, "_look_again", _forget_conflicts),
     "no-answer-is-a-failure": Knob(GuardedWrites, "_read_back", _fail),
+    "every-registration-is-our-own": Knob(Registration, "_takes_away_former_life", _take_away),
     "settings-outlive-their-topic": Knob(deletions, "SettingsZnode", _Elsewhere),
 }
 """By name."""

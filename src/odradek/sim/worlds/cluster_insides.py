@@ -260,21 +260,21 @@ class Looks(Invariant):
 
 
 class OneLeaderInEachEpoch(Looks):
-    """In one leader epoch of a partition one broker leads, and it is the one that was elected."""
+    """In one leader epoch of a partition one process leads: that of the broker that was elected."""
 
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
-        self._leaders: dict[tuple[TopicId, int, int], int] = {}
+        self._leaders: dict[tuple[TopicId, int, int], str] = {}
 
     def look(self) -> None:
         """Whoever believes to lead."""
-        for number, broker in self._view.opened():
+        for name, number, broker in self._view.processes():
             for replica in broker.services_of_this_life.replicas.all_led():
                 where = replica.partition
                 epoch = (replica.topic_id, where.partition, replica.leader_epoch)
-                other = self._leaders.setdefault(epoch, number)
-                assert other == number, (
-                    f"{where} is led by {other} and by {number} in epoch {replica.leader_epoch}"
+                other = self._leaders.setdefault(epoch, name)
+                assert other == name, (
+                    f"{where} is led by {other} and by {name} in epoch {replica.leader_epoch}"
                 )
                 state = self._view.state(where)
                 if state is not None and state.leader_epoch == replica.leader_epoch:
@@ -317,19 +317,20 @@ class EpochsOnlyRise(Looks):
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
         self._highest: dict[tuple[object, ...], int] = {}
-        self._seen: dict[tuple[int, int], Mapping[str, TopicImage]] = {}  # by broker and life
+        self._seen: dict[tuple[str, int], Mapping[str, TopicImage]] = {}  # by process and life
 
     def look(self) -> None:
         """As each life of each broker knows it; what is the same object has not changed."""
         for number, broker in self._view.opened():
-            life, cluster = self._view.brokers[number].machine.lives, broker.cluster
-            self._rises((number, life, "controller"), cluster.controller_epoch)
-            self._rises((number, "broker"), max(cluster.broker_epoch, 0))
+            machine, cluster = self._view.acting(number).machine, broker.cluster
+            who, life = machine.name, machine.lives
+            self._rises((who, life, "controller"), cluster.controller_epoch)
+            self._rises((who, "broker"), max(cluster.broker_epoch, 0))
             topics = cluster.image.topics
-            before = self._seen.get((number, life), {})
+            before = self._seen.get((who, life), {})
             if topics is before:
                 continue
-            self._seen[number, life] = topics
+            self._seen[who, life] = topics
             for topic_name, topic in topics.items():
                 if before.get(topic_name) is topic:
                     continue
@@ -337,7 +338,7 @@ class EpochsOnlyRise(Looks):
                     state = image.state
                     if state is None:
                         continue
-                    name = (number, life, topic.topic_id, partition)
+                    name = (who, life, topic.topic_id, partition)
                     self._rises((*name, "leader"), state.leader_epoch)
                     self._rises((*name, "version"), state.partition_epoch)
                     assert state.leader in {None, *state.isr}, f"{topic.name}-{partition}: {state}"
@@ -353,5 +354,5 @@ class EpochsOnlyRise(Looks):
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:
     """Those that serve."""
     for number, broker in view.opened():
-        if view.brokers[number].serves:
+        if view.acting(number).serves:
             yield number, broker

@@ -3,7 +3,7 @@
 Nothing that is read here goes through a door: no fault strikes it, and nothing is delayed by it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.broker.broker import Broker
@@ -44,6 +44,7 @@ class ClusterView:
 
     def __init__(self, zookeeper: ZooKeeperMachine, brokers: Mapping[int, BrokerMachine]) -> None:
         self.brokers = brokers
+        self.seconds: dict[int, BrokerMachine] = {}  # that took the place of a broker
         self._zookeeper = zookeeper
         self._tree = Tree()  # as it was last
         self._zxid = 0
@@ -70,6 +71,12 @@ class ClusterView:
         if server is not None:
             self._zxid = server.core.database.zxid
         return self._zxid
+
+    @property
+    def sessions(self) -> Collection[int]:
+        """Those that ZooKeeper keeps open."""
+        server = self._zookeeper.server
+        return server.core.database.sessions.open if server is not None else ()
 
     @property
     def zookeeper_lives(self) -> int:
@@ -128,12 +135,23 @@ class ClusterView:
 
     # The brokers
 
+    def acting(self, number: int) -> BrokerMachine:
+        """Which process is this broker: mostly there is one."""
+        return self.seconds.get(number) or self.brokers[number]
+
     def opened(self) -> Iterator[tuple[int, Broker]]:
         """Every broker that runs and has opened its logs."""
-        for number, machine in self.brokers.items():
-            broker = machine.broker
-            if machine.machine.running and broker is not None and broker.services is not None:
+        for number in self.brokers:
+            broker = _opened(self.acting(number))
+            if broker is not None:
                 yield number, broker
+
+    def processes(self) -> Iterator[tuple[str, int, Broker]]:
+        """Likewise, and whoever has their numbers but is not registered any more."""
+        for number, machine in (*self.brokers.items(), *self.seconds.items()):
+            broker = _opened(machine)
+            if broker is not None:
+                yield machine.machine.name, number, broker
 
     def log(self, broker: Broker, place: Place) -> PartitionLog | None:
         """Its replica, if it is of this very topic and on a disk that serves."""
@@ -144,7 +162,7 @@ class ClusterView:
         self, number: int, found: PartitionLog, cursor: "Cursor | None", end: int
     ) -> tuple["Cursor", list[tuple[int, Row]]]:
         """The batches below `end` that were not read before, as they lie in the files."""
-        disk = self.brokers[number].machine.disks[found.folder.disk.name.rpartition("/")[2]]
+        disk = self.acting(number).machine.disks[found.folder.disk.name.rpartition("/")[2]]
         if cursor is None or cursor.log is not found:
             cursor = Cursor(found, -1, 0, 0)
         reached = cursor.reached
@@ -164,6 +182,13 @@ class ClusterView:
                 position += BEFORE_LENGTH + length
             cursor = Cursor(found, segment.base_offset, position, reached)
         return cursor, rows
+
+
+def _opened(machine: BrokerMachine) -> Broker | None:
+    broker = machine.broker
+    if machine.machine.running and broker is not None and broker.services is not None:
+        return broker
+    return None
 
 
 def _assignment(name: str, data: bytes | None) -> TopicAssignment:

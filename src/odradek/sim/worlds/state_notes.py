@@ -1,12 +1,19 @@
-"""Notes how partitions stand in ZooKeeper's tree, whenever that changes: for timelines.
+"""Notes how partitions stand in ZooKeeper's tree, whenever that changes: for timelines, and floors.
 
 `partition.state` has partition, leader or -1, leader epoch and ISR; no ISR once it is deleted.
+`leader.changed` and `isr.changed` have the partition; `log.truncated` and `log.compacted` what the
+product's log says of them.
 """
+
+from typing import Final
 
 from odradek.model.ids import TopicPartition
 from odradek.sim.history import Event, History
 from odradek.sim.picture import STATE
 from odradek.sim.worlds.cluster_view import ClusterView
+
+LOGGED: Final = frozenset({"log.truncated", "log.compacted"})
+NOBODY: Final = -1
 
 
 class StateNotes:
@@ -17,6 +24,7 @@ class StateNotes:
         self._zxid = 0
         self._known: dict[TopicPartition, tuple[object, ...]] = {}
         history.watch(self._look)
+        history.watch(self._on_line, {"log"})
 
     def _look(self, event: Event) -> None:
         if event.what == STATE or self._view.zxid == self._zxid:
@@ -33,5 +41,19 @@ class StateNotes:
             leader = -1 if state.leader is None else int(state.leader)
             told = (leader, int(state.leader_epoch), tuple(map(int, state.isr)))
             if self._known.get(partition) != told:
-                self._known[partition] = told
+                before, self._known[partition] = self._known.get(partition), told
+                if before is not None:
+                    self._note_changes(str(partition), before, told)
                 self._history.note("world", STATE, str(partition), *told)
+
+    def _note_changes(
+        self, partition: str, before: tuple[object, ...], now: tuple[object, ...]
+    ) -> None:
+        if now[0] not in {before[0], NOBODY}:
+            self._history.note("world", "leader.changed", partition)
+        if now[2] != before[2]:
+            self._history.note("world", "isr.changed", partition)
+
+    def _on_line(self, event: Event) -> None:
+        if event.details[1] in LOGGED:
+            self._history.note(event.who, event.details[1])
