@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from odradek.model.ids import TopicPartition
@@ -138,8 +139,19 @@ class LiveCluster:
         self.await_isr(topic, len(assignments[0]))
 
     def _make(self, topic: NewTopic) -> None:
+        """Asks again while the controller changes, which Java's client does by itself."""
         admin = self.admin()
-        admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
+
+        def is_made() -> bool:
+            try:
+                admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
+            except KafkaException as refusal:
+                if refusal.args[0].code() != KafkaError.NOT_CONTROLLER:
+                    raise
+                return False
+            return True
+
+        eventually(is_made, seconds=PATIENCE_SECONDS, what=f"{topic.topic} is not made")
 
     def drop(self, topic: str) -> None:
         """Deletes a topic."""
