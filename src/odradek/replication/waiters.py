@@ -19,13 +19,13 @@ Ticket = object
 class Waiter:
     """One that waits, and may be given up."""
 
-    __slots__ = ("_arrival", "_home", "end", "over", "ticket")
+    __slots__ = ("_arrival", "_waiters", "end", "over", "ticket")
 
-    def __init__(self, end: Offset, ticket: Ticket, home: "Waiters", arrival: int) -> None:
+    def __init__(self, end: Offset, ticket: Ticket, waiters: "Waiters", arrival: int) -> None:
         self.end = end
         self.ticket = ticket
         self.over = False  # woken, or given up
-        self._home = home
+        self._waiters = waiters
         self._arrival = arrival
 
     def __lt__(self, other: "Waiter") -> bool:
@@ -36,7 +36,7 @@ class Waiter:
         """Will not be woken any more; nothing happens to one that was."""
         if not self.over:
             self.over = True
-            self._home.on_given_up()
+            self._waiters.on_given_up()
 
 
 class Waiters:

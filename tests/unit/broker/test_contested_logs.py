@@ -22,7 +22,7 @@ NOW = Timestamp(1_700_000_000_000)
 
 def where(replicas: ReplicaManager, partition: TopicPartition = ORDERS) -> str | None:
     """The name of the dir that has the current log."""
-    home = replicas.dirs.home_of(partition)
+    home = replicas.dirs.dir_of(partition)
     return None if home is None else home.name.rpartition("/")[2]
 
 

@@ -63,9 +63,9 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word(it) for it in (rotten, MANY[0], sound)])
-        home = replicas.dirs.home_of(rotten)
+        home = replicas.dirs.dir_of(rotten)
         assert home is not None
-        assert replicas.dirs.home_of(sound) is home
+        assert replicas.dirs.dir_of(sound) is home
         for partition, count in ((rotten, 9), (sound, 5)):
             appender = Appender(replicas.led(partition))
             for _ in range(count):

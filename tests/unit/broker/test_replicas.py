@@ -147,7 +147,7 @@ def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offlin
         await replicas.apply_leader_and_isr([word()])
 
     async def second(replicas: ReplicaManager) -> None:
-        home = replicas.dirs.home_of(ORDERS)
+        home = replicas.dirs.dir_of(ORDERS)
         assert home is not None
         disk = ground.machine.disk(home.name.partition("/")[2])
         disk.faults.rows.append(Fault(calls=frozenset({"rename"})))
@@ -212,7 +212,7 @@ def test_who_writes_need_not_wait_for_all_logs_that_are_made() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word()])
-        home = replicas.dirs.home_of(ORDERS)
+        home = replicas.dirs.dir_of(ORDERS)
         assert home is not None
         disk = ground.machine.disk(home.name.rpartition("/")[2])
         many = [word(TopicPartition("parcels", number)) for number in range(400)]
@@ -235,7 +235,7 @@ def test_a_dir_that_fails_takes_its_partitions_along_and_no_others() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word(), word(other)])
-        home = replicas.dirs.home_of(ORDERS)
+        home = replicas.dirs.dir_of(ORDERS)
         assert home is not None
         appender = Appender(replicas.led(ORDERS))
         appender.append(batch_of("kept"))
@@ -391,7 +391,7 @@ def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
         await replicas.apply_leader_and_isr([word()])
         Appender(replicas.led(ORDERS)).append(batch_of("a"))
         await settled(replicas)
-        home = replicas.dirs.home_of(ORDERS)
+        home = replicas.dirs.dir_of(ORDERS)
         assert home is not None
         disk = ground.machine.disk(home.name.rpartition("/")[2])
         disk.faults.rows.append(Fault(calls=frozenset({"read"})))
@@ -439,7 +439,7 @@ def test_a_disk_too_full_for_one_topics_id_serves_no_records_of_an_earlier_topic
     async def first(replicas: ReplicaManager) -> None:
         elsewhere = TopicPartition("elsewhere", 0)
         await replicas.apply_leader_and_isr([word(), word(elsewhere), word(payments)])
-        assert replicas.dirs.home_of(ORDERS) is replicas.dirs.home_of(payments)
+        assert replicas.dirs.dir_of(ORDERS) is replicas.dirs.dir_of(payments)
         for partition in (ORDERS, payments):
             Appender(replicas.led(partition)).append(batch_of("a", "b"))
         await settled(replicas)
@@ -476,7 +476,7 @@ def test_a_log_that_is_not_made_after_all_counts_for_no_dir() -> None:
         assert replicas.logs.dir_of(ORDERS) is None
         await replicas.apply_leader_and_isr([word(it) for it in later])
         assert [len(log_dir) for log_dir in replicas.dirs.dirs] == [1, 1]
-        assert replicas.dirs.home_of(later[0]) is replicas.dirs.dirs[0]
+        assert replicas.dirs.dir_of(later[0]) is replicas.dirs.dirs[0]
 
     with Ground() as ground:
         ground.live(talk)

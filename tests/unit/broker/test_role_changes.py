@@ -69,7 +69,7 @@ def test_a_dir_that_hangs_holds_up_no_request_for_another() -> None:
 
 
 def _dir_of(replicas: ReplicaManager, partition: TopicPartition) -> str:
-    found = replicas.dirs.home_of(partition)
+    found = replicas.dirs.dir_of(partition)
     assert found is not None, partition
     return found.name
 

@@ -112,7 +112,7 @@ def test_a_new_log_goes_where_the_fewest_are() -> None:
     holders = []
     for number in range(6):
         h.dirs.get_or_create(part(number), NEW, NOW)
-        home = h.dirs.home_of(part(number))
+        home = h.dirs.dir_of(part(number))
         assert home is not None
         holders.append(home.name[-1])
     assert "".join(holders) == "012102"
@@ -222,7 +222,7 @@ def test_a_missing_log_may_be_on_the_lost_disk() -> None:
     with pytest.raises(LogDirOffline):
         h.dirs.get_or_create(part(0), KNOWN, NOW)
     h.dirs.get_or_create(part(0), NEW, NOW)
-    home = h.dirs.home_of(part(0))
+    home = h.dirs.dir_of(part(0))
     assert home is not None
     assert home.name == "disk-1"
     h.failures.report("disk-1", OSError(errno.EIO, "gone"))

@@ -95,7 +95,7 @@ def written(log: PartitionLog) -> bytes:
 
 def where(h: Host) -> str:
     """The dir that has the log."""
-    home = h.dirs.home_of(part(0))
+    home = h.dirs.dir_of(part(0))
     assert home is not None
     return home.name
 

@@ -39,7 +39,7 @@ def repaired(h: Host) -> None:
 
 def home(h: Host) -> str:
     """Where its current log is."""
-    found = h.dirs.home_of(PARTITION)
+    found = h.dirs.dir_of(PARTITION)
     assert found is not None
     return found.name
 

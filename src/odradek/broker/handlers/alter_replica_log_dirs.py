@@ -47,7 +47,7 @@ async def _move(services: Services, partition: TopicPartition, path: str) -> Err
     except BrokerError as error:
         log.debug("move.refused", partition=str(partition), target=path, error=str(error))
         return error.code
-    if is_moving or services.replicas.dirs.home_of(partition) is not None:
+    if is_moving or services.replicas.dirs.dir_of(partition) is not None:
         return ErrorCode.NONE
     return ErrorCode.REPLICA_NOT_AVAILABLE
 

@@ -101,7 +101,7 @@ class DirMoves:
         if move is None:
             return False
         if move.future is not running:
-            log.info("move.begun", partition=str(partition), source=move.home.name, target=target)
+            log.info("move.begun", partition=str(partition), source=move.source.name, target=target)
             self._enqueue(move)
         return True
 
@@ -116,7 +116,7 @@ class DirMoves:
         dirs = self._logs.dirs
         for log_dir in dirs.online:
             for partition in sorted(log_dir.futures):
-                if dirs.home_of(partition) is not None:
+                if dirs.dir_of(partition) is not None:
                     self._enqueue(Move(dirs, partition))
 
     async def close(self) -> None:
@@ -163,7 +163,7 @@ class DirMoves:
             self._begun.pop(move.partition, None)
 
     async def _give_up(self, move: Move) -> None:
-        if self._logs.dirs.failures.has_failed(move.home.name):
+        if self._logs.dirs.failures.has_failed(move.source.name):
             return
         try:
             await self._carry_out(move.cancel())
@@ -219,7 +219,7 @@ class DirMoves:
             except BrokerError as error:
                 outcome.append(error)
 
-        await self._lanes[move.home.name].run(swap)
+        await self._lanes[move.source.name].run(swap)
         if outcome:
             raise outcome[0]
         if self._logs.dirs.get(move.partition) is move.future:
@@ -233,7 +233,7 @@ class DirMoves:
         """In the lane of the current log's dir: no role begins or ends, and nothing is cut."""
         if move.is_over or self._is_closing.is_set():
             return
-        appends = self._logs.appends[move.home.name]
+        appends = self._logs.appends[move.source.name]
         await self._logs.end_compaction(move.current)
         self._roles.hold(move.partition)
         self._swapping[move.partition] = move
@@ -250,14 +250,14 @@ class DirMoves:
     def _taken(self, move: Move) -> None:
         """In the turn in which the future log becomes the current one."""
         appends = self._logs.appends
-        appends[move.home.name].hand_over(move.current, move.future, appends[move.target.name])
+        appends[move.source.name].hand_over(move.current, move.future, appends[move.target.name])
         self._roles.release(move.partition)
 
     def _release(self, move: Move) -> None:
         """What has waited for the swap goes on, wherever the log is now."""
         if self._swapping.pop(move.partition, None) is not None:
             move.current.is_held = False
-            self._logs.appends[move.home.name].release(move.current)
+            self._logs.appends[move.source.name].release(move.current)
             self._roles.release(move.partition)
 
     async def _carry_out(

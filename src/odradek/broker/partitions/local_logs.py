@@ -178,7 +178,7 @@ class LocalLogs:
         where it was begun. Which of contested logs is meant, only a topic's id tells.
         """
         partition = wanted.partition
-        found = self.dirs.home_of(partition)
+        found = self.dirs.dir_of(partition)
         if found is not None:
             return found.name
         begun = self._being_made.get(partition)
@@ -203,7 +203,7 @@ class LocalLogs:
 
     def dir_of(self, partition: TopicPartition) -> str | None:
         """The dir that has a partition's log, or in which it is being made; one, of contested."""
-        found = self.dirs.home_of(partition)
+        found = self.dirs.dir_of(partition)
         if found is not None:
             return found.name
         begun = self._being_made.get(partition)
@@ -364,7 +364,7 @@ class LocalLogs:
 
     async def read_in_pieces(self, found: PartitionLog, bytes_max: int) -> AsyncIterator[bytes]:
         """The whole log as whole batches, from its start to where it ends now."""
-        if self.dirs.home_of(found.partition) is None:
+        if self.dirs.dir_of(found.partition) is None:
             raise LogDirOffline(f"{found.partition} is in a log dir that is offline")
         worker, at, end = self.worker_of(found), found.log_start_offset, found.log_end_offset
         while at < end:

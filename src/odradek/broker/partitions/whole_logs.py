@@ -63,7 +63,7 @@ class WholeLogs:
 
     async def _note(self, replica: Replica) -> None:
         """In the lane of its dir: durably."""
-        log_dir = self._replicas.dirs.home_of(replica.partition)
+        log_dir = self._replicas.dirs.dir_of(replica.partition)
         if log_dir is None:
             return
         note = partial(log_dir.clear_unclean, [replica.partition])

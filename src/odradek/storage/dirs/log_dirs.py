@@ -85,8 +85,8 @@ class LogDirs:
 
     def get(self, partition: TopicPartition) -> PartitionLog | None:
         """The current log, if it is in a directory that serves."""
-        home = self.home_of(partition)
-        return home.logs[partition] if home else None
+        found = self.dir_of(partition)
+        return found.logs[partition] if found else None
 
     def future(self, partition: TopicPartition) -> PartitionLog | None:
         """The log that is being filled to take its place."""
@@ -100,7 +100,7 @@ class LogDirs:
                 return log_dir
         return None
 
-    def home_of(self, partition: TopicPartition) -> LogDir | None:
+    def dir_of(self, partition: TopicPartition) -> LogDir | None:
         """The directory of the current log."""
         for log_dir in self.dirs:
             if partition in log_dir.logs and not log_dir.is_offline:
@@ -205,7 +205,7 @@ class LogDirs:
             return  # it may be there
         for log_dir in self.online:
             for partition, future in list(log_dir.futures.items()):
-                if self.home_of(partition) in {None, log_dir}:
+                if self.dir_of(partition) in {None, log_dir}:
                     del log_dir.futures[partition]
                     self.discard(log_dir, future)
 

@@ -95,7 +95,7 @@ class Piece:
     def __init__(
         self, move: "Move", offset: Offset, now: Timestamp, place: Place | None = None
     ) -> None:
-        self.log_dir = move.home
+        self.log_dir = move.source
         self.cuts = move.current.cuts  # a piece is of one history
         self.place = place  # None: it is to be found
         self.data = b""
@@ -142,13 +142,13 @@ class Move:
     """A partition's log on its way to another dir."""
 
     def __init__(self, dirs: LogDirs, partition: TopicPartition) -> None:
-        home, future_dir = dirs.home_of(partition), dirs.future_dir_of(partition)
-        assert home is not None, partition
+        source, future_dir = dirs.dir_of(partition), dirs.future_dir_of(partition)
+        assert source is not None, partition
         assert future_dir is not None, partition
         self.partition = partition
-        self.home = home
+        self.source = source
         self.target = future_dir
-        self.current: PartitionLog = home.logs[partition]
+        self.current: PartitionLog = source.logs[partition]
         self.future: PartitionLog = future_dir.futures[partition]
         self._dirs = dirs
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
@@ -171,7 +171,7 @@ class Move:
     def is_over(self) -> bool:
         """Whether one of the logs, or their dirs, is no longer what it was."""
         return (
-            self.home.logs.get(self.partition) is not self.current
+            self.source.logs.get(self.partition) is not self.current
             or self.target.futures.get(self.partition) is not self.future
         )
 
@@ -195,7 +195,7 @@ class Move:
     def _next_piece(self, now: Timestamp) -> Generator[Step, None, Piece | None]:
         ahead = self._ahead
         if ahead is not None and not ahead.is_read:
-            yield Step(self.home, _nothing, is_background=True)  # behind the read
+            yield Step(self.source, _nothing, is_background=True)  # behind the read
         if ahead is not None and ahead.write is not None and ahead.cuts == self.current.cuts:
             self._ahead = None
             return ahead
@@ -205,7 +205,7 @@ class Move:
             return None
         piece = Piece(self, self.future.log_end_offset, now)
         try:
-            yield Step(self.home, piece.run)
+            yield Step(self.source, piece.run)
         except OffsetOutOfRange:  # it was cut meanwhile, at one of its ends
             return None
         if self.current.cuts == piece.cuts:
@@ -288,7 +288,7 @@ class Move:
     def tidy(self) -> Generator[Step, None, None]:
         """The old log goes; if its dir fails now, the next start knows by the note."""
         yield Step(self.target, self.target.sync_names, is_background=True)
-        yield Step(self.home, partial(self._dirs.discard, self.home, self.current))
+        yield Step(self.source, partial(self._dirs.discard, self.source, self.current))
         if self._rest is not None:
             yield Step(self.target, self._rest.run)
         yield Step(self.target, partial(self.target.settle_move, self.partition))
@@ -330,7 +330,7 @@ class Move:
         """
         self.drop_ahead()
         current, future, target = self.current, self.future, self.target
-        yield Step(self.home, self._forget_kept, is_background=True)
+        yield Step(self.source, self._forget_kept, is_background=True)
         yield from self._cut(now)
         if self._common_end() == future.log_end_offset:
             history = current.epochs.copy()
@@ -358,7 +358,7 @@ class Move:
         with target.failures.touching(target.name):
             if self._came_in != NO_LEADER_EPOCH:
                 put_note(target.disk, folder.name, self._came_in)
-            write_small(target.disk, folder.path(MOVED_HERE), self.home.name.encode())
+            write_small(target.disk, folder.path(MOVED_HERE), self.source.name.encode())
 
     def _take_over(self, now: Timestamp) -> Generator[Step, None, None]:
         """The little that has changed since it was prepared."""
@@ -368,7 +368,7 @@ class Move:
             yield from self.flush(now)
         yield from self._adjust()
         future.unclean = current.unclean
-        cleaned = self.home.cleaner_offsets.get(self.partition)
+        cleaned = self.source.cleaner_offsets.get(self.partition)
         if not target.speaks_of(future, cleaned):
             yield Step(target, partial(target.take_over, future, cleaned))
         if future.unclean is not None:
@@ -382,11 +382,11 @@ class Move:
         try:
             yield Step(self.target, rename)
         except StorageError:
-            yield Step(self.home, self._keep)
+            yield Step(self.source, self._keep)
             raise
         if self.target.futures.pop(self.partition, None) is not self.future:
             raise StorageError(f"{self.partition} was deleted, or its dir failed, during its move")
-        self.home.logs.pop(self.partition, None)  # not there if its dir has just failed
+        self.source.logs.pop(self.partition, None)  # not there if its dir has just failed
         self.target.logs[self.partition] = self.future
         self.target.moved_here.add(self.partition)
         self.future.config = self.current.config
@@ -398,15 +398,15 @@ class Move:
 
     def _forget_kept(self) -> None:
         """What an earlier move left is no longer true; what a new log's note says stays so."""
-        self._came_in = self.home.came_in(self.current)
-        with self.home.failures.touching(self.home.name):
-            if delete_if_there(self.home.disk, self.current.folder.path(KEPT_HERE)):
-                self.home.disk.sync_directory(self.current.folder.name)
+        self._came_in = self.source.came_in(self.current)
+        with self.source.failures.touching(self.source.name):
+            if delete_if_there(self.source.disk, self.current.folder.path(KEPT_HERE)):
+                self.source.disk.sync_directory(self.current.folder.name)
 
     def _keep(self) -> None:
         """Before the current log takes another append: the target may have got its name."""
-        with self.home.failures.touching(self.home.name):
-            write_small(self.home.disk, self.current.folder.path(KEPT_HERE), b"")
+        with self.source.failures.touching(self.source.name):
+            write_small(self.source.disk, self.current.folder.path(KEPT_HERE), b"")
 
 
 def begin_move(
@@ -418,28 +418,28 @@ def begin_move(
     Without a log the dir is remembered for its creation.
     """
     target_dir = dirs.named(target)
-    home = dirs.home_of(partition)
-    if target_dir is not home and target in dirs.cordoned:
+    source = dirs.dir_of(partition)
+    if target_dir is not source and target in dirs.cordoned:
         raise LogDirCordoned(f"{target} is cordoned: no log may be moved there")
-    if home is None:
+    if source is None:
         dirs.preferred[partition] = target
         return None
     if partition in target_dir.futures:
         return Move(dirs, partition)
     if dirs.future(partition) is not None:
         yield from Move(dirs, partition).cancel()
-    if target_dir is home:
+    if target_dir is source:
         return None
     if dirs.some_failed:
         raise LogDirOffline(f"a future log of {partition} may be in a log dir that is offline")
     if not fits_future(partition):
         raise NameTooLongToMove(f"{partition}: the name is too long for a future log")
     name = renamed(partition, dirs.unique(), Kind.FUTURE)
-    current = home.logs[partition]
+    current = source.logs[partition]
     made: list[PartitionLog] = []
     yield Step(target_dir, lambda: made.append(target_dir.create(partition, name, how, now)))
     dirs.failures.check(target)
-    if home.logs.get(partition) is not current:
+    if source.logs.get(partition) is not current:
         yield Step(target_dir, partial(dirs.discard, target_dir, made[0]))
         raise StorageError(f"{partition} was deleted, or its dir failed, as its move began")
     target_dir.futures[partition] = made[0]

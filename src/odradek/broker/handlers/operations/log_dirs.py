@@ -89,7 +89,7 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
     is_stuck = name in services.replicas.logs.stuck
     state = "hangs" if is_stuck else "cordoned" if log_dir.is_cordoned else "online"
     leaders = sum(led.log.folder.disk.name == name for led in services.replicas.all_led())
-    moving = [Move(dirs, it) for it in sorted(log_dir.futures) if dirs.home_of(it) is not None]
+    moving = [Move(dirs, it) for it in sorted(log_dir.futures) if dirs.dir_of(it) is not None]
     return {
         "dir": name,
         "state": state,
@@ -106,7 +106,7 @@ def _move(services: Services, move: Move) -> Mapping[str, Json]:
     return {
         "topic": move.partition.topic,
         "partition": move.partition.partition,
-        "source": move.home.name,
+        "source": move.source.name,
         "bytes": move.current.size,
         "left": move.bytes_left,
         "bytes_per_second": services.replicas.moves.bytes_per_second(move),
