@@ -4,6 +4,7 @@ Elsewhere none of them is collected. There is one session for all of them, with 
 connector beside our source, so that both read the same topics of the same broker.
 """
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, Final
@@ -15,6 +16,9 @@ from tests.pipelines.topics import Topics
 
 COLLECTED: Final = find_spec("pyspark") is not None
 collect_ignore_glob = [] if COLLECTED else ["*"]
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+"""Of each Java that Spark starts here: few of them live long enough to be worth optimizing."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

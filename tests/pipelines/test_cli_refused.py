@@ -18,7 +18,7 @@ def archive(*given: str, **environment: str) -> tuple[int, str]:
         [*command, *given],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         env={**os.environ, **environment},
     )

@@ -10,7 +10,7 @@ import pytest
 from tests.pipelines.tables import archiver
 from tests.pipelines.tables.lake import FORMATS, Lake, expected
 
-KILLS = {"delta": 20, "iceberg": 6, "parquet": 20}  # a commit of Iceberg costs ten times as much
+KILLS = {"delta": 10, "iceberg": 4, "parquet": 10}  # a commit of Iceberg costs ten times as much
 PRELOADED = [
     "tests.pipelines.tables.archiver",
     "odradek.pipelines.tables.iceberg",
@@ -26,7 +26,7 @@ processes.set_forkserver_preload(PRELOADED)
 def test_writers_at_once_lose_and_double_nothing(name: str, tmp_path: Path) -> None:
     """Two archivers, a backfill and a merge: each commits on what it has seen, or repeats."""
     location = f"{name}:{tmp_path}/{name}"
-    end = {"delta": 150, "iceberg": 50, "parquet": 150}[name]
+    end = {"delta": 60, "iceberg": 20, "parquet": 60}[name]
     running = [
         processes.Process(target=target, args=(location, end))
         for target in (archiver.archive, archiver.archive, archiver.backfill, archiver.merge)
