@@ -420,6 +420,18 @@ def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     assert t.fetch(2, 12, epoch=5).propose is not None
 
 
+def test_elected_again_a_leader_does_not_believe_what_a_follower_had_before() -> None:
+    """It left the ISR because its disk failed; on an empty one it begins anew, and says so first."""
+    t = Scene()
+    t.fetch(1, 10)
+    t.fetch(2, 10)
+    t.leader.on_leadership(t.word(5, 9, isr=(0, 1)), t.now)
+    t.fetch(1, 10, epoch=5)
+    assert t.leader.on_time(t.now).propose is None
+    assert t.fetch(2, 0, epoch=5).propose is None
+    assert t.fetch(2, 10, epoch=5).propose is not None
+
+
 def test_within_a_leadership_the_controller_may_change_the_isr_and_the_replicas() -> None:
     """A newer version of the same leadership begins no epoch; whoever left is not awaited."""
     t = Scene()

@@ -18,6 +18,7 @@ from odradek.storage.errors import (
     StorageError,
 )
 from odradek.storage.logs.truncation import truncate_fully
+from odradek.storage.files.checkpoints import EpochStart
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
@@ -279,6 +280,17 @@ def test_a_follower_takes_what_the_leader_has() -> None:
     follower.write()
     assert follower.read() == leader.read()
     assert follower.log.epochs.entries == leader.log.epochs.entries
+
+
+def test_a_leadership_without_records_gives_way_to_those_of_the_leader() -> None:
+    """A log that was made anew while it led holds none of that epoch's, and needs those before."""
+    t = Partition()
+    t.log.begin_epoch(LeaderEpoch(3))
+    batch = t.batch(["a"])
+    place(batch, 0, 0, 1)
+    assert t.log.append_replica(memoryview(batch), t.now) == 1
+    t.write()
+    assert t.log.epochs.entries == (EpochStart(LeaderEpoch(1), Offset(0)),)
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 3), (1, 3), (2, 2)])

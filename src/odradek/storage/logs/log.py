@@ -184,7 +184,7 @@ class PartitionLog(ReadableLog):
         """
         taken: list[tuple[int, BatchHeader]] = []
         expected: int = self._next_offset
-        epoch: int = self._next_epochs.latest
+        epoch: int = self._next_epochs.epoch_at(Offset(expected - 1))  # the last that has records
         for position, header in headers(run, cut_tail=True):
             check_crc(run, header, position)
             if header.base_offset < expected and (
