@@ -8,6 +8,7 @@ import logging
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from time import sleep
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ from odradek.pipelines.errors import PipelineError, sentence_of
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.workers import end_task
 
-ATTEMPTS_MAX: Final = 3
+PAUSES: Final = (0.5, 2.0, 5.0)
+"""Seconds between attempts."""
 ANSWER: Final = "answer binary"
 SMALL_OFFSETS: Final = 10_000
 """Of a whole batch: starting a task takes longer than reading these."""
@@ -50,17 +52,21 @@ def _slots(spark: Any) -> int:
 
 
 def attempted(job: Callable[[], R]) -> R:
-    """Runs a job, and again if it fails without a sentence of ours."""
-    for attempt in range(1, ATTEMPTS_MAX + 1):
+    """Runs a job, and again if it fails without a sentence of ours.
+
+    What ends one worker may end the next one, too, so it waits for that to pass.
+    """
+    for pause in (*PAUSES, None):
         try:
             return job()
         except Exception as error:
             sentence = sentence_of(error)
             if sentence is not None:
                 raise PipelineError(sentence) from error
-            if attempt == ATTEMPTS_MAX:
+            if pause is None:
                 raise
             log.warning("a job of Spark failed and is run again: %s", str(error).split("\n", 1)[0])
+            sleep(pause)
     raise AssertionError
 
 
