@@ -250,7 +250,7 @@ class Broker:
         tell = coordination.report_log_dirs
         replicas.on_dir_failed.append(lambda _gone: tell())
         replicas.on_dir_replaced.append(lambda _dir: tell())
-        replicas.on_refused_late.append(tell)
+        replicas.on_dirs_to_report.append(tell)
         identity = (self.cluster.me, self.cluster.cluster_id)
         self._dir_admin = DirAdmin(replicas, self.doors.clock, identity)
         await replicas.open()

@@ -210,6 +210,22 @@ def test_a_topic_goes_although_a_full_disk_could_not_take_its_log(t: ClusterScen
     t.await_isr("orders", 1, 2, 3)
 
 
+def test_a_log_that_a_full_disk_could_not_take_is_made_once_there_is_room(
+    t: ClusterScenario,
+) -> None:
+    """Nobody has to start the broker again, nor to touch the topic."""
+    shop = t.client("shop")
+    full = t.broker(3)
+    disks = [full.machine.disk(name) for name in DISKS]
+    for disk in disks:
+        disk.faults.capacity = disk.used
+    shop.make("orders")
+    t.await_isr("orders", 1, 2)
+    for disk in disks:
+        disk.faults.capacity = None
+    t.await_isr("orders", 1, 2, 3)
+
+
 @pytest.mark.parametrize("min_isr", ["1", "2"])
 def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario, min_isr: str) -> None:
     """What was not flushed may be gone without a trace: its batches end where a batch may end.

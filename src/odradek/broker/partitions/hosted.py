@@ -203,6 +203,11 @@ class HostedPartitions:
         """How many replicas are in a log dir that has failed."""
         return sum(isinstance(it, Offline) for it in self._by_partition.values())
 
+    @property
+    def some_are_lost(self) -> bool:
+        """Whether a replica waits for a request that has its log made."""
+        return any(isinstance(it, Offline) and it.is_lost for it in self._by_partition.values())
+
     def all_following(self) -> list[FollowingReplica]:
         """Every replica that follows."""
         return [it.replica for it in self._by_partition.values() if isinstance(it, Following)]

@@ -191,9 +191,11 @@ class LogMaintenance:
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
-        """How much room is left, for the metrics."""
+        """How much room is left, for the metrics; where there is some, missing logs are made."""
         free = await off_loop(self._background(log_dir), partial(_free_bytes, log_dir))
         self._replicas.logs.free[log_dir.name] = free
+        if free:
+            self._replicas.ask_for_lost()
 
     async def _compact(self, log_dir: LogDir) -> None:
         """The log that gains the most, if any is due."""

@@ -75,7 +75,7 @@ class ReplicaManager:
         self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
         self.on_dir_failed: list[Callable[[WentOffline], None]] = []
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
-        self.on_refused_late: list[Callable[[], None]] = []
+        self.on_dirs_to_report: list[Callable[[], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
         self._me = broker_id
         self._clock, self._tasks = doors.clock, tasks
@@ -218,7 +218,7 @@ class ReplicaManager:
         """A dir hung, and the controller believes that it was obeyed: it asks once more."""
         await asyncio.gather(*changes.work, return_exceptions=True)
         if self._refused(changes.states):
-            for refused in self.on_refused_late:
+            for refused in self.on_dirs_to_report:
                 refused()
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
@@ -309,6 +309,12 @@ class ReplicaManager:
             replaced(fresh)
         begin(self._tasks, self.logs.note_offline())
         return lost
+
+    def ask_for_lost(self) -> None:
+        """Where logs could not be made, as on a full disk: the controller's next request tries."""
+        if self._hosted.some_are_lost:
+            for tell in self.on_dirs_to_report:
+                tell()
 
     # Moves between log dirs
 
