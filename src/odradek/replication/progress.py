@@ -75,7 +75,7 @@ class FollowerProgress:
         return self.caught_up_at is not None and now - self.caught_up_at <= lag_max
 
     def begin_leadership(self, leader_end: Offset, caught_up_at: Millis | None) -> None:
-        """The same leader was elected again: its log never diverged, so a member's end offset holds.
+        """The same leader was elected again: its log never diverged, so ends of members hold.
 
         The times do not. A follower that is not in sync must fetch before it can be: it may have
         left because it lost its log, and have another one by now.

@@ -421,7 +421,7 @@ def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
 
 
 def test_elected_again_a_leader_does_not_believe_what_a_follower_had_before() -> None:
-    """It left the ISR because its disk failed; on an empty one it begins anew, and says so first."""
+    """It left the ISR because its disk failed; on an empty one it begins anew, and says so."""
     t = Scene()
     t.fetch(1, 10)
     t.fetch(2, 10)

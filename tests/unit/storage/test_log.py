@@ -17,8 +17,8 @@ from odradek.storage.errors import (
     OffsetsOutOfOrder,
     StorageError,
 )
-from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.files.checkpoints import EpochStart
+from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
