@@ -140,9 +140,9 @@ class LiveCluster:
 
     def _make(self, topic: NewTopic) -> None:
         """Asks again while the controller changes, which Java's client does by itself."""
-        admin = self.admin()
 
         def is_made() -> bool:
+            admin = self.admin()  # anew: it would ask the controller of before
             try:
                 admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
             except KafkaException as refusal:
