@@ -240,6 +240,8 @@ class Leader:
             # With an epoch it is ours, so its word may only be newer than ours on the replicas.
             unknown = NotLeaderOrFollower if fetch.leader_epoch is None else UnknownLeaderEpoch
             raise unknown(f"broker {fetch.broker} holds no replica, as far as is known here")
+        if NO_BROKER_EPOCH < fetch.broker_epoch < follower.broker_epoch:
+            raise NotLeaderOrFollower(f"broker {fetch.broker} asked for this in an earlier life")
         if fetch.offset > self.log_end_offset:
             raise FollowerAhead(f"offset {fetch.offset}; the log ends at {self.log_end_offset}")
         starts_elsewhere = fetch.log_start_offset != follower.log_start_offset

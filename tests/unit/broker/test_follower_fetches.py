@@ -137,11 +137,11 @@ class InSession:
         self.partitions = [TopicPartition("orders", number) for number in range(count)]
         self.id, self.epoch = 0, 0
 
-    def fetch(self, *offsets: tuple[int, int], wait: int = 500) -> Asked:
+    def fetch(self, *offsets: tuple[int, int], wait: int = 500, life: int = LIFE + 2) -> Asked:
         """Names these partitions, with where they are fetched from."""
         wanted = [FetchPartition(it, 3, at, 3 if at else -1, 0, 1 << 20) for it, at in offsets]
         request = FetchRequest(
-            replica_state=ReplicaState(2, LIFE + 2),
+            replica_state=ReplicaState(2, life),
             max_wait_ms=wait,
             min_bytes=1,
             session_id=self.id,
@@ -330,6 +330,21 @@ def test_a_follower_that_came_early_to_another_follower_is_refused_at_once() -> 
         await t.lead(follower.partitions[1], epoch=3, leader=3)
         await t.turn()
         assert asked.row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    live(talk)
+
+
+def test_a_follower_that_registers_anew_is_known_by_that_in_all_its_partitions() -> None:
+    """Its process lives on, and so does its session, which need not name a partition again."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 1)
+        await t.lead()
+        first = follower.fetch((0, 0), wait=0)
+        follower.id = first.answered.session_id
+        follower.fetch(life=LIFE + 7)
+        ((_, known), _) = t.led.leader.followers()
+        assert known.broker_epoch == LIFE + 7
 
     live(talk)
 

@@ -103,15 +103,16 @@ class Scene:
         epoch: int | None = 4,
         eligible: bool = True,
         start: int | None = None,
+        life: int | None = None,
     ) -> LeaderEffects:
-        """A follower fetches."""
+        """A follower fetches; `life` is its broker epoch."""
         leader_epoch = None if epoch is None else LeaderEpoch(epoch)
         fetch = FollowerFetch(
             BrokerId(broker),
             Offset(offset),
             leader_epoch,
             eligible,
-            BrokerEpoch(broker + 50),
+            BrokerEpoch(broker + 50 if life is None else life),
             None if start is None else Offset(start),
         )
         return self.leader.on_follower_fetch(fetch, self.now)
@@ -456,6 +457,17 @@ def test_other_beliefs_about_the_leadership_are_refused() -> None:
         t.leader.check_leader_epoch(LeaderEpoch(3))
     with pytest.raises(UnknownLeaderEpoch):
         t.fetch(1, 10, epoch=5)
+
+
+def test_what_a_follower_asked_for_in_an_earlier_life_counts_for_nothing() -> None:
+    """Its connection of then may be read after that of now: its ISR would be refused for ever."""
+    t = Scene(isr=(0, 1))
+    t.fetch(2, 5, life=61)
+    with pytest.raises(NotLeaderOrFollower, match="earlier life"):
+        t.fetch(2, 10, life=60)
+    proposal = t.fetch(2, 10, life=61).propose
+    assert proposal is not None
+    assert IsrMember(B2, BrokerEpoch(61)) in proposal.isr
 
 
 def test_a_follower_ahead_of_its_leader_counts_for_nothing() -> None:

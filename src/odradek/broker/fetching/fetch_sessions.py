@@ -260,7 +260,9 @@ class FetchSessions:
             raise MixedTopicNames(f"fetch session {session.id} changes how it names topics")
         session.epoch = session.epoch + 1 if session.epoch < EPOCH_MAX else 1
         session.used_at = now
-        session.reader = reader
+        if session.reader != reader:  # a follower whose broker has registered anew
+            session.reader = reader
+            session.look_at_all()
         self._sessions.move_to_end(session.id)
         return session
 
