@@ -1,6 +1,8 @@
 """What the promises of the simulated cluster allow."""
 
+from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.sim.worlds.cluster_bounds import Bounds
 from odradek.sim.worlds.cluster_insides import Copied
 
@@ -19,3 +21,17 @@ def test_a_log_is_of_before_all_was_lost_until_it_has_records_of_a_later_leader(
     assert copied.may_be_of_before(away, 6)
     assert not copied.may_be_of_before(away, 7)
     assert copied.may_be_of_before(lost_power, 7)
+
+
+def test_who_joins_without_a_leader_need_not_have_all() -> None:
+    """The last of the ISR has lost its power: those that had left before stand there again."""
+    lost_power = BrokerId(2)
+    copied = Copied(lacking={lost_power})
+    one = BrokerId(1)
+    state = PartitionState(one, LeaderEpoch(4), (one,), PartitionEpoch(7), ControllerEpoch(1))
+    copied.see(state)
+    assert copied.outside == {lost_power}
+    copied.see(state._replace(isr=(one, lost_power)))
+    assert copied.outside == {lost_power}
+    copied.see(state._replace(leader=None, isr=(lost_power,)))
+    assert not copied.outside

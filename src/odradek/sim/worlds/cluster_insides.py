@@ -54,6 +54,12 @@ class Copied:
         """Whose copy may not be what was written."""
         return self.lacking | self.corrupt
 
+    def see(self, written: PartitionState) -> None:
+        """A leader takes into the ISR who has all; the controller, without one, who was there."""
+        self.outside |= self.lacking.difference(written.isr)
+        if written.leader is None:
+            self.outside.difference_update(written.isr)
+
     def may_be_of_before(self, number: BrokerId, last_epoch: int) -> bool:
         """Whether a log may be what it was before all was lost, by the last epoch that it has.
 
@@ -121,7 +127,7 @@ class Copies:
                     if number not in copied.corrupt:
                         self._compare(BrokerId(number), place, replica.log)
         for place, written in self.states.items():
-            self.of[place].outside |= self.of[place].lacking.difference(written.isr)
+            self.of[place].see(written)
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
             copied.ends[number] = found.log_end_offset
