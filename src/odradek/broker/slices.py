@@ -32,7 +32,7 @@ class Slices:
 
         Once `is_over` says that its client is gone, it is given up.
         """
-        if not _goes_on(steps):
+        if not goes_on(steps):
             return False
         self._under_way.append((steps, is_over))
         if len(self._under_way) == 1:
@@ -44,7 +44,7 @@ class Slices:
         if is_over():
             steps.close()
             self._under_way.popleft()
-        elif _goes_on(steps):
+        elif goes_on(steps):
             self._under_way.rotate(-1)
         else:
             self._under_way.remove((steps, is_over))
@@ -52,7 +52,8 @@ class Slices:
             asyncio.get_running_loop().call_soon(self._go_on)
 
 
-def _goes_on(steps: Steps[None]) -> bool:
+def goes_on(steps: Steps[None]) -> bool:
+    """Does the next slice; False once all is done."""
     try:
         next(steps)
     except StopIteration:

@@ -80,7 +80,7 @@ class ClientHistory:
         self._positions[reader, place] = position
 
     def strays(self, reader: str, place: Place) -> None:
-        """A reader was handed what nobody vouches for; nothing follows from it until it seeks."""
+        """A reader was handed what cannot be trusted; nothing follows from it until it seeks."""
         self._positions.pop((reader, place), None)
 
     def polled(self, reader: str, place: Place, records: Sequence[tuple[int, str]]) -> None:

@@ -195,7 +195,7 @@ class PowerCutInCall(Fault):
         machine.start_if_down()
 
     def heal(self) -> None:
-        """Whoever is down starts."""
+        """Machines that are down start."""
         for machine in self.machines:
             for disk in machine.disks.values():
                 disk.faults.rows.clear()

@@ -64,7 +64,7 @@ class PowerCut(Fault):
         return machine.name
 
     def heal(self) -> None:
-        """Whoever is down starts."""
+        """Machines that are down start."""
         for machine in self.machines:
             machine.start_if_down()
 
@@ -84,7 +84,7 @@ class Kill(Fault):
         return machine.name
 
     def heal(self) -> None:
-        """Whoever is down starts."""
+        """Machines that are down start."""
         for machine in self.machines:
             machine.start_if_down()
 

@@ -192,15 +192,23 @@ def test_what_cannot_be_moved_is_refused(t: ClusterScenario) -> None:
     assert shop.move(broker.number, "orders", path) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
+def begun_to_a_disk_that_hangs(
+    t: ClusterScenario, jobs: int
+) -> tuple[Client, NumberedBroker, str, str]:
+    """A move of the leader's replica; its target hangs after so many jobs."""
+    shop = filled(t, 3)
+    broker = t.broker(t.leader("orders"))
+    source, target = broker.disk_of("orders"), broker.other_disk("orders")
+    broker.process.workers[target].hang(after=jobs)
+    begun(shop, broker)
+    return shop, broker, source, target
+
+
 @pytest.mark.parametrize("jobs", range(1, 18))
 def test_a_target_that_hangs_does_not_hold_up_the_other_disk(jobs: int) -> None:
     """At whichever step of the move: the replica is led from its dir, and so are its neighbours."""
     with ClusterScenario(1) as t:
-        shop = filled(t, 3)
-        broker = t.broker(t.leader("orders"))
-        source, target = broker.disk_of("orders"), broker.other_disk("orders")
-        broker.process.workers[target].hang(after=jobs)
-        begun(shop, broker)
+        shop, broker, source, target = begun_to_a_disk_that_hangs(t, jobs)
         t.run(seconds=6)
         if broker.disk_of("orders") == source:
             shop.produce("orders", "3")
@@ -215,11 +223,7 @@ def test_what_is_written_during_a_swap_waits_for_its_end(acks: int, *, lets_go: 
     swaps = 0
     for jobs in range(11, 16):
         with ClusterScenario(1) as t:
-            shop = filled(t, 3)
-            broker = t.broker(t.leader("orders"))
-            source, target = broker.disk_of("orders"), broker.other_disk("orders")
-            broker.process.workers[target].hang(after=jobs)
-            begun(shop, broker)
+            shop, broker, source, target = begun_to_a_disk_that_hangs(t, jobs)
             t.run(seconds=1)
             log = broker.log("orders")
             assert log is not None

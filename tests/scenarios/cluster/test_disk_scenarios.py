@@ -141,24 +141,32 @@ def test_7_a_replica_comes_to_a_broker_with_a_failed_dir() -> None:
         assert broker.disk_of("orders") != bad
 
 
+def with_a_replica_that_came_again(
+    t: ClusterScenario, before: tuple[str, ...], meanwhile: str
+) -> tuple[Operator, NumberedBroker, str]:
+    """Broker 3 has a second log of it, and the disk of the first, which is named, is offline."""
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3))
+    shop.produce("orders", *before)
+    broker = t.broker(3)
+    disk = broker.disk_of("orders")
+    broker.fail_disk(disk)
+    shop.produce("orders", meanwhile)
+    assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
+    t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
+    broker.stop()
+    broker.start()
+    assert shop.moves("orders", 1, 2, 3) is ErrorCode.NONE
+    t.await_isr("orders", 1, 2, 3)
+    assert broker.disk_of("orders") != disk
+    return shop, broker, disk
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> None:
     """Once the dir is back there are two logs: the later one is served, the other is set aside."""
     with ClusterScenario(seed, brokers=4) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 2, 3))
-        shop.produce("orders", "a", "b")
-        broker = t.broker(3)
-        disk = broker.disk_of("orders")
-        broker.fail_disk(disk)
-        shop.produce("orders", "c")
-        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
-        t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
-        broker.stop()
-        broker.start()
-        assert shop.moves("orders", 1, 2, 3) is ErrorCode.NONE
-        t.await_isr("orders", 1, 2, 3)
-        assert broker.disk_of("orders") != disk
+        shop, broker, disk = with_a_replica_that_came_again(t, ("a", "b"), "c")
         broker.stop()
         broker.repair_disk(disk)
         broker.start()
@@ -173,21 +181,8 @@ def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> N
 def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails() -> None:
     """It is not taken for what the ISR speaks of: a replica that has all records leads."""
     with ClusterScenario(1, brokers=4) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 2, 3))
-        shop.produce("orders", "a")
-        broker = t.broker(3)
-        disk = broker.disk_of("orders")
-        broker.fail_disk(disk)
-        shop.produce("orders", "b")
-        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
-        t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
-        broker.stop()
-        broker.start()
-        assert shop.moves("orders", 1, 2, 3) is ErrorCode.NONE
-        t.await_isr("orders", 1, 2, 3)
+        shop, broker, disk = with_a_replica_that_came_again(t, ("a",), "b")
         later = broker.disk_of("orders")
-        assert later != disk
         shop.produce("orders", "c")
         for other in (1, 2):
             t.broker(other).kill()

@@ -6,6 +6,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import DISKS
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.scenario_clients import Client
 from odradek.sim.zookeeper_machine import ZOOKEEPER
 
 
@@ -192,20 +193,30 @@ def test_a_topic_goes_although_a_disk_hung_when_it_was_deleted(t: ClusterScenari
     shop.make("orders")
 
 
-def test_a_topic_goes_although_a_full_disk_could_not_take_its_log(t: ClusterScenario) -> None:
-    """No dir has failed, so none may hide the log; and once there is room it can be made."""
-    shop = t.client("shop")
-    full = t.broker(3)
-    disks = [full.machine.disk(name) for name in DISKS]
-    for disk in disks:
+def with_full_disks(t: ClusterScenario) -> tuple[Client, NumberedBroker]:
+    """A topic of which broker 3 could not make the log."""
+    shop, full = t.client("shop"), t.broker(3)
+    for name in DISKS:
+        disk = full.machine.disk(name)
         disk.faults.capacity = disk.used
     shop.make("orders")
     t.await_isr("orders", 1, 2)
+    return shop, full
+
+
+def give_room(full: NumberedBroker) -> None:
+    """Its disks take bytes again."""
+    for name in DISKS:
+        full.machine.disk(name).faults.capacity = None
+
+
+def test_a_topic_goes_although_a_full_disk_could_not_take_its_log(t: ClusterScenario) -> None:
+    """No dir has failed, so none may hide the log; and once there is room it can be made."""
+    shop, full = with_full_disks(t)
     assert full.log("orders") is None
     shop.delete("orders")
     t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
-    for disk in disks:
-        disk.faults.capacity = None
+    give_room(full)
     shop.make("orders")
     t.await_isr("orders", 1, 2, 3)
 
@@ -214,15 +225,8 @@ def test_a_log_that_a_full_disk_could_not_take_is_made_once_there_is_room(
     t: ClusterScenario,
 ) -> None:
     """Nobody has to start the broker again, nor to touch the topic."""
-    shop = t.client("shop")
-    full = t.broker(3)
-    disks = [full.machine.disk(name) for name in DISKS]
-    for disk in disks:
-        disk.faults.capacity = disk.used
-    shop.make("orders")
-    t.await_isr("orders", 1, 2)
-    for disk in disks:
-        disk.faults.capacity = None
+    _, full = with_full_disks(t)
+    give_room(full)
     t.await_isr("orders", 1, 2, 3)
 
 

@@ -137,6 +137,10 @@ class InSession:
         self.partitions = [TopicPartition("orders", number) for number in range(count)]
         self.id, self.epoch = 0, 0
 
+    def begin(self, *offsets: tuple[int, int]) -> None:
+        """Its first fetch, which is answered at once."""
+        self.id = self.fetch(*offsets, wait=0).answered.session_id
+
     def fetch(self, *offsets: tuple[int, int], wait: int = 500, life: int = LIFE + 2) -> Asked:
         """Names these partitions, with where they are fetched from."""
         wanted = [FetchPartition(it, 3, at, 3 if at else -1, 0, 1 << 20) for it, at in offsets]
@@ -158,8 +162,7 @@ def test_a_session_looks_at_what_has_changed_alone() -> None:
     async def talk(t: Reading) -> None:
         follower = InSession(t, 50)
         await t.lead(*follower.partitions)
-        first = follower.fetch(*((it, 0) for it in range(50)), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin(*((it, 0) for it in range(50)))
         looked: list[int] = []
         look = t.fetches.reading.read
 
@@ -185,8 +188,7 @@ def test_a_session_is_told_a_high_watermark_that_moved_meanwhile() -> None:
         follower = InSession(t, 1)
         await t.lead()
         await t.append("one")
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         waiting = follower.fetch((0, 1))
         t.follow(3, 1)
         await t.turn()
@@ -204,8 +206,7 @@ def test_the_next_request_of_a_session_ends_one_that_waits() -> None:
     async def talk(t: Reading) -> None:
         follower = InSession(t, 2)
         await t.lead(*follower.partitions)
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         waiting = follower.fetch()
         follower.fetch((1, 0))
         assert waiting.answered.responses == []
@@ -220,8 +221,7 @@ def test_a_follower_that_comes_before_its_leader_has_begun_waits() -> None:
     async def talk(t: Reading) -> None:
         follower = InSession(t, 3)
         await t.lead(follower.partitions[0])
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         waiting = follower.fetch((1, 0), wait=9_000)
         await t.lead(follower.partitions[1])
         await t.turn()
@@ -246,8 +246,7 @@ def test_a_follower_that_came_too_early_and_is_gone_is_not_looked_for() -> None:
     async def talk(t: Reading) -> None:
         follower = InSession(t, 2)
         await t.lead(follower.partitions[0])
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         asked = follower.fetch((1, 0), wait=100)
         await t.clock.sleep_until(t.clock.monotonic() + 6_000)  # type: ignore[arg-type]
         assert asked.response is not None
@@ -271,8 +270,7 @@ def test_a_follower_that_comes_before_the_topic_has_a_name_waits_for_that_alone(
     async def talk(t: Reading) -> None:
         follower = InSession(t, 2)
         await t.lead(*follower.partitions)
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         t.cluster.update(Changes(t.cluster.image).remove_topic("orders").image())
         asked = follower.fetch((1, 0), wait=9_000)
         await t.turn()
@@ -290,8 +288,7 @@ def test_a_follower_that_hears_of_the_next_epoch_first_waits_for_its_leader() ->
     async def talk(t: Reading) -> None:
         follower = InSession(t, 1)
         await t.lead()
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         wanted = FetchPartition(0, 4, 0, -1, 0, 1 << 20)
         request = FetchRequest(
             replica_state=ReplicaState(2, LIFE + 2),
@@ -321,8 +318,7 @@ def test_a_follower_that_came_early_to_another_follower_is_refused_at_once() -> 
     async def talk(t: Reading) -> None:
         follower = InSession(t, 2)
         await t.lead(follower.partitions[0])
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         asked = follower.fetch((1, 0), wait=9_000)
         await t.lead(follower.partitions[1], epoch=2, leader=3)
         await t.turn()
@@ -340,8 +336,7 @@ def test_a_follower_that_registers_anew_is_known_by_that_in_all_its_partitions()
     async def talk(t: Reading) -> None:
         follower = InSession(t, 1)
         await t.lead()
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         follower.fetch(life=LIFE + 7)
         ((_, known), _) = t.led.leader.followers()
         assert known.broker_epoch == LIFE + 7
@@ -356,8 +351,7 @@ def test_a_follower_that_was_not_known_may_join_once_it_is() -> None:
         follower = InSession(t, 1)
         await t.lead()
         t.know(1, 3)
-        first = follower.fetch((0, 0), wait=0)
-        follower.id = first.answered.session_id
+        follower.begin((0, 0))
         ((_, before), _) = t.led.leader.followers()
         assert not before.eligible
         t.know(1, 2, 3)

@@ -16,7 +16,7 @@ from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import NO_TOPIC_ID
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Millis
 from odradek.ports import Clock
@@ -26,7 +26,6 @@ from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
 
-NOBODY: Final = -1
 NO_RECORDS: Final = b""
 
 ReadableReplica = LeadingReplica | FollowingReplica
@@ -118,7 +117,7 @@ class PartitionReading:
 
     def _read(self, slot: Slot, replica: ReadableReplica, look: Look) -> Found:
         log, reader = replica.log, look.reader
-        row = PartitionData(slot.number, preferred_read_replica=NOBODY, records=NO_RECORDS)
+        row = PartitionData(slot.number, preferred_read_replica=NO_BROKER, records=NO_RECORDS)
         diverging = _diverging(slot, log)
         if diverging is not None:
             row.diverging_epoch = diverging
@@ -223,6 +222,6 @@ def failed(slot: Slot, code: ErrorCode) -> PartitionData:
         last_stable_offset=-1,
         log_start_offset=-1,
         aborted_transactions=None,
-        preferred_read_replica=NOBODY,
+        preferred_read_replica=NO_BROKER,
         records=NO_RECORDS,
     )

@@ -30,7 +30,7 @@ class BrokerPages:
         self._kept = kept
 
     async def listen(self, config: BrokerConfig, tasks: asyncio.TaskGroup) -> None:
-        """From now on, if it is asked for. A port that nobody chose gives way to another."""
+        """From now on, if it is asked for. A default port that is taken gives way to another."""
         self._server.pages = {
             "/health/live": self._liveness,
             "/health/ready": self._readiness,

@@ -14,7 +14,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import SettingsSource
-from odradek.broker.slices import Steps
+from odradek.broker.slices import Steps, goes_on
 from odradek.config.rows.replication import REPLICA_LAG_TIME_MAX_MS
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.nouns import Broker
@@ -24,7 +24,6 @@ from odradek.ports import Clock
 
 LEADERS_AT_ONCE: Final = 500
 """So many leaders are told the time, or of brokers, in one turn of the loop."""
-_OVER: Final = object()
 
 
 class IsrWatch:
@@ -67,7 +66,7 @@ class IsrWatch:
 
     def _go_on(self) -> None:
         """Some leaders hear the oldest news now, others in the next turn; then come later news."""
-        if next(self._news[0], _OVER) is _OVER:
+        if not goes_on(self._news[0]):
             self._news.popleft()
         if self._news:
             asyncio.get_running_loop().call_soon(self._go_on)

@@ -121,7 +121,8 @@ class LogMaintenance:
             if log_dir.logs.get(found.partition) is not found:
                 del active[found]
             elif flush_is_due(found, self._clock.wall()):
-                await off_loop(self._background(log_dir), presync(found))
+                if (sync := presync(found)) is not None:
+                    await off_loop(self._background(log_dir), sync)
                 await self._do(log_dir, FlushJob(found, self._clock.wall()))
             elif rounds < REST_ROUNDS or not found.is_idle:
                 active[found] = rounds + 1
@@ -172,7 +173,7 @@ class LogMaintenance:
         await self._note(log_dir, LOG_START_OFFSETS)
 
     async def _note_high_watermarks(self, log_dir: LogDir) -> None:
-        """This round comes often, so it also finds a dir that has failed while nobody used it."""
+        """This round comes often, so it also finds a dir that has failed while it was idle."""
         await self._note(log_dir, HIGH_WATERMARKS)
         await off_loop(self._background(log_dir), log_dir.check)
 

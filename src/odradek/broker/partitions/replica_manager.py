@@ -218,8 +218,7 @@ class ReplicaManager:
         """A dir hung, and the controller believes that it was obeyed: it asks once more."""
         await asyncio.gather(*changes.work, return_exceptions=True)
         if self._refused(changes.states):
-            for refused in self.on_dirs_to_report:
-                refused()
+            self._report_dirs()
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
         """Ends roles by this call, and deletes the logs where that is asked for.
@@ -313,8 +312,11 @@ class ReplicaManager:
     def ask_for_lost(self) -> None:
         """Where logs could not be made, as on a full disk: the controller's next request tries."""
         if self._hosted.some_are_lost:
-            for tell in self.on_dirs_to_report:
-                tell()
+            self._report_dirs()
+
+    def _report_dirs(self) -> None:
+        for tell in self.on_dirs_to_report:
+            tell()
 
     # Moves between log dirs
 

@@ -183,7 +183,7 @@ class ClusterSimulation(Simulation):
         return {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
 
     def _second(self, number: int, name: str) -> BrokerMachine:
-        """Another process with the number of a broker: nobody starts it again."""
+        """Another process with the id of a broker; it is not started again."""
         return BrokerMachine(self.world, self._settings(number), number=number, name=name)
 
     def _broker(self, number: int) -> BrokerMachine:

@@ -86,7 +86,7 @@ def _fail(writes: GuardedWrites, sent: Any) -> list[Any]:
 
 
 async def _take_away(registration: Registration, broker: Broker, found: Data) -> bool:
-    """Whoever has our number is a former life of ours."""
+    """A process with our id is a former life of ours."""
     await registration._client.delete(BrokerZnode.path(broker.id), found.stat.version)  # noqa: SLF001 - the wrong rule
     return True
 

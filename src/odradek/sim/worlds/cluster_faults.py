@@ -103,6 +103,6 @@ class WipedDisk(Fault):
         return f"{machine.name} {disk}"
 
     def heal(self) -> None:
-        """Whoever is down starts."""
+        """Machines that are down start."""
         for machine in self.machines:
             machine.start_if_down()

@@ -226,7 +226,7 @@ class OtherAddress(ClusterFault):
         return f"{broker.machine.name}:{broker.port}"
 
     def heal(self) -> None:
-        """Whoever is down starts; where it listens is as good as any."""
+        """Machines that are down start, where they listen now."""
         for machine in self.machines:
             machine.start_if_down()
 

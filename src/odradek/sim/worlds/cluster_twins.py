@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 class SecondProcessesAreRefused(Invariant):
-    """A broker's number is nobody else's while its process serves and has its session."""
+    """No other process has a broker's id while its process serves and has its session."""
 
     watches: ClassVar = frozenset({"second.registered"})
 

@@ -147,7 +147,7 @@ class ClusterView:
                 yield number, broker
 
     def processes(self) -> Iterator[tuple[str, int, Broker]]:
-        """Likewise, and whoever has their numbers but is not registered any more."""
+        """Likewise, and processes with their ids that are not registered any more."""
         for number, machine in (*self.brokers.items(), *self.seconds.items()):
             broker = _opened(machine)
             if broker is not None:

@@ -7,13 +7,12 @@ product's log says of them.
 
 from typing import Final
 
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import NO_BROKER, TopicPartition
 from odradek.sim.history import Event, History
 from odradek.sim.picture import STATE
 from odradek.sim.worlds.cluster_view import ClusterView
 
 LOGGED: Final = frozenset({"log.truncated", "log.compacted"})
-NOBODY: Final = -1
 
 
 class StateNotes:
@@ -38,7 +37,7 @@ class StateNotes:
             state = self._view.state(partition)
             if state is None:
                 continue
-            leader = -1 if state.leader is None else int(state.leader)
+            leader = NO_BROKER if state.leader is None else int(state.leader)
             told = (leader, int(state.leader_epoch), tuple(map(int, state.isr)))
             if self._known.get(partition) != told:
                 before, self._known[partition] = self._known.get(partition), told
@@ -49,7 +48,7 @@ class StateNotes:
     def _note_changes(
         self, partition: str, before: tuple[object, ...], now: tuple[object, ...]
     ) -> None:
-        if now[0] not in {before[0], NOBODY}:
+        if now[0] not in {before[0], NO_BROKER}:
             self._history.note("world", "leader.changed", partition)
         if now[2] != before[2]:
             self._history.note("world", "isr.changed", partition)

@@ -115,7 +115,7 @@ class DirCheckpoints:
         return [Note(self, name, gather[name](), self._changes[name]) for name in names]
 
     def check(self) -> None:
-        """Whether the dir is there and can be written: a disk that nobody uses tells nothing.
+        """Whether the dir is there and can be written: an idle disk tells nothing.
 
         A file that is always there is opened for writing, which changes nothing.
         """

@@ -33,8 +33,8 @@ def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
     )
 
 
-def presync(log: PartitionLog) -> Callable[[], None]:
-    """The call that brings rolled segments to the device, beside appends.
+def presync(log: PartitionLog) -> Callable[[], None] | None:
+    """The call that brings rolled segments to the device, beside appends; None: there are none.
 
     What it syncs counts for nothing: the flush behind it has less to do. On the loop.
     """
@@ -42,6 +42,8 @@ def presync(log: PartitionLog) -> Callable[[], None]:
     first = log.segments.index(log.segment_of(log.recovery_point))
     with log.failures.touching(disk):
         files = [segment.file for segment in log.segments[first:-1]]
+    if not files:
+        return None
 
     def run() -> None:
         with log.failures.syncing(disk):

@@ -13,6 +13,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import NO_BROKER
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.wire.messages.find_coordinator import (
     Coordinator,
@@ -22,7 +23,7 @@ from odradek.wire.messages.find_coordinator import (
 
 MANY_SINCE: Final = 4
 GROUP, TRANSACTION = 0, 1
-NOBODY: Final = -1
+NO_PORT: Final = -1
 
 
 class InvalidKeyType(BrokerError):
@@ -78,7 +79,7 @@ def _find(services: Services, client: Client, group: str) -> Coordinator:
 
 
 def _refused(key: str, code: ErrorCode, message: str) -> Coordinator:
-    return Coordinator(key, NOBODY, "", NOBODY, code, message)
+    return Coordinator(key, NO_BROKER, "", NO_PORT, code, message)
 
 
 def _response(found: list[Coordinator], version: int) -> FindCoordinatorResponse:
