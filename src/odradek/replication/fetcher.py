@@ -2,9 +2,9 @@
 
 One request is on its way at a time: a question about epochs or offsets, else a fetch that names
 what has changed since the last one. A partition whose log is being changed, that backs off or has
-failed is left out, and delays no other. The one exception: partitions that were added while a
-fetch waits at the leader are named in a second one at once, so that a new leadership does not wait
-for an old long poll.
+failed is left out, and delays no other. The one exception: partitions that are added, or come back,
+while a fetch waits at the leader are named in a second one at once, so that they do not wait for an
+old long poll.
 
 An answer counts for a partition only if the request named it as it is now: by serial number of the
 request, so that neither a late answer of an earlier leadership nor a repeated one is applied.
@@ -240,13 +240,17 @@ class ReplicaFetcher:
         """What to send now; asked again after each answer, `on_applied`, `add` and pause."""
         self._wake(now)
         if self._in_flight and not self._may_overtake():
-            return Pause(None)
+            return self._rest()
         if self._retry_at is not None and now < self._retry_at:
             return Pause(self._retry_at)
         if self._busy and now < self._patient_until:
             return Pause(self._patient_until)
         question = None if self._in_flight else self._question()
-        return question or self._fetch() or Pause(self._delayed[0][0] if self._delayed else None)
+        return question or self._fetch() or self._rest()
+
+    def _rest(self) -> Pause:
+        """Until the first pause of a partition is over."""
+        return Pause(self._delayed[0][0] if self._delayed else None)
 
     def on_response(self, response: Response, now: Millis) -> list[Step]:
         """The answer to the oldest request on its way: what it means for each partition."""
@@ -288,12 +292,10 @@ class ReplicaFetcher:
     # Fetching
 
     def _may_overtake(self) -> bool:
-        """Whether a second fetch may go while one waits at the leader: it names new partitions."""
+        """Whether a second fetch may go while one waits at the leader: that does not have them."""
         if len(self._in_flight) > 1 or self._in_flight[0].turn is None:
             return False
-        return self._session.is_open and any(
-            slot.sent is None and not slot.sent_in for slot in self._changed.values()
-        )
+        return self._session.is_open and any(slot.sent is None for slot in self._changed.values())
 
     def _fetch(self) -> FetchRequest | None:
         if not self._session.is_open:
@@ -324,8 +326,13 @@ class ReplicaFetcher:
             turn,
             named=named,
             forgotten=forgotten,
+            wait=self._wait(turn),
             settings=self._settings._replace(fetch_version=self.fetch_version),
         )
+
+    def _wait(self, turn: SessionTurn) -> Millis:
+        """For records. A session is opened at once: until then no other request can overtake."""
+        return Millis(0) if turn.is_full and self._session.has_room else self._settings.wait_max
 
     def _note_sent(self, slot: _Slot) -> None:
         wanted = slot.wanted

@@ -79,6 +79,7 @@ def fetch(
     *,
     named: Iterable[tuple[Follower, FetchPosition]],
     forgotten: Iterable[Follower],
+    wait: Millis,
     settings: FetcherSettings,
 ) -> FetchRequest:
     """A fetch of these partitions, and of all that the session holds besides."""
@@ -105,7 +106,7 @@ def fetch(
         there = gone.setdefault(name, ForgottenTopic(name, follower.topic_id, []))
         there.partitions.append(number)  # type: ignore[attr-defined]
     request = FetchRequest(
-        max_wait_ms=settings.wait_max,
+        max_wait_ms=wait,
         min_bytes=settings.bytes_min,
         max_bytes=settings.response_bytes_max,
         session_id=turn.session_id,

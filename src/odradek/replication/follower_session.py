@@ -29,9 +29,10 @@ class SessionTurn(NamedTuple):
 class FollowerSession:
     """One session with one leader. At most one full request is on its way, and then no other."""
 
-    __slots__ = ("_epoch", "_id")
+    __slots__ = ("_epoch", "_id", "has_room")
 
     def __init__(self) -> None:
+        self.has_room = True  # the leader opened a session when it was last asked for one
         self._id = NO_SESSION
         self._epoch = FULL
 
@@ -55,6 +56,7 @@ class FollowerSession:
         """A request was answered without an error; a leader without room opens no session."""
         if turn.is_full:
             self._id = session_id
+            self.has_room = session_id != NO_SESSION
             self._epoch = FULL if session_id == NO_SESSION else 1
 
     def on_error(self, error: ErrorCode) -> None:

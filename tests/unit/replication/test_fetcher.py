@@ -261,6 +261,34 @@ def test_a_new_partition_does_not_wait_for_an_old_long_poll() -> None:
     assert len(t.answer([row(2, base=1)])) == 1
 
 
+def test_a_partition_whose_pause_is_over_does_not_wait_for_an_old_long_poll() -> None:
+    """The leader had not heard of its leadership: others are fetched meanwhile, and wait there."""
+    t = Scene()
+    t.fetch()
+    t.answer([row(0, error=ErrorCode.UNKNOWN_LEADER_EPOCH)])
+    first = t.fetch()
+    assert forgotten(first) == [0]
+    until = t.pause()
+    assert until == t.now + 20
+    t.now = until
+    second = t.fetch()
+    assert (second.session_epoch, named(second)) == (2, [(0, 1)])
+
+
+def test_a_session_is_opened_without_waiting_for_records() -> None:
+    """What is added meanwhile cannot overtake a full request. Without room every one waits."""
+    t = Scene()
+    assert t.fetch().max_wait_ms == 0
+    t.answer()
+    assert t.fetch().max_wait_ms == 500
+    t.answer(error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session=0)
+    assert t.fetch().max_wait_ms == 0
+    t.answer(session=0)
+    assert t.fetch().max_wait_ms == 500
+    t.answer()
+    assert t.fetch().session_epoch == 1, "there is room again"
+
+
 def test_the_same_records_twice_are_applied_once() -> None:
     """The fetch that overtook was answered from the same offset."""
     t = Scene()
