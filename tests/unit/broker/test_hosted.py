@@ -84,6 +84,7 @@ def test_a_leader_takes_another_isr_within_its_epoch() -> None:
     """A partition epoch that is newer says what the ISR is; for a follower it says nothing."""
     newer = state(5, 8)
     assert decide_role(Leading(state(5, 7), REPLICA), newer, ME) is Role.LEAD_ON
+    assert decide_role(Starting(state(5, 7)), newer, ME) is Role.LEAD_ON, "it begins with that"
     following = Following(state(5, 7, leader=OTHER), REPLICA)
     assert decide_role(following, newer, ME) is ErrorCode.STALE_CONTROLLER_EPOCH
 

@@ -124,7 +124,7 @@ def decide_role(hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -
     if asked.leader_epoch > known.leader_epoch:
         return role
     is_newer = asked[:2] > known[:2]
-    if is_newer and isinstance(hosted, Leading) and role is Role.LEAD:
+    if is_newer and isinstance(hosted, Leading | Starting) and role is Role.LEAD:
         return Role.LEAD_ON
     return ErrorCode.STALE_CONTROLLER_EPOCH
 
