@@ -25,6 +25,7 @@ from tests.live.connections import cut_connections
 
 PATIENCE_SECONDS: Final = 60
 TICK_MS: Final = 500  # a session lasts 1 s at least, 10 s at most
+PASSING_ERRORS: Final = {KafkaError.NOT_CONTROLLER, KafkaError.INVALID_REPLICATION_FACTOR}
 
 
 class ClusterBroker(OdradekBroker):
@@ -139,14 +140,17 @@ class LiveCluster:
         self.await_isr(topic, len(assignments[0]))
 
     def _make(self, topic: NewTopic) -> None:
-        """Asks again while the controller changes, which Java's client does by itself."""
+        """Asks again while the controller changes, which Java's client does by itself.
+
+        And while brokers are missing: those whose sessions have ended come back one by one.
+        """
 
         def is_made() -> bool:
             admin = self.admin()  # anew: it would ask the controller of before
             try:
                 admin.create_topics([topic])[topic.topic].result(PATIENCE_SECONDS)
             except KafkaException as refusal:
-                if refusal.args[0].code() != KafkaError.NOT_CONTROLLER:
+                if refusal.args[0].code() not in PASSING_ERRORS:
                     raise
                 return False
             return True
@@ -193,6 +197,11 @@ class LiveCluster:
                 seconds=PATIENCE_SECONDS,
                 what=f"broker {number} is in the ISR of {topic} no more",
             )
+
+    def logs(self, characters: int = 6_000) -> str:
+        """The last lines of every broker, for who asks why something did not happen."""
+        brokers = self.brokers.items()
+        return "\n".join(f"broker {it}:\n{broker.log()[-characters:]}" for it, broker in brokers)
 
     def log_of(self, number: int, partition: TopicPartition) -> bytes:
         """The record batches of this replica, as they stand in its files."""

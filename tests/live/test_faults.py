@@ -51,15 +51,21 @@ class Load:
 
     def goes_on(self) -> None:
         """In every partition, whoever leads it now."""
-        for producer in (self._plain, self._counting):
+        for topic, producer in zip(self.topics, (self._plain, self._counting), strict=True):
             before = {number: len(producer.acknowledged[number]) for number in range(PARTITIONS)}
-            eventually(
-                lambda: all(
-                    len(producer.acknowledged[number]) > count  # noqa: B023
-                    for number, count in before.items()  # noqa: B023
-                ),
-                what="producers go on",
-            )
+            try:
+                eventually(
+                    lambda: all(
+                        len(producer.acknowledged[number]) > count  # noqa: B023
+                        for number, count in before.items()  # noqa: B023
+                    ),
+                    what="producers go on",
+                )
+            except AssertionError as error:
+                now = {number: len(producer.acknowledged[number]) for number in before}
+                error.add_note(f"{topic}: acknowledged {before}, then {now}")
+                error.add_note(self.cluster.logs())
+                raise
 
     def goes_on_without(self, number: int) -> None:
         """This broker leads nothing, and nobody waits for it."""
