@@ -13,7 +13,7 @@ from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.errors import Refused, check
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, committed, starting_positions
-from odradek.client.offsets import EARLIEST
+from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.operations import Wanted, operate
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.client.reader import Reader
@@ -161,11 +161,15 @@ class Client(Somebody):
         return list(self.does(self.reading(topic, partition)))
 
     async def reading(self, topic: str, partition: int = 0) -> list[tuple[int, str]]:
-        """The same, to be begun."""
+        """The same, to be begun.
+
+        The end is asked for: a new leader's Fetch may name an older high watermark for a while.
+        """
         where = TopicPartition(topic, partition)
+        end = (await offsets_at(self.cluster, [where], LATEST))[where]
         reader = Reader(self.cluster, await offsets_at(self.cluster, [where], EARLIEST))
         found: list[tuple[int, str]] = []
-        while where not in reader.ends or reader.positions[where] < reader.ends[where]:
+        while reader.positions[where] < max(end, reader.ends.get(where, end)):
             some = await reader.poll(0)
             found += [(record.offset, (record.value or b"").decode()) for _, record in some]
         return found
