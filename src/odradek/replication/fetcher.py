@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek.model.errors import ErrorCode
@@ -101,6 +102,7 @@ class _InFlight(NamedTuple):
     asked: dict[TopicPartition, tuple[_Slot, State]] | None = (
         None  # of a question; each one's state
     )
+    is_brief: bool = False  # a fetch that does not wait for records: more is to be named
 
 
 class ReplicaFetcher:
@@ -130,7 +132,8 @@ class ReplicaFetcher:
         self._in_flight: deque[_InFlight] = deque()
         self._serial = 0
         self._failures = 0  # of requests, in a row
-        self._retry_at: Millis | None = None
+        self.retry_at: Millis | None = None
+        """Until then nothing is asked: the last request has failed."""
         self._patient_until = Millis(0)
 
     def __len__(self) -> int:
@@ -241,8 +244,8 @@ class ReplicaFetcher:
         self._wake(now)
         if self._in_flight and not self._may_overtake():
             return self._rest()
-        if self._retry_at is not None and now < self._retry_at:
-            return Pause(self._retry_at)
+        if self.retry_at is not None and now < self.retry_at:
+            return Pause(self.retry_at)
         if self._busy and now < self._patient_until:
             return Pause(self._patient_until)
         question = None if self._in_flight else self._question()
@@ -255,11 +258,12 @@ class ReplicaFetcher:
     def on_response(self, response: Response, now: Millis) -> list[Step]:
         """The answer to the oldest request on its way: what it means for each partition."""
         asked = self._in_flight.popleft()
-        self._patient_until = Millis(now + self._settings.patience)
+        if not asked.is_brief:
+            self._patient_until = Millis(now + self._settings.patience)
         if isinstance(response, FetchResponse) and response.error_code:
             self._on_session_error(requests.error_of(response.error_code), now)
             return []
-        self._failures, self._retry_at = 0, None
+        self._failures, self.retry_at = 0, None
         match response:
             case FetchResponse():
                 steps = self._on_fetched(response, asked, now)
@@ -293,40 +297,43 @@ class ReplicaFetcher:
 
     def _may_overtake(self) -> bool:
         """Whether a second fetch may go while one waits at the leader: that does not have them."""
-        if len(self._in_flight) > 1 or self._in_flight[0].turn is None:
+        first = self._in_flight[0]
+        if len(self._in_flight) > 1 or first.turn is None or first.is_brief:
             return False
-        return self._session.is_open and any(slot.sent is None for slot in self._changed.values())
+        return self._session.is_open and any(
+            slot.sent is None and slot.wanted is not None for slot in self._changed.values()
+        )
 
     def _fetch(self) -> FetchRequest | None:
+        """Names as much as may be named at once; the leader answers at once while more is left."""
         if not self._session.is_open:
-            self._changed = {
-                name: slot for name, slot in self._slots.items() if slot.wanted is not None
-            }
+            self._changed = dict(self._slots)
             self._forgotten.clear()
-        named, forgotten = [], list(self._forgotten)
-        for slot in self._changed.values():
-            wanted = slot.wanted
-            if wanted is not None:
-                named.append((slot.follower, wanted))
-            else:
-                forgotten.append(slot.follower)
-        dropped = len(forgotten) - len(self._forgotten)
-        if not named and self._held == dropped:
+        count, named, gone = self._to_name()
+        if not named and self._held == len(gone):
             return None  # nothing would be waited for; the next fetch names what to forget
-        again = {(follower.topic_id, follower.partition) for follower, _ in named}
-        forgotten = [it for it in forgotten if (it.topic_id, it.partition) not in again]
+        self._changed = dict(islice(self._changed.items(), count, None))
         self._serial += 1
         turn = self._session.next_turn()
-        for slot in self._changed.values():
-            self._note_sent(slot)
-        self._changed, self._forgotten = {}, []
-        self._in_flight.append(_InFlight(self._serial, turn))
+        forgotten = [*self._forgotten, *(slot.follower for slot in gone)]
+        self._forgotten = []
+        if forgotten:
+            again = {(slot.follower.topic_id, slot.follower.partition) for slot, _ in named}
+            forgotten = [it for it in forgotten if (it.topic_id, it.partition) not in again]
+        for slot, wanted in named:
+            self._held += slot.sent is None
+            slot.sent, slot.sent_in = wanted, self._serial
+        for slot in gone:
+            self._held -= 1
+            slot.sent, slot.sent_in = None, self._serial
+        is_brief = bool(self._changed)
+        self._in_flight.append(_InFlight(self._serial, turn, is_brief=is_brief))
         return requests.fetch(
             self._sender,
             turn,
-            named=named,
+            named=((slot.follower, wanted) for slot, wanted in named),
             forgotten=forgotten,
-            wait=self._wait(turn),
+            wait=Millis(0) if is_brief else self._wait(turn),
             settings=self._settings._replace(fetch_version=self.fetch_version),
         )
 
@@ -334,10 +341,25 @@ class ReplicaFetcher:
         """For records. A session is opened at once: until then no other request can overtake."""
         return Millis(0) if turn.is_full and self._session.has_room else self._settings.wait_max
 
-    def _note_sent(self, slot: _Slot) -> None:
-        wanted = slot.wanted
-        self._held += (wanted is not None) - (slot.sent is not None)
-        slot.sent, slot.sent_in = wanted, self._serial
+    def _to_name(self) -> tuple[int, list[tuple[_Slot, FetchPosition]], list[_Slot]]:
+        """How many of the changed ones come next; those to name; those to forget.
+
+        Without a session every fetch is the only one, and names everything.
+        """
+        named: list[tuple[_Slot, FetchPosition]] = []
+        gone: list[_Slot] = []
+        count = 0
+        names_max = self._settings.partitions_max if self._session.has_room else len(self._slots)
+        for slot in self._changed.values():
+            if len(named) == names_max:
+                break
+            count += 1
+            wanted = slot.wanted
+            if wanted is not None:
+                named.append((slot, wanted))
+            elif slot.sent is not None:
+                gone.append(slot)
+        return count, named, gone
 
     def _on_fetched(self, response: FetchResponse, asked: _InFlight, now: Millis) -> list[Step]:
         assert asked.turn is not None, asked
@@ -471,7 +493,7 @@ class ReplicaFetcher:
         settings = self._settings
         pause = min(settings.backoff_min << min(self._failures, 16), settings.backoff_max)
         self._failures += 1
-        self._retry_at = Millis(now + pause)
+        self.retry_at = Millis(now + pause)
 
 
 def _put(table: dict[TopicPartition, _Slot], slot: _Slot, is_in: bool) -> None:  # noqa: FBT001

@@ -53,6 +53,7 @@ class FetcherSettings(NamedTuple):
     bytes_min: Bytes = Bytes(1)  # replica.fetch.min.bytes
     partition_bytes_max: Bytes = MIB  # replica.fetch.max.bytes
     response_bytes_max: Bytes = Bytes(10 * MIB)  # replica.fetch.response.max.bytes
+    partitions_max: int = 1_000  # named in one request: ten milliseconds of either broker
     patience: Millis = Millis(50)  # for logs that are being changed, before going on without them
     backoff_min: Millis = Millis(20)  # after a first failed request; each one in a row doubles it
     backoff_max: Millis = Millis(SECOND)  # replica.fetch.backoff.ms

@@ -1,7 +1,7 @@
 """The follower's side of an incremental fetch session (KIP-227): its id and its epoch.
 
-A full request (epoch 0) names every partition, and asks for a session. In a session a request
-names only what has changed since the last one, and the epochs of its requests rise by one.
+A full request (epoch 0) asks for a session that holds what it names. In a session a request names
+only what has changed since the last one, and the epochs of its requests rise by one.
 """
 
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from odradek.model.errors import ErrorCode
 
 NO_SESSION: Final = 0
 FULL: Final = 0
-"""The session epoch of a request that names everything; with an id it closes that session."""
+"""The session epoch of a request that begins anew; with an id it closes that session."""
 EPOCH_MAX: Final = 0x7FFF_FFFF
 
 
@@ -22,7 +22,7 @@ class SessionTurn(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it names every partition."""
+        """Whether nothing is left of what earlier requests have named."""
         return self.epoch == FULL
 
 

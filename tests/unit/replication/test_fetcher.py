@@ -34,14 +34,19 @@ class Scene:
     """A fetcher of some partitions of one topic."""
 
     def __init__(
-        self, partitions: int = 2, *, version: int = 17, topic_id: TopicId = ORDERS_ID
+        self,
+        partitions: int = 2,
+        *,
+        version: int = 17,
+        topic_id: TopicId = ORDERS_ID,
+        named_at_once: int = 1_000,
     ) -> None:
         self.now = Millis(1_000)
         self.topic_id = topic_id
         self.version = version
         self.throttled: set[TopicPartition] = set()
         self.throttle = ReplicationThrottle(self.throttled.__contains__)
-        settings = FetcherSettings(version)
+        settings = FetcherSettings(version, partitions_max=named_at_once)
         self.fetcher = ReplicaFetcher(ME, BrokerEpoch(5), settings, self.throttle)
         self.logs: dict[int, ModelLog] = {}
         for number in range(partitions):
@@ -415,3 +420,79 @@ def test_an_answer_that_is_not_taken_is_asked_for_anew() -> None:
     t.logs[1].append((9, "from elsewhere"))
     assert t.answer([row(1, base=1)]) == []
     assert named(t.fetch()) == [(1, 2)]
+
+
+def test_very_many_partitions_are_named_in_several_fetches() -> None:
+    """Neither broker is held up by one; the leader waits for records in the last alone."""
+    t = Scene(partitions=5, named_at_once=2)
+    fetches = []
+    for _ in range(3):
+        fetches.append(t.fetch())
+        assert t.pause() is None, "one follows the other"
+        t.answer()
+    assert [it.session_epoch for it in fetches] == [0, 1, 2]
+    assert [named(it) for it in fetches] == [[(0, 1), (1, 1)], [(2, 1), (3, 1)], [(4, 1)]]
+    assert [it.max_wait_ms for it in fetches] == [0, 0, 500]
+    assert named(t.fetch()) == []
+
+
+def test_a_leader_without_sessions_is_told_of_very_many_at_once() -> None:
+    """Those that were not named would never be fetched; once there is room they are divided."""
+    t = Scene(partitions=3, named_at_once=2)
+    assert len(named(t.fetch())) == 2
+    t.answer(session=0)
+    again = t.fetch()
+    assert (len(named(again)), again.max_wait_ms) == (3, 500)
+    t.answer()
+    t.fetcher.broker_epoch = BrokerEpoch(6)
+    assert len(named(t.fetch())) == 2
+
+
+def test_a_session_is_lost_while_partitions_wait_to_be_named() -> None:
+    """The next one begins with the first of them."""
+    t = Scene(partitions=3, named_at_once=2)
+    t.open_session()
+    assert named(t.fetch()) == [(2, 1)]
+    t.answer(error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session=0)
+    assert named(t.fetch()) == [(0, 1), (1, 1)]
+    t.answer()
+    assert named(t.fetch()) == [(2, 1)]
+
+
+def test_a_partition_changes_hands_while_it_waits_to_be_named() -> None:
+    """One goes before the leader has heard of it, another gets a newer leader epoch."""
+    t = Scene(partitions=4, named_at_once=2)
+    assert t.fetch().session_epoch == 0
+    t.fetcher.remove(TopicPartition("orders", 2))
+    t.add(3, leader_epoch=10)
+    t.add(0, leader_epoch=10)
+    assert t.answer([row(0, base=1)]) == [], "it was asked for in the earlier epoch"
+    request = t.fetch()
+    assert named(request) == [(3, 1), (0, 1)]
+    assert forgotten(request) == []
+    assert {it.current_leader_epoch for it in request.topics[0].partitions} == {10}
+
+
+def test_records_that_are_being_written_do_not_delay_what_waits_to_be_named() -> None:
+    """The leader does not know of those that follow them."""
+    t = Scene(partitions=3, named_at_once=2)
+    t.fetch()
+    topic = FetchableTopicResponse("orders", ORDERS_ID, [row(0, base=1)])
+    t.fetcher.on_response(FetchResponse(session_id=SESSION, responses=[topic]), t.now)
+    assert named(t.fetch()) == [(2, 1)]
+
+
+def test_partitions_that_wait_for_their_pause_take_no_place_in_a_fetch() -> None:
+    """Those behind them are named, and nothing more is waited for."""
+    t = Scene(partitions=4, named_at_once=2)
+    t.fetch()
+    refused = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    t.answer([row(0, error=refused), row(1, error=refused)])
+    assert named(t.fetch()) == [(2, 1), (3, 1)]
+    t.answer()
+    request = t.fetch()
+    assert (named(request), forgotten(request)) == ([], [0, 1])
+    t.answer()
+    t.fetcher.broker_epoch = BrokerEpoch(6)
+    request = t.fetch()
+    assert named(request) == [(2, 1), (3, 1)]

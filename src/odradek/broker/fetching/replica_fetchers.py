@@ -237,15 +237,15 @@ class LeaderFetcher:
             self._has_news.clear()
             if self._connection is not None and not self._connection.is_open:
                 self._on_gone(NotConnected(f"broker {self.leader} has closed the connection"))
+            if self._connection is None:
+                await self._connect()
+                continue
             self._core.broker_epoch = self._deps.cluster.broker_epoch
             request = self._core.next_request(self._now)
             if isinstance(request, Pause):
                 await self._rest(request.until)
-                continue
-            try:
-                await self._send(request)
-            except ConnectionGone as error:
-                self._on_gone(error)
+            else:
+                self._send(self._connection, request)
 
     async def _rest(self, until: Millis | None) -> None:
         """Until something happens, or this moment."""
@@ -258,10 +258,7 @@ class LeaderFetcher:
         except TimeoutError:
             return
 
-    async def _send(self, request: Request) -> None:
-        connection = self._connection
-        if connection is None or not connection.is_open:
-            connection = self._connection = await self._connect()
+    def _send(self, connection: Connection, request: Request) -> None:
         version = VERSIONS.get(request.KEY, self._core.fetch_version)
         wait_max = request.max_wait_ms if isinstance(request, FetchRequest) else 0
         answer = connection.send(
@@ -269,11 +266,23 @@ class LeaderFetcher:
         )
         answer.add_done_callback(partial(self._on_answer, connection))
 
-    async def _connect(self) -> Connection:
-        at, name = self._address(), f"broker-{self._deps.cluster.me}"
-        on_end = self._deps.vanished.watch(self.leader, at)
-        connection = Connection(self._clock, at, name, on_end)
-        return await connection.open(self._deps.network, self._patience)
+    async def _connect(self) -> None:
+        """Before a request is made: for a dead broker none is made, however often it is tried."""
+        if self._core.retry_at is not None and self._now < self._core.retry_at:
+            await self._rest(self._core.retry_at)
+            return
+        name = f"broker-{self._deps.cluster.me}"
+        try:
+            at = self._address()
+            on_end = self._deps.vanished.watch(self.leader, at)
+            connection = Connection(self._clock, at, name, on_end)
+            await connection.open(self._deps.network, self._patience)
+        except ConnectionGone as error:
+            self._on_gone(error)
+            return
+        self._connection = connection
+        if self._is_over:
+            connection.close()
 
     def _address(self) -> Address:
         broker = self._deps.cluster.image.brokers.get(self.leader)
