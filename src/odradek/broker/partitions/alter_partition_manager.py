@@ -1,11 +1,16 @@
 """Changes of the ISR, from the leaders of this broker to the controller (KIP-497).
 
-One request is in flight at a time; what leaders propose meanwhile goes into the next one. A request
-that fails as a whole is built anew and sent again, with the broker epoch of that moment, until the
-controller answers for each partition. A leader that was replaced meanwhile ignores its answer.
+One request is in flight at a time. What leaders propose meanwhile goes into the next one, and what
+is more than a thousand partitions into those behind it. The answer is taken over in slices; a
+leader may propose something else between them, or be replaced, as it may before the answer comes.
+
+A request that fails as a whole is built anew and sent again, with the broker epoch of that moment,
+until the controller answers for each partition. A leader that was replaced meanwhile ignores its
+answer.
 """
 
 import asyncio
+from itertools import islice
 from typing import Final
 
 import structlog
@@ -13,6 +18,7 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.slices import ROWS_IN_A_SLICE
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, PartitionEpoch
@@ -29,6 +35,8 @@ from odradek.wire.messages.alter_partition import (
 )
 
 RETRY_PAUSE: Final = Millis(50)
+PARTITIONS_MAX: Final = 1_000
+"""Of one request: ten milliseconds of the controller to judge, and of a leader to take over."""
 
 log = structlog.get_logger()
 
@@ -77,14 +85,14 @@ class AlterPartitionManager:
 
     async def _ask_once(self) -> bool:
         """Whether every partition was answered, so that the next request need not wait."""
-        asked = dict(self._proposals)
+        asked = dict(islice(self._proposals.items(), PARTITIONS_MAX))
         response = await self._to_controller.ask(self._request(asked))
         assert isinstance(response, AlterPartitionResponse), response
         if response.error_code:
             log.info("isr.change_refused", error=ErrorCode(response.error_code).name)
             return False
         topics = {replica.topic_id: replica.partition.topic for replica, _ in asked.values()}
-        all_settled = True
+        all_settled, count = True, 0
         for topic in response.topics:
             name = topics.get(TopicId(bytes(topic.topic_id)))
             for row in topic.partitions:
@@ -92,6 +100,12 @@ class AlterPartitionManager:
                 entry = asked.pop(partition, None)
                 if entry is not None:
                     all_settled &= self._on_answer(partition, entry, row)
+                count += 1
+                if not count % ROWS_IN_A_SLICE:
+                    await asyncio.sleep(0)
+        for partition, entry in asked.items():
+            if self._proposals.get(partition) is entry:  # behind those that were not asked yet
+                self._proposals[partition] = self._proposals.pop(partition)
         return all_settled and not asked
 
     def _on_answer(

@@ -1,0 +1,132 @@
+"""Changes of very many ISRs go to the controller a thousand at a time, and each is answered."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.to_controller import ControllerRequests
+from odradek.broker.partitions import alter_partition_manager
+from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.hosted import LeaderAndIsrState
+from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.roles import RoleChanges
+from odradek.metadata.image import Changes
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.units import Millis
+from odradek.replication.leader import Leadership
+from odradek.replication.progress import FollowerFetch
+from odradek.wire.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ResponsePartitionData,
+    ResponseTopicData,
+)
+from odradek.wire.schema import Request, Response
+from tests.unit.broker.ground import ME, Ground, word
+
+OTHER = BrokerId(2)
+PARTITIONS = 5
+Rows = list[ResponsePartitionData]
+Answering = Callable[[ReplicaManager, list[int]], Awaitable[Rows]]
+
+
+def accepted(number: int) -> ResponsePartitionData:
+    """The ISR is what was proposed."""
+    return ResponsePartitionData(number, 0, ME, 0, (ME, OTHER), partition_epoch=1)
+
+
+class Scene:
+    """Five leaderships whose follower has caught up, and a controller."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answering: Answering) -> None:
+        monkeypatch.setattr(alter_partition_manager, "PARTITIONS_MAX", 2)
+        monkeypatch.setattr(alter_partition_manager, "ROWS_IN_A_SLICE", 1)
+        self.asked: list[list[int]] = []  # partitions, by request
+        self._answering = answering
+        self.ground = Ground()
+
+    def run(self, seconds: float = 1.0) -> list[LeadingReplica]:
+        """The leaders, as they are afterwards."""
+        led: list[LeadingReplica] = []
+
+        async def talk(replicas: ReplicaManager) -> None:
+            cluster = MetadataCache()
+            cluster.me = ME
+            cluster.update(Changes(cluster.image).controller(ME).image())
+            controller = ControllerRequests(cluster, None)  # type: ignore[arg-type]  # no others
+            controller.local = lambda request: self._ask(replicas, request)
+            manager = AlterPartitionManager(cluster, controller, self.ground.machine.clock)
+            self.ground.proposals.propose = manager.propose  # type: ignore[method-assign]
+            await lead(replicas)
+            asking = asyncio.create_task(manager.run())
+            await asyncio.sleep(seconds)
+            asking.cancel()
+            led.extend(replicas.all_led())
+
+        with self.ground as g:
+            g.live(talk)
+        return led
+
+    async def _ask(self, replicas: ReplicaManager, request: Request) -> Response:
+        assert isinstance(request, AlterPartitionRequest), request
+        (topic,) = request.topics
+        numbers = [row.partition_index for row in topic.partitions]
+        self.asked.append(numbers)
+        rows = await self._answering(replicas, numbers)
+        return AlterPartitionResponse(topics=[ResponseTopicData("", topic.topic_id, rows)])
+
+
+def state(number: int, *, epoch: int = 0) -> LeaderAndIsrState:
+    """The controller's word: the follower is not in the ISR."""
+    found = word(TopicPartition("orders", number), epoch=epoch)
+    return found._replace(leadership=Leadership(*found.leadership[:2], (ME, OTHER), (ME,)))
+
+
+async def lead(replicas: ReplicaManager) -> None:
+    """The follower fetches from the end of each log."""
+    assert not await replicas.apply_leader_and_isr([state(it) for it in range(PARTITIONS)])
+    fetch = FollowerFetch(OTHER, Offset(0), LeaderEpoch(0), True, BrokerEpoch(7))  # noqa: FBT003
+    for leading in sorted(replicas.all_led(), key=lambda it: it.partition):
+        leading.carry_out(leading.leader.on_follower_fetch(fetch, Millis(0)))
+
+
+def test_each_request_names_some_and_all_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller judges and writes a part, and brokers hear of it, before the next comes."""
+
+    async def answering(_: ReplicaManager, numbers: list[int]) -> Rows:
+        return [accepted(it) for it in numbers]
+
+    t = Scene(monkeypatch, answering)
+    led = t.run()
+    assert t.asked == [[0, 1], [2, 3], [4]]
+    assert all(it.leader.isr.committed == {ME, OTHER} for it in led)
+
+
+def test_partitions_without_an_answer_hold_up_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are asked again behind the others."""
+
+    async def answering(_: ReplicaManager, numbers: list[int]) -> Rows:
+        return [accepted(it) for it in numbers if it not in {0, 1}]
+
+    t = Scene(monkeypatch, answering)
+    t.run(seconds=0.3)
+    assert t.asked[:4] == [[0, 1], [2, 3], [4, 0], [1, 0]]
+
+
+def test_a_leadership_ends_while_an_answer_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two slices the controller names another leader epoch: the answer is of the last."""
+
+    async def answering(replicas: ReplicaManager, numbers: list[int]) -> Rows:
+        if 1 in numbers:
+            change = partial(replicas.change_roles, [state(1, epoch=1)], RoleChanges())
+            asyncio.get_running_loop().call_soon(change)
+        return [accepted(it) for it in numbers]
+
+    led = Scene(monkeypatch, answering).run()
+    joined = {it.partition.partition for it in led if OTHER in it.leader.isr.committed}
+    assert joined == {0, 2, 3, 4}
