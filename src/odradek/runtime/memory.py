@@ -11,7 +11,10 @@ from typing import Final
 
 from odradek.model.units import MIB, Bytes
 
-GC_THRESHOLDS: Final = (50_000, 20, 100)  # looking a tree or a log's tail through costs pauses
+GC_THRESHOLDS: Final = (10_000, 10, 1_000)
+"""Looking a tree or a log's tail through costs pauses. Ten thousand new objects take two
+milliseconds, all that came since the start is hardly ever looked through.
+"""
 
 # Of glibc's `malloc.h`, with the values that we give them. A larger MMAP threshold old ones refuse.
 _M_TRIM_THRESHOLD: Final = -1
