@@ -142,15 +142,22 @@ def test_7_a_replica_comes_to_a_broker_with_a_failed_dir() -> None:
 
 
 def with_a_replica_that_came_again(
-    t: ClusterScenario, before: tuple[str, ...], meanwhile: str
+    t: ClusterScenario, before: tuple[str, ...], meanwhile: str, *, was_closed: bool = False
 ) -> tuple[Operator, NumberedBroker, str]:
-    """Broker 3 has a second log of it, and the disk of the first, which is named, is offline."""
+    """Broker 3 has a second log of it, and the disk of the first, which is named, is offline.
+
+    It fails as the broker runs, or between two runs.
+    """
     shop = t.operator()
     shop.places("orders", (1, 2, 3))
     shop.produce("orders", *before)
     broker = t.broker(3)
     disk = broker.disk_of("orders")
+    if was_closed:
+        broker.stop()
     broker.fail_disk(disk)
+    if was_closed:
+        broker.start()
     shop.produce("orders", meanwhile)
     assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
     t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
@@ -178,10 +185,14 @@ def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> N
         assert shop.read("orders") == ["a", "b", "c", "d"]
 
 
-def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails() -> None:
-    """It is not taken for what the ISR speaks of: a replica that has all records leads."""
+@pytest.mark.parametrize("was_closed", [False, True])
+def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails(*, was_closed: bool) -> None:
+    """It is not taken for what the ISR speaks of: a replica that has all records leads.
+
+    Nor if its dir was closed: it has missed a whole run.
+    """
     with ClusterScenario(1, brokers=4) as t:
-        shop, broker, disk = with_a_replica_that_came_again(t, ("a",), "b")
+        shop, broker, disk = with_a_replica_that_came_again(t, ("a",), "b", was_closed=was_closed)
         later = broker.disk_of("orders")
         shop.produce("orders", "c")
         for other in (1, 2):

@@ -103,7 +103,7 @@ class LocalLogs:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
         await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
-        await self._doubt(opened)
+        await self._doubt()
         await self.note_offline()
         for log_dir in self.dirs.online:
             for partition in sorted(log_dir.contested):
@@ -121,12 +121,13 @@ class LocalLogs:
         except StorageError as error:
             log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
 
-    async def _doubt(self, opened: dict[str, Opened]) -> None:
-        """A dir may have been away while one that is offline now took its place."""
+    async def _doubt(self) -> None:
+        """A dir may have been away while one that is offline now took its place.
+
+        That it was closed is no proof: it may have been away for the whole of a later run.
+        """
         offline = self.dirs.offline
         for log_dir in self.dirs.online if offline else ():
-            if opened[log_dir.name].clean:
-                continue
             try:
                 is_doubted = await off_loop(
                     self.workers[log_dir.name], partial(log_dir.doubt, offline)

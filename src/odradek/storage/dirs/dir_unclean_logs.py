@@ -42,8 +42,8 @@ class DirUncleanLogs(DirCheckpoints):
     def doubt(self, offline: frozenset[str]) -> bool:
         """Whether a log of these dirs may be newer than that of the same replica here.
 
-        This dir was not closed. If it does not say that it served without them, it may have been
-        the one that was away; then none of its logs is known to be whole.
+        If this dir does not say that it served without them, it may have been the one that was
+        away; then none of its logs is known to be whole.
         """
         if offline <= self._served_without:
             return False
