@@ -25,6 +25,7 @@ from tests.live.connections import cut_connections
 
 PATIENCE_SECONDS: Final = 60
 TICK_MS: Final = 500  # a session lasts 1 s at least, 10 s at most
+LOG_CHARACTERS: Final = 6_000  # of the end of a broker's log
 PASSING_ERRORS: Final = {KafkaError.NOT_CONTROLLER, KafkaError.INVALID_REPLICATION_FACTOR}
 
 
@@ -88,6 +89,9 @@ class LiveCluster:
         for broker in self.all.values():
             broker.kill()
         self.zookeeper.stop()
+        for number, broker in self.brokers.items():
+            said = broker.log()
+            assert "loop.mistake" not in said, f"broker {number}:\n{said[-LOG_CHARACTERS:]}"
 
     def add(self, *numbers: int) -> None:
         """Starts brokers of ours, at once."""
@@ -198,10 +202,10 @@ class LiveCluster:
                 what=f"broker {number} is in the ISR of {topic} no more",
             )
 
-    def logs(self, characters: int = 6_000) -> str:
+    def logs(self) -> str:
         """The last lines of every broker, for who asks why something did not happen."""
         brokers = self.brokers.items()
-        return "\n".join(f"broker {it}:\n{broker.log()[-characters:]}" for it, broker in brokers)
+        return "\n".join(f"broker {it}:\n{each.log()[-LOG_CHARACTERS:]}" for it, each in brokers)
 
     def log_of(self, number: int, partition: TopicPartition) -> bytes:
         """The record batches of this replica, as they stand in its files."""
