@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Generator
 from contextlib import suppress
+from itertools import pairwise
 from typing import TypeVar
 
 import pytest
@@ -14,7 +15,15 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.disk_faults import Fault, PowerLost
 from odradek.storage.dirs.dir_new_logs import InDir
-from odradek.storage.dirs.moves import PIECE_BYTES, PIECE_BYTES_MIN, Move, Piece, Step, begin_move
+from odradek.storage.dirs.moves import (
+    PIECE_BATCHES,
+    PIECE_BYTES,
+    PIECE_BYTES_MIN,
+    Move,
+    Piece,
+    Step,
+    begin_move,
+)
 from odradek.storage.errors import (
     LogDirCordoned,
     LogDirNotFound,
@@ -193,6 +202,19 @@ def test_pieces_are_as_large_as_the_batches_allow() -> None:
         assert written(move.future) == written(log)
     assert max(sizes[100]) < 2 * PIECE_BYTES_MIN
     assert max(sizes[60_000]) > PIECE_BYTES // 2
+
+
+def test_no_turn_places_many_batches() -> None:
+    """A piece that follows large batches may have thousands of small ones: the loop has others."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), LARGE, NOW)
+    fill(log, *["a" * 60_000] * 200, *["b" * 100] * 2_000)
+    move = begun(h, how=LARGE)
+    ends = [0]
+    while driven(move.copy(NOW)):
+        ends.append(move.future.log_end_offset)
+    assert max(after - before for before, after in pairwise(ends)) == PIECE_BATCHES
+    assert written(move.future) == written(log)
 
 
 def test_a_start_that_moves_on_during_a_copy() -> None:

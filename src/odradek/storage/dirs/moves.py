@@ -23,6 +23,7 @@ Invariant: of one partition there is at most one future log, never in the dir of
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek.model.errors import BrokerError
@@ -30,6 +31,7 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import KIB, MIB, Bytes, Timestamp
 from odradek.ports import File
+from odradek.records.batch import headers
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -62,7 +64,7 @@ from odradek.storage.logs.writing import WriteJob
 PIECE_BYTES: Final = Bytes(4 * MIB)
 PIECE_BYTES_MIN: Final = Bytes(64 * KIB)
 PIECE_BATCHES: Final = 250
-"""About so many are checked and placed in one turn of the loop."""
+"""No more are checked and placed in one turn of the loop."""
 BACKLOG_BYTES: Final = Bytes(32 * MIB)
 """So much may be on its way to the device of the target."""
 
@@ -88,8 +90,8 @@ class Place(NamedTuple):
 class Piece:
     """Whole batches of the current log on their way to the future one, from an offset on.
 
-    As a job it reads, and then decides: what is wrong is met again when it is needed. A batch that
-    is cut off at the end is left to the next one.
+    As a job it reads, and then decides: what is wrong is met again when it is needed. Batches that
+    are too many for one turn of the loop, or cut off at the end, are left to the next one.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class Piece:
         self.log_dir = move.source
         self.cuts = move.current.cuts  # a piece is of one history
         self.place = place  # None: it is to be found
-        self.data = b""
+        self.data = memoryview(b"")
         self.is_read = False
         self.is_void = False
         self.write: WriteJob | None = None  # decided, and not yet written
@@ -118,7 +120,8 @@ class Piece:
             file, position, length = found.chunk
             self.place = Place(file, found.segment_base, position, length)
         with self.log_dir.failures.touching(self.log_dir.name):
-            self.data = self.place.file.read(self.place.length, self.place.position)
+            data = self.place.file.read(self.place.length, self.place.position)
+        self.data = memoryview(data)[: _end_of_batches(data)]
 
     def done(self, error: Exception | None) -> None:
         """On the loop."""
@@ -130,8 +133,17 @@ class Piece:
     def decide(self) -> None:
         """Checks the batches, and gives them their place in the future log."""
         if self.data:
-            self._future.append_replica(memoryview(self.data), self._now)
+            self._future.append_replica(self.data, self._now)
             self.write = self._future.take_job()
+
+
+def _end_of_batches(data: bytes) -> int:
+    """Where so many end as are checked in one turn, or those that are whole.
+
+    A piece is as large as the batches before it allow, and these may be much smaller.
+    """
+    ends = (at + header.size for at, header in headers(data, cut_tail=True))
+    return max(islice(ends, PIECE_BATCHES), default=0)
 
 
 def _nothing() -> None:
