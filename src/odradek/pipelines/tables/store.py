@@ -18,6 +18,8 @@ from odradek.pipelines.errors import InvalidOption, PipelineError
 
 S3_PART_BYTES: Final = 8 << 20
 TEMPORARY: Final = ".partial-"  # Spark and Hive do not read what begins with a dot
+BEHIND_BYTES_MAX: Final = 4 << 20
+"""Of a file that is being written: no more waits until the kernel is told to write it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class LocalStore:
                     break
 
     @contextmanager
-    def writing(self, key: str) -> Iterator[IO[bytes]]:
+    def writing(self, key: str) -> Iterator["_WrittenOut"]:
         """The file has another name until it is whole and synced; its name is durable, too."""
         path = self.root / key
         temporary = path.with_name(f"{TEMPORARY}{nonce()}")
@@ -150,7 +152,7 @@ class LocalStore:
                 continue
         try:
             with file:
-                yield file
+                yield _WrittenOut(file)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(path)
@@ -164,6 +166,35 @@ class LocalStore:
         import pyarrow as pa
 
         return pa.memory_map(str(self.root / key))
+
+
+class _WrittenOut:
+    """A file whose bytes go to the device while the next ones are made, so that the sync is short.
+
+    Without it a sync of 40 MB takes a fifth of the time in which a task reads and writes them.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._begun = 0
+        self._written = 0
+
+    def write(self, data: Any) -> int:
+        """Writes all of it."""
+        count = self._file.write(data)
+        self._written += count
+        if self._written - self._begun >= BEHIND_BYTES_MAX:
+            self._write_out()
+        return count
+
+    def _write_out(self) -> None:
+        """Pages that are not needed any more are written out first: Linux does not wait for it."""
+        advise = getattr(os, "posix_fadvise", None)
+        if advise is not None:
+            self._file.flush()
+            length = self._written - self._begun
+            advise(self._file.fileno(), self._begun, length, os.POSIX_FADV_DONTNEED)
+        self._begun = self._written
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class _OpenFile:
     def write(self, rows: pa.RecordBatch) -> None:
         """Keeps rows until they make a row group."""
         self._waiting.append(rows)
-        self._waiting_bytes += rows.get_total_buffer_size()
+        self._waiting_bytes += rows.nbytes  # a slice is not all that it was cut from
         self._rows += rows.num_rows
         self._note(rows)
         if self._waiting_bytes >= ROW_GROUP_BYTES:
