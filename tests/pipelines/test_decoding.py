@@ -16,6 +16,7 @@ from odradek.pipelines.decoding.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import DamagedBatch, Fetched
 from odradek.pipelines.decoding.table import TableDecoder
 from odradek.pipelines.positions import OffsetRange
+from odradek.pipelines.source.reading import received
 from odradek.records.batch import TimestampType, headers, place, read_header, seal
 from odradek.records.build import build_batch
 from odradek.records.compression import Codec
@@ -23,6 +24,7 @@ from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record, read_records
 
 ALL = tuple(COLUMNS)
+BEFORE, BEHIND = b"before", bytes(200)
 
 
 def decoded(
@@ -33,10 +35,11 @@ def decoded(
     names: Sequence[str] = ALL,
     aborted: AbortedTransactions | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows that come out."""
+    """The rows that come out of bytes that lie within others, as those of an answer do."""
     of = OffsetRange("orders", "", 3, start, end)
     decoder = TableDecoder(of, names)
-    fetched = Fetched(data, start, end, aborted or AbortedTransactions())
+    answer, at = BEFORE + data + BEHIND, len(BEFORE)
+    fetched = Fetched(answer, start, end, aborted or AbortedTransactions(), at, at + len(data))
     found: list[pa.RecordBatch] = []
     for run in fetched.runs():
         found += decoder.decode(run, start)
@@ -141,6 +144,26 @@ def test_a_cut_tail_is_left_for_the_next_fetch() -> None:
     fetched = Fetched(data, 0, 100, AbortedTransactions())
     assert [len(run.headers) for run in fetched.runs()] == [1]
     assert fetched.position == 10
+
+
+def test_a_batch_that_the_answer_goes_beyond_is_cut_all_the_same() -> None:
+    """What lies behind the records of an answer is none of theirs."""
+    data = BEFORE + many(10) + many(10, base=10)
+    at = len(BEFORE)
+    fetched = Fetched(data, 0, 100, AbortedTransactions(), at, len(data) - 1)
+    assert [len(run.headers) for run in fetched.runs()] == [1]
+    cut = Fetched(data, 0, 100, AbortedTransactions(), at, at + 100)
+    with pytest.raises(DamagedBatch, match="cut off"):
+        list(cut.runs())
+
+
+def test_records_are_decoded_where_they_were_received() -> None:
+    """A copy of an answer would take as long as all that is looked at in it."""
+    answer = BEFORE + b"records"
+    data, at = received(memoryview(answer)[len(BEFORE) :])
+    assert data is answer
+    assert at == len(BEFORE)
+    assert received(memoryview(bytearray(answer))[len(BEFORE) :]) == (b"records", 0)
 
 
 def test_aborted_transactions_and_control_batches_are_left_out() -> None:

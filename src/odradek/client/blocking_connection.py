@@ -3,9 +3,13 @@
 For processes that have no loop and want none, such as Spark's workers. Requests may be pipelined:
 `send` returns at once what will hold the answer, and `PendingAnswer.wait` reads until it is there;
 answers to others that come before it are kept for them. One thread at a time.
+
+An answer is read by one call, into the bytes that the caller gets: to clear eight megabytes before,
+or to copy them behind, takes as long as all that is looked at in them.
 """
 
 import socket
+import struct
 from time import monotonic_ns
 from typing import Any, Final
 
@@ -15,6 +19,7 @@ from odradek.model.units import SECOND, Millis
 from odradek.peers.errors import (
     ClosedByUs,
     ConnectionGone,
+    MalformedAnswer,
     TimedOut,
     connecting_failed,
     connection_ended,
@@ -22,11 +27,14 @@ from odradek.peers.errors import (
 from odradek.peers.requests import RequestsInFlight, encode_request
 from odradek.peers.versions import NegotiatedVersions
 from odradek.ports import Address
+from odradek.wire.framing import LENGTH_BYTES, InvalidFrame, frame_bytes
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
 
 CONNECT_MS: Final = Millis(10 * SECOND)
 NANOS: Final = 1_000_000  # of a millisecond
+MICROS: Final = 1_000  # of a millisecond
+TIMEVAL: Final = struct.Struct("@ll")
 
 
 def now() -> Millis:
@@ -130,28 +138,47 @@ class BlockingConnection:
                 chunks[0] = chunks[0][sent:]
 
     def receive(self) -> None:
-        """Reads once, and hands out what is whole; the end of the connection goes to everybody."""
+        """Reads one answer, and hands it out; the end of the connection goes to everybody."""
         if self._reason is not None:
             return
         deadline = self._flight.deadline()
         assert deadline is not None, "nobody waits"
         try:
-            self._socket.settimeout(max(1, deadline - now()) / SECOND)
-            count = self._socket.recv_into(self._flight.buffer())
-        except TimeoutError:
+            self._socket.settimeout(None)
+            frame = self._read(frame_bytes(self._read(LENGTH_BYTES, deadline)), deadline)
+        except BlockingIOError:
             late = self._flight.overdue(now())
             self._end(late or TimedOut(f"{self.address[0]}:{self.address[1]}: no answer in time"))
+            return
+        except InvalidFrame as error:
+            self._end(MalformedAnswer(str(error)))
             return
         except OSError as error:
             self._end(connection_ended(self.address, error))
             return
-        if not count:
+        except EOFError:
             self._end(connection_ended(self.address, None))
             return
-        for pending, response in self._flight.received(count):
+        for pending, response in self._flight.read(frame):
             pending.resolve(response)
         if self._flight.fault is not None:
             self._end(self._flight.fault)
+
+    def _read(self, size: int, deadline: Millis) -> bytes:
+        """So many bytes; BlockingIOError at the deadline, EOFError if no more will come.
+
+        The kernel waits for all of them. It hands out fewer only before an end or at the deadline.
+        """
+        data = b""
+        while len(data) < size:
+            left = max(1, deadline - now())
+            wait = TIMEVAL.pack(left // SECOND, left % SECOND * MICROS)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, wait)
+            more = self._socket.recv(size - len(data), socket.MSG_WAITALL)
+            if not more:
+                raise EOFError
+            data = data + more if data else more
+        return data
 
     def _end(self, reason: ConnectionGone) -> None:
         if self._reason is None:

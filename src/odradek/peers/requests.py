@@ -102,17 +102,18 @@ class RequestsInFlight(Generic[T]):
         answers: list[Answer[T]] = []
         for frame in self._framer.received(count):
             if self.fault is None:
-                self._read(frame, answers)
+                answers += self.read(frame)
         if self.fault is None and self._framer.fault is not None:
             self.fault = MalformedAnswer(str(self._framer.fault))
         return answers
 
-    def _read(self, frame: bytearray, answers: list[Answer[T]]) -> None:
+    def read(self, frame: bytes | bytearray) -> list[Answer[T]]:
+        """The answer in a frame, for a shell that reads whole ones itself; none with a fault."""
         number = int.from_bytes(frame[:CORRELATION_ID_END], "big", signed=True)
         if not self._expected or number != self._expected[0].correlation_id:
             awaited = f"{self._expected[0].correlation_id} was next" if self._expected else "none"
             self.fault = UnexpectedAnswer(f"answer to request {number}; awaited: {awaited}")
-            return
+            return []
         first = self._expected.popleft()
         api = APIS[first.key]
         try:
@@ -120,8 +121,8 @@ class RequestsInFlight(Generic[T]):
         except BrokerError as error:
             self._expected.appendleft(first)
             self.fault = MalformedAnswer(f"{api.name} v{first.version}: {error}")
-            return
-        answers.append(Answer(first.ticket, response))
+            return []
+        return [Answer(first.ticket, response)]
 
     def deadline(self) -> Millis | None:
         """When the first of the requests in flight is overdue; None: there are none."""

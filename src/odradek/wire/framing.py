@@ -173,6 +173,14 @@ class Framer:
         return self._view[self._filled :]
 
 
+def frame_bytes(length: bytes, limit: int = FRAME_BYTES_MAX) -> int:
+    """How many bytes follow this length, for a shell that reads them itself, as one piece."""
+    (size,) = _LENGTH.unpack(length)
+    if not FRAME_BYTES_MIN <= size <= limit:
+        raise _fault(size, length, limit)
+    return int(size)
+
+
 def framed(header: bytes, body: list[Chunk]) -> list[Chunk]:
     """Header and body with their length before them; small ones in one piece."""
     first = body[0]

@@ -51,13 +51,17 @@ class Run:
 class Fetched:
     """One answer's bytes for one partition, and the range that is wanted of them.
 
-    `position` goes up with every batch that was met: the next offset to fetch.
+    They lie in `data` from `at` on, and end where `data` ends unless `stop` says earlier: so those
+    of an answer are decoded where they were received. `position` goes up with every batch that was
+    met: the next offset to fetch.
     """
 
     data: bytes
     position: int
     end: int
     aborted: AbortedTransactions
+    at: int = 0
+    stop: int | None = None
 
     def runs(self) -> Iterator[Run]:
         """What is to be decoded; DamagedBatch stops it, and `position` is the damaged batch's."""
@@ -92,23 +96,25 @@ class Fetched:
             yield _joined(run, parts)
 
     def _wanted(self) -> Iterator[tuple[int, BatchHeader]]:
-        at, length = 0, len(self.data)
-        while length - at > MAGIC_AT and self.position < self.end:
+        at, stop = self.at, len(self.data) if self.stop is None else self.stop
+        first = at
+        while stop - at > MAGIC_AT and self.position < self.end:
             if self.data[at + MAGIC_AT] < MAGIC:
-                before = length - at
-                self._convert(at)
-                at, length = 0, len(self.data)
-                if length == before and self.data[MAGIC_AT] < MAGIC:  # no message is whole
+                before = stop - at
+                self._convert(at, stop)
+                first = at = 0
+                stop = len(self.data)
+                if stop == before and self.data[MAGIC_AT] < MAGIC:  # no message is whole
                     break
                 continue
-            if length - at < BATCH_HEADER_BYTES:
+            if stop - at < BATCH_HEADER_BYTES:
                 break
             try:
                 header = read_header(self.data, at)
             except BrokerError as error:
                 raise DamagedBatch(str(error), self.position, None) from error
-            if header.size > length - at:
-                if at == 0:  # the first batch of an answer is whole, whatever its size
+            if header.size > stop - at:
+                if at == first:  # the first batch of an answer is whole, whatever its size
                     raise DamagedBatch("the batch is cut off", self.position, None)
                 break
             if header.base_offset >= self.end:
@@ -137,9 +143,9 @@ class Fetched:
         except BrokerError as error:
             raise DamagedBatch(str(error), header.base_offset, header.next_offset) from error
 
-    def _convert(self, at: int) -> None:
+    def _convert(self, at: int, stop: int) -> None:
         """Messages of an old format begin here: they become a batch before the rest of the data."""
-        view = memoryview(self.data)
+        view = memoryview(self.data)[:stop]
         end = _end_of_messages(view, at)
         try:
             found = [it for it in read_message_set(view[at:end]) if it.offset >= self.position]

@@ -76,7 +76,9 @@ class _RangeReader:
                 self._range.topic_partition, start, self._range.end, self._settings
             ):
                 aborted = AbortedTransactions(part.aborted)
-                fetched = Fetched(bytes(part.data), self.position, self._range.end, aborted)
+                data, at = received(part.data)
+                stop = at + len(part.data)
+                fetched = Fetched(data, self.position, self._range.end, aborted, at, stop)
                 for run in fetched.runs():
                     yield from self._decoder.decode(run, self.position)
                 self.position = part.next_offset
@@ -111,3 +113,11 @@ class _RangeReader:
         self.skipped += offset - self.position
         self.position = offset
         self._epoch = NO_LEADER_EPOCH
+
+
+def received(view: memoryview) -> tuple[bytes, int]:
+    """The bytes that a view lies in, and where in them it begins; a copy only of others."""
+    whole = view.obj
+    if not isinstance(whole, bytes):
+        return bytes(view), 0
+    return whole, int(pa.py_buffer(view).address - pa.py_buffer(whole).address)
