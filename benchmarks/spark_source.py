@@ -10,11 +10,9 @@ slots 2 times and 1.2 times. A trivial micro-batch at most 0.35 s. A Python work
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
-from typing import Any
 
-from spark_world import TUNED, World, compare, fill, reading, world
+from spark_world import TUNED, World, compare, fill, reading, worker_memory, world
 
 
 def to_nothing(where: World, form: str, topic: str, options: dict[str, str]) -> Callable[[], None]:
@@ -43,21 +41,6 @@ def micro_batches(where: World, topic: str) -> None:
         durations = [it["durationMs"]["triggerExecution"] for it in query.recentProgress[5:]]
         query.stop()
         print(f"micro-batch of 8 records, {form}: median {median(durations):.0f} ms", flush=True)
-
-
-def worker_memory() -> float:
-    """The largest peak of a Python worker, in MB."""
-    peaks = [0.0]
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                line = (folder / "cmdline").read_bytes()
-                status = (folder / "status").read_text() if b"pyspark.daemon" in line else ""
-            except OSError:
-                continue
-            found: Any = [it for it in status.splitlines() if it.startswith("VmHWM")]
-            peaks += [int(it.split()[1]) / 1_024 for it in found]
-    return max(peaks)
 
 
 def main() -> None:

@@ -159,3 +159,18 @@ def cpu_seconds() -> float:
             above = parents.get(above, 0)
         total += count if above == me else 0
     return total / os.sysconf("SC_CLK_TCK")
+
+
+def worker_memory() -> float:
+    """The largest peak of a Python worker, in MB."""
+    peaks = [0.0]
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                line = (folder / "cmdline").read_bytes()
+                status = (folder / "status").read_text() if b"pyspark.daemon" in line else ""
+            except OSError:
+                continue
+            found: Any = [it for it in status.splitlines() if it.startswith("VmHWM")]
+            peaks += [int(it.split()[1]) / 1_024 for it in found]
+    return max(peaks)
