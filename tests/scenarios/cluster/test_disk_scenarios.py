@@ -209,6 +209,34 @@ def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails(*, was_closed: 
         assert shop.read("orders") == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("first", [1, 3])
+def test_7_a_whole_log_that_may_be_the_former_one_stays_eligible(first: int) -> None:
+    """Its broker cannot tell while another dir is offline; with that dir it can, and it leads."""
+    with ClusterScenario(1) as t:
+        shop = t.operator()
+        shop.places("orders", (1, 3))
+        shop.places("alone", (1,), (1,), min_insync_replicas="1")
+        shop.produce("orders", "a", "b")
+        whole, lacking = t.broker(1), t.broker(3)
+        bad = {whole: whole.other_disk("orders"), lacking: lacking.disk_of("orders")}
+        alone = [it for it in range(2) if whole.disk_of("alone", it) != bad[whole]]
+        whole.kill()
+        t.await_isr("orders", 3)
+        lacking.cut_power()
+        for broker, disk in bad.items():
+            broker.fail_disk(disk)
+            broker.start()
+        t.run(seconds=5)
+        assert t.state("orders").leader is None
+        assert [t.leader("alone", it) for it in alone] == [1]  # no other has it
+        for broker, disk in sorted(bad.items(), key=lambda it: it[0].number != first):
+            broker.kill()
+            broker.repair_disk(disk)
+            broker.start()
+        t.await_isr("orders", 1, 3)
+        assert shop.read("orders") == ["a", "b"]
+
+
 def test_8_a_topic_with_an_offline_replica_is_deleted(t: ClusterScenario) -> None:
     """The deletion waits for that replica; nothing of the old topic comes back with its dir."""
     shop, broker, disk = with_a_failed_dir(t, leader=False)

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import PowerLost
+from odradek.sim.disk_faults import Fault, PowerLost
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.unclean_logs import (
     UNCLEAN_LOGS,
@@ -223,3 +223,66 @@ def test_the_file_says_what_was_written() -> None:
         with pytest.raises(CorruptFile):
             decode_unclean_logs(wrong, "path")
     assert all(it.sentence for it in Reason)
+
+
+def doubted() -> Host:
+    """Of its two dirs the second could not be opened at a start: the first may have been away."""
+    h = Host(2)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.disks[1].faults.rows.append(Fault())
+    h.restart()
+    (log_dir,) = h.dirs.online
+    assert log_dir.doubt(h.dirs.offline)
+    log_dir.note_offline(h.dirs.offline)
+    assert reason(h) is Reason.MAYBE_OLDER
+    return h
+
+
+def end_doubts(h: Host) -> None:
+    """What a start does where no dir is offline."""
+    were_open = [
+        log_dir.name
+        for log_dir, opened in zip(h.dirs.dirs, h.opened, strict=True)
+        if not opened.is_new
+    ]
+    assert h.dirs.dirs[0].end_doubts(were_open)
+    assert not h.dirs.dirs[0].end_doubts(were_open)
+
+
+def test_a_doubted_log_is_whole_when_the_other_dir_is_there_again() -> None:
+    """A newer one would have taken its place; and the next start knows it as well."""
+    h = doubted()
+    h.restart()
+    assert reason(h) is Reason.MAYBE_OLDER
+    h.disks[1].faults.rows.clear()
+    h.restart()
+    end_doubts(h)
+    assert reason(h) is None
+    h.restart()
+    assert reason(h) is None
+
+
+def test_of_a_doubted_log_nothing_is_known_once_the_other_dir_is_replaced() -> None:
+    """Or dropped from the settings: what was in it is gone for good."""
+    h = doubted()
+    h.disks[1] = SimulatedDisk("disk-1")
+    h.restart()
+    end_doubts(h)
+    assert reason(h) is Reason.UNKNOWN
+    h.restart()
+    assert reason(h) is Reason.UNKNOWN
+    h = doubted()
+    del h.disks[1]
+    h.restart()
+    end_doubts(h)
+    assert reason(h) is Reason.UNKNOWN
+
+
+def test_a_doubted_log_may_lack_records_for_another_reason() -> None:
+    """The machine went down meanwhile: that the other dir is there again says nothing of that."""
+    h = doubted()
+    h.disks[1].faults.rows.clear()
+    h.come_back("crash")
+    assert reason(h) is Reason.MACHINE_WENT_DOWN
+    assert not h.dirs.dirs[0].end_doubts(["disk-1"])
+    assert reason(h) is Reason.MACHINE_WENT_DOWN

@@ -14,6 +14,7 @@ import structlog
 
 from odradek.broker.doors import Doors
 from odradek.broker.jobs import drained, off_loop
+from odradek.broker.partitions.doubted_logs import doubt, note_offline
 from odradek.broker.partitions.group_commit import GroupCommit
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.settings import SettingsSource
@@ -103,7 +104,7 @@ class LocalLogs:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
         await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
-        await self._doubt()
+        await doubt(self.dirs, self.workers, opened)
         await self.note_offline()
         for log_dir in self.dirs.online:
             for partition in sorted(log_dir.contested):
@@ -121,31 +122,9 @@ class LocalLogs:
         except StorageError as error:
             log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
 
-    async def _doubt(self) -> None:
-        """A dir may have been away while one that is offline now took its place.
-
-        That it was closed is no proof: it may have been away for the whole of a later run.
-        """
-        offline = self.dirs.offline
-        for log_dir in self.dirs.online if offline else ():
-            try:
-                is_doubted = await off_loop(
-                    self.workers[log_dir.name], partial(log_dir.doubt, offline)
-                )
-            except StorageError as error:
-                log.error("log_dir.cannot_be_noted", log_dir=log_dir.name, error=str(error))
-                continue
-            if is_doubted:
-                log.warning("logs.may_be_older", log_dir=log_dir.name, offline=sorted(offline))
-
-    async def note_offline(self) -> None:
-        """Each dir that serves is told which ones do not."""
-        for log_dir in self.dirs.online:
-            note = partial(log_dir.note_offline, self.dirs.offline)
-            try:
-                await off_loop(self.background[log_dir.name], note)
-            except StorageError as error:
-                log.error("log_dir.cannot_be_noted", log_dir=log_dir.name, error=str(error))
+    async def note_offline(self) -> bool:
+        """Each dir that serves is told which ones do not; whether that ended doubts about logs."""
+        return await note_offline(self.dirs, self.workers, self.background)
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Makes everything durable, and says so in each dir."""

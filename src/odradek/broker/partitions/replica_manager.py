@@ -133,7 +133,13 @@ class ReplicaManager:
     def is_unclean(self, partition: TopicPartition) -> bool:
         """Whether its log is known to have lost records."""
         found = self.dirs.get(partition)
-        return found is not None and found.unclean is not None
+        return found is not None and found.unclean is not None and not found.unclean.is_doubt
+
+    def _may_be_offline(self, state: LeaderAndIsrState) -> bool:
+        """Whether it would have to lead, and a newer log than its own may be in an offline dir."""
+        found = self.dirs.get(state.partition)
+        is_doubted = found is not None and found.unclean is not None and found.unclean.is_doubt
+        return is_doubted and state.leader in {None, self._me}
 
     def lane_of(self, found: PartitionLog) -> Lane:
         """Of the dir that has this log."""
@@ -212,6 +218,8 @@ class ReplicaManager:
                     errors[state.partition] = ErrorCode.KAFKA_STORAGE_ERROR
                 case Stopped(state=refused) if refused is state:
                     errors[state.partition] = ErrorCode.REPLICA_NOT_AVAILABLE
+            if self._may_be_offline(state):
+                errors[state.partition] = ErrorCode.KAFKA_STORAGE_ERROR
         return errors
 
     async def _say_later(self, changes: RoleChanges) -> None:
@@ -306,8 +314,13 @@ class ReplicaManager:
                 lost += 1
         for replaced in self.on_dir_replaced:
             replaced(fresh)
-        begin(self._tasks, self.logs.note_offline())
+        begin(self._tasks, self._note_offline())
         return lost
+
+    async def _note_offline(self) -> None:
+        """The controller asks again about logs of which it is known now that they lack records."""
+        if await self.logs.note_offline():
+            self._report_dirs()
 
     def ask_for_lost(self) -> None:
         """Where logs could not be made, as on a full disk: the controller's next request tries."""
@@ -406,4 +419,4 @@ class ReplicaManager:
             if self.dirs.all_failed:
                 self.on_all_failed()
             else:
-                begin(self._tasks, self.logs.note_offline())
+                begin(self._tasks, self._note_offline())

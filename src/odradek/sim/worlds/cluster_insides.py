@@ -115,7 +115,8 @@ class Copies:
         """
         self._find()
         for holder, place, found in self._logs:
-            self.of[place].ends[holder] = found.log_end_offset
+            if not is_doubted(found):
+                self.of[place].ends[holder] = found.log_end_offset
         self._forget()
         opened = list(self.view.opened())
         for number, broker in opened:
@@ -130,7 +131,8 @@ class Copies:
             self.of[place].see(written)
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
-            copied.ends[number] = found.log_end_offset
+            if not is_doubted(found):
+                copied.ends[number] = found.log_end_offset
             if state is None:
                 continue
             may_be_elected = number in state.isr or number in state.eligible
@@ -355,6 +357,11 @@ class EpochsOnlyRise(Looks):
             return  # not registered now
         assert epoch >= before, f"{what}: {epoch}, it was {before}"
         self._highest[what] = epoch
+
+
+def is_doubted(found: PartitionLog) -> bool:
+    """Whether its broker takes it for the older of two, of which the other may come back."""
+    return found.unclean is not None and found.unclean.is_doubt
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:

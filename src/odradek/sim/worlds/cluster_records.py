@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.cluster_insides import Looks
+from odradek.sim.worlds.cluster_insides import Looks, is_doubted
 
 
 class LogsAreOneHistory(Invariant):
@@ -22,14 +22,15 @@ class InSyncReplicasHaveAll(Looks):
 
     But of those whose disk has lost something: they find out themselves, and join when they are
     whole again. One that was eligible may be elected before it has found out: it does not lead
-    then, and the others stay eligible.
+    then, and the others stay eligible. A log that its broker takes for the older of two does not
+    lead either: the one that is meant may be on a disk that is offline.
     """
 
     def look(self) -> None:
         """Of every replica that serves."""
         for number, place, found in self._copies.logs():
             copied, state = self._copies.of[place], self._copies.states.get(place)
-            if state is None or number in copied.corrupt:
+            if state is None or number in copied.corrupt or is_doubted(found):
                 continue
             if number in copied.lacking:
                 joined = number in state.isr and number != state.leader

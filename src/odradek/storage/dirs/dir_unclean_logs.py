@@ -54,6 +54,25 @@ class DirUncleanLogs(DirCheckpoints):
             log.unclean = doubted[partition]
         return True
 
+    def end_doubts(self, were_open: Collection[str]) -> bool:
+        """No dir is offline any more; whether there were doubts.
+
+        What served before this start is here: a newer log in it would have taken the place of the
+        one in this dir. Of a dir that was replaced nobody knows what was in it.
+        """
+        doubted = {p for p, it in self._unclean.logs.items() if it.is_doubt}
+        if not doubted:
+            return False
+        is_answered = bool(self._served_without) and self._served_without <= {*were_open}
+        settled = {p: it for p, it in self._unclean.logs.items() if p not in doubted}
+        settled |= {} if is_answered else all_unknown(doubted)
+        with self.failures.touching(self.name):
+            self._write_unclean(UncleanLogs(settled))
+        for partition, log in (*self.logs.items(), *self.contested.items()):
+            if partition in doubted:
+                log.unclean = settled.get(partition)
+        return True
+
     def note_offline(self, offline: frozenset[str]) -> None:
         """This dir serves, and these do not: durably."""
         if offline == self._served_without:
@@ -113,11 +132,16 @@ class DirUncleanLogs(DirCheckpoints):
     def _settle_unclean(
         self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean]
     ) -> None:
-        """What may be so, what was known before this start, and what recovery has found."""
+        """What may be so, what was known before this start, and what recovery has found.
+
+        A doubt of before is less than what may be so.
+        """
+        logs_before = {} if before is None else before.logs
+        doubted = {p for p in known if p in logs_before and logs_before[p].is_doubt}
         known |= (
             all_unknown(self.logs)
             if before is None
-            else {p: it for p, it in before.logs.items() if p in self.logs}
+            else {p: it for p, it in before.logs.items() if p in self.logs.keys() - doubted}
         )
         known |= {p: log.unclean for p, log in self.logs.items() if log.unclean is not None}
         for partition, unclean in known.items():

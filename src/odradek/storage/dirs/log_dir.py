@@ -65,6 +65,7 @@ class Opened:
     """What was found when a directory was opened."""
 
     clean: bool = False
+    is_new: bool = False  # no run of the operating system is known to have opened it
     broker_epoch: BrokerEpoch = NO_BROKER_EPOCH  # under which it was closed, if it was
     repairs: list[Repair] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -150,8 +151,9 @@ class LogDir(DirNewLogs):
             opened.notes += self.read_checkpoints()
             found_unclean = self._read_unclean(opened.notes)
             self._read_served_without()
-            boot = self.disk.boot()
-            cache_is_lost = not opened.clean and self._last_boot() != boot
+            boot, last_boot = self.disk.boot(), self._last_boot()
+            opened.is_new = not last_boot
+            cache_is_lost = not opened.clean and last_boot != boot
             opener = LogOpener(self.failures, opened.clean, now, self._note_recovering)
             for name in self.disk.names(""):
                 found = parse_log_name(name)
@@ -165,7 +167,7 @@ class LogDir(DirNewLogs):
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
             self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {})
-            if self._last_boot() != boot:
+            if last_boot != boot:
                 write_small(self.disk, BOOT, boot.encode())
         return opened
 

@@ -50,7 +50,7 @@ _SENTENCES: Final[Mapping[Reason, str]] = {
     Reason.SHORT: "the log ends below its recovery point",
     Reason.MACHINE_WENT_DOWN: "the machine went down: what was not flushed may be gone",
     Reason.MAYBE_OLDER: "another log dir is offline, and may have a newer log of the replica",
-    Reason.UNKNOWN: "a recovery was interrupted, or its note cannot be read",
+    Reason.UNKNOWN: "a recovery was interrupted, its note cannot be read, or another dir is gone",
 }
 
 
@@ -59,6 +59,11 @@ class Unclean(NamedTuple):
 
     reason: Reason
     given_upto: Offset = Offset(0)  # exclusive: offsets below may have been given before
+
+    @property
+    def is_doubt(self) -> bool:
+        """Nothing need be missing: only if a dir that is offline has a newer log."""
+        return self.reason is Reason.MAYBE_OLDER
 
 
 class UncleanLogs(NamedTuple):
