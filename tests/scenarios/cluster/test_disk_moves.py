@@ -4,7 +4,9 @@ import pytest
 
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.model.errors import ErrorCode
+from odradek.model.units import Millis
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
 
 SLOW = {"replica.alter.log.dirs.io.max.bytes.per.second": "100"}
@@ -62,6 +64,47 @@ def test_a_replica_moves_while_it_is_written_to(t: ClusterScenario, role: str) -
     broker.start()
     assert broker.disk_of("orders") == disk
     assert broker.log_end("orders") == 6
+
+
+def took_to_move(t: ClusterScenario, shop: Client, *, writes: bool) -> int:
+    """With a target that is slow at each write of the copy, and perhaps a producer elsewhere."""
+    broker = t.broker(t.leader("orders"))
+    target = broker.other_disk("orders")
+    slow = Fault(0, calls=frozenset({"write"}), path="*-future/*.log", delay=Millis(100))
+    broker.machine.disk(target).faults.rows.append(slow)
+    began = t.world.loop.now
+    begun(shop, broker)
+    while broker.disk_of("orders") != target:
+        if writes:
+            shop.produce("payments", "x")
+        t.run(seconds=0.1)
+    assert slow.hits > 50, "it was not slow"
+    return t.world.loop.now - began
+
+
+def test_a_copy_rests_a_third_of_the_time_while_producers_write(t: ClusterScenario) -> None:
+    """It leaves disk and processor to them, and takes half as long again; else it does not rest."""
+    shop = filled(t, 60)
+    shop.make("payments")
+    alone = took_to_move(t, shop, writes=False)
+    beside = took_to_move(t, shop, writes=True)
+    assert 1.25 < beside / alone < 1.75
+
+
+def test_a_copy_keeps_to_its_throttle_while_producers_write() -> None:
+    """Its rests are in the rate, not beside it: neither faster nor much slower."""
+    with slowed(1) as t:
+        shop = filled(t, 20)
+        shop.make("payments")
+        broker, began = t.broker(t.leader("orders")), t.world.loop.now
+        log = broker.log("orders")
+        assert log is not None
+        seconds = log.size / int(*SLOW.values())
+        disk = begun(shop, broker)
+        while broker.disk_of("orders") != disk:
+            shop.produce("payments", "x")
+            t.run(seconds=0.1)
+        assert 0.9 < (t.world.loop.now - began) / 1e6 / seconds < 1.2
 
 
 @pytest.mark.parametrize("seed", [1, 2])

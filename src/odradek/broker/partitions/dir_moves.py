@@ -12,12 +12,14 @@ failed, the copy stays where it is: it may be the best that is left. After a res
 import asyncio
 from collections import deque
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
 import structlog
 
 from odradek.broker.jobs import begin, off_loop
+from odradek.broker.partitions.copy_pace import CopyPace
 from odradek.broker.partitions.lanes import Lane
 from odradek.broker.partitions.local_logs import LocalLogs
 from odradek.broker.settings import SettingsSource
@@ -178,6 +180,7 @@ class DirMoves:
             move.drop_ahead()
 
     async def _copy_all(self, move: Move) -> bool:
+        pace = CopyPace(self._appends, self._clock.monotonic())
         unsynced = 0
         while not (move.is_over or self._is_closing.is_set()):
             end = move.current.log_end_offset
@@ -190,22 +193,26 @@ class DirMoves:
                 is_near = was_small  # much may have come during a long sync
             if is_near and not move.is_over:
                 return True
-            await self._rest(count)
+            await self._rest(count, pace)
         return False
 
-    async def _rest(self, count: int) -> None:
-        """As the throttle wants it, and until the broker stops."""
+    @property
+    def _appends(self) -> int:
+        """How many groups of them this broker has written."""
+        return sum(it.writes for it in self._logs.appends.values())
+
+    async def _rest(self, count: int, pace: CopyPace) -> None:
+        """As the throttle and the appends want it, and until the broker stops."""
         rate = self._settings.broker[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
         if rate != self._rate:
             self._rate, self._throttle = rate, Throttle(max(rate, 1))
         now = self._clock.monotonic()
-        rest = self._throttle.rest_after(count, now)
+        rest = max(self._throttle.rest_after(count, now), pace.rest_after(self._appends, now))
         if rest:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(rest / SECOND):
                     await self._is_closing.wait()
-            except TimeoutError:
-                return
+            pace.rested(self._clock.monotonic())
 
     # The swap
 
