@@ -10,7 +10,13 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from odradek.wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
 from tests.unit.broker.fetch_ground import B3, LIFE, RACK_AWARE, Asked, Reading, live, size
 from tests.unit.broker.ground import ME, ORDERS, TOPIC_ID
 
@@ -141,7 +147,13 @@ class InSession:
         """Its first fetch, which is answered at once."""
         self.id = self.fetch(*offsets, wait=0).answered.session_id
 
-    def fetch(self, *offsets: tuple[int, int], wait: int = 500, life: int = LIFE + 2) -> Asked:
+    def fetch(
+        self,
+        *offsets: tuple[int, int],
+        forgets: tuple[int, ...] = (),
+        wait: int = 500,
+        life: int = LIFE + 2,
+    ) -> Asked:
         """Names these partitions, with where they are fetched from."""
         wanted = [FetchPartition(it, 3, at, 3 if at else -1, 0, 1 << 20) for it, at in offsets]
         request = FetchRequest(
@@ -151,6 +163,7 @@ class InSession:
             session_id=self.id,
             session_epoch=self.epoch,
             topics=[FetchTopic("", TOPIC_ID, wanted)] if wanted else [],
+            forgotten_topics_data=[ForgottenTopic("", TOPIC_ID, forgets)] if forgets else [],
         )
         self.epoch += 1
         return self.reading.ask(request)
@@ -211,6 +224,26 @@ def test_the_next_request_of_a_session_ends_one_that_waits() -> None:
         follower.fetch((1, 0))
         assert waiting.answered.responses == []
         await t.append("one", partition=follower.partitions[0])
+
+    live(talk)
+
+
+def test_what_a_session_forgets_is_not_found_by_a_request_that_comes_from_the_disk() -> None:
+    """It would be served from there for ever, beside what the follower asks for by then."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 2)
+        await t.lead(*follower.partitions)
+        await t.append("one")
+        follower.begin((0, 0))
+        at_disk = follower.fetch((0, 0))
+        assert at_disk.response is None, "what is asked for again is checked first"
+        follower.fetch((1, 0), forgets=(0,))
+        await t.turn()
+        assert at_disk.answered.responses == []
+        await t.append("two")
+        ((*rows,),) = [it.partitions for it in follower.fetch((0, 1)).answered.responses]
+        assert [size(it) for it in rows if it.partition_index == 0] == [71]
 
     live(talk)
 

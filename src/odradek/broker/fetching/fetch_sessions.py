@@ -67,6 +67,7 @@ class Slot:
 
     __slots__ = (
         "bytes_max",
+        "is_forgotten",
         "last_fetched_epoch",
         "leader_epoch",
         "log_start_offset",
@@ -95,6 +96,7 @@ class Slot:
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.replica: Replica | None = None  # whose readers it is among
+        self.is_forgotten = False  # its client wants it no more, or has another slot for it
 
     @property
     def partition(self) -> TopicPartition:
@@ -134,6 +136,11 @@ class Slot:
         if self.replica is not None:
             self.replica.readers.leave(self)
             self.replica = None
+
+    def forget(self) -> None:
+        """A request that is under way passes it over from now on."""
+        self.is_forgotten = True
+        self.leave()
 
     def wake(self) -> None:
         """There is more to read."""
@@ -185,7 +192,7 @@ class Session:
             for number in forgotten.partitions:
                 gone = self._slots.pop((key, number), None)
                 if gone is not None:
-                    gone.leave()
+                    gone.forget()
                     self.ready.pop(gone, None)
                     self.early.pop(gone, None)
 
@@ -208,6 +215,12 @@ class Session:
         self.ready.pop(slot, None)
         self.ready[slot] = None
 
+    def look_again(self, slots: Iterable[Slot]) -> None:
+        """What was found of them is not told."""
+        for slot in slots:
+            if not slot.is_forgotten:
+                self.ready[slot] = None
+
     def look_at_all(self) -> None:
         """Something has changed that may concern every partition."""
         for slot in self:
@@ -218,7 +231,7 @@ class Session:
         if self.waiting is not None:
             self.waiting.end()
         for slot in self:
-            slot.leave()
+            slot.forget()
 
 
 class FetchSessions:

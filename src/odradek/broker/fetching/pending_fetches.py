@@ -233,8 +233,7 @@ class Fetch:
 
     def _look(self) -> None:
         session = self._session
-        for found in self._found.rows:  # what was found before is looked at anew
-            session.ready[found.slot] = None
+        session.look_again(found.slot for found in self._found.rows)
         self._found = LookedAt(self._request.min_bytes)
         self._to_look_at = iter(tuple(session if self._is_full else session.ready))
         self._look_on()
@@ -255,6 +254,8 @@ class Fetch:
         asyncio.get_running_loop().call_soon(self._look_on)
 
     def _look_at(self, slot: Slot) -> None:
+        if slot.is_forgotten:
+            return
         found, session = self._found, self._session
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         is_arrival = self._is_arrival or slot in session.early
@@ -354,7 +355,7 @@ class Fetch:
             self._pending.wait(self._stop)
             self._fetches.waiting += 1
         for one in self._found.partial:
-            if one.replica is not None:
+            if one.replica is not None and not one.slot.is_forgotten:
                 one.slot.await_more(one.replica)
 
     def wake(self) -> None:
@@ -380,8 +381,7 @@ class Fetch:
         self._wants_answer = True
         if self._is_parked:
             if not self._is_full:
-                for found in self._found.rows:
-                    self._session.ready[found.slot] = None
+                self._session.look_again(found.slot for found in self._found.rows)
                 self._found = LookedAt(self._request.min_bytes)
             self._answer()
 
