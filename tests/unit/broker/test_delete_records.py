@@ -2,13 +2,19 @@
 
 import pytest
 
+from odradek.broker.handlers.delete_records import _everywhere
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
+from odradek.model.positions import Offset
+from odradek.model.units import Millis
+from odradek.replication.errors import NotLeaderOrFollower
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from tests.unit.broker.ground import ORDERS, Ground, word
 from tests.unit.broker.stage import Client, Stage
 
 
@@ -81,3 +87,21 @@ def test_what_may_not_be_deleted(topic: str, offset: int, code: ErrorCode) -> No
         client.produce("orders", "a")
         row = delete(client, offset, topic)
         assert (row.error_code, row.low_watermark) == (code, -1)
+
+
+def test_the_followers_of_an_ended_leadership_are_not_waited_for() -> None:
+    """It ended while its records were deleted: no follower is heard of any more.
+
+    A broker that stops has no timers then, so it would wait for its own answer for ever.
+    """
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        led = replicas.led(ORDERS)
+        led.resign()
+        stopped = None  # no timer may be asked for
+        with pytest.raises(NotLeaderOrFollower):
+            await _everywhere(stopped, led, Offset(1), Millis(0))  # type: ignore[arg-type]
+
+    with Ground() as g:
+        g.live(talk)
