@@ -14,6 +14,7 @@ from typing import Final
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.request_batch import Marked, RequestBatch
+from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Steps
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH
@@ -51,10 +52,12 @@ Addressed = tuple[tuple[BrokerId, ...], Request]
 """A request, and who receives it."""
 
 
-def take_requests(context: ControllerContext) -> tuple[Addressed, ...]:
-    """What was collected, as requests in the order of sending; the batch is empty afterwards."""
+def take_requests(context: ControllerContext) -> Steps[tuple[Addressed, ...]]:
+    """What was collected, as requests in the order of sending; the batch is empty from now on."""
     batch, context.batch = context.batch, RequestBatch()
-    return tuple(_Building(context, batch).requests()) if batch else ()
+    if not batch:
+        return ()
+    return tuple((yield from _Building(context, batch).requests()))
 
 
 class _Building:
@@ -67,20 +70,22 @@ class _Building:
         self._rows: dict[tuple[TopicPartition, bool], LeaderAndIsrPartitionState] = {}
         self._brokers = [_broker(broker) for broker in self._live.values()]
 
-    def requests(self) -> Iterable[Addressed]:
+    def requests(self) -> Steps[list[Addressed]]:
         """LeaderAndIsr before UpdateMetadata, but the whole metadata first."""
-        batch = self._batch
+        batch, found = self._batch, list[Addressed]()
         full = tuple(it for it in self._live if it in batch.full)
         others = tuple(it for it in self._live if it not in batch.full)
         if full:
-            states = self._metadata(_all(self._context))
-            yield full, self._update_metadata(states, FULL)
+            states = yield from self._metadata(_all(self._context))
+            found.append((full, self._update_metadata(states, FULL)))
         for brokers, partitions in self._together(batch.lead):
-            yield brokers, self._leader_and_isr(partitions)
+            found.append((brokers, self._leader_and_isr(partitions)))
         if others and (batch.update or batch.has_news):
-            yield others, self._update_metadata(self._metadata(batch.update))
+            states = yield from self._metadata(batch.update)
+            found.append((others, self._update_metadata(states)))
         for brokers, partitions in self._together(batch.stop):
-            yield brokers, self._stop_replica(partitions)
+            found.append((brokers, self._stop_replica(partitions)))
+        return found
 
     def _together(
         self, told: Mapping[BrokerId, Marked]
@@ -144,10 +149,14 @@ class _Building:
 
     # UpdateMetadata
 
-    def _metadata(self, partitions: Iterable[TopicPartition]) -> list[UpdateMetadataTopicState]:
+    def _metadata(
+        self, partitions: Iterable[TopicPartition]
+    ) -> Steps[list[UpdateMetadataTopicState]]:
         image, deletions = self._context.image, self._context.deletions
         topics: dict[str, list[UpdateMetadataPartitionState]] = {}
-        for partition in partitions:
+        for count, partition in enumerate(partitions, 1):
+            if not count % ROWS_IN_A_TURN:
+                yield PAUSE
             found = image.partition(partition)
             if found is None or found.state is None:
                 continue

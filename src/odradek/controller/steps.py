@@ -7,7 +7,7 @@ channel, and its answer comes back later as an event.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from odradek.controller.guarded_writes import StateWrite
 from odradek.metadata.nouns import Broker, PartitionState
@@ -95,6 +95,11 @@ class Remind(NamedTuple):
     after: Millis
     event: Any
 
+
+PAUSE: Final = Send(())
+"""Nothing is sent, and others have their turn of the loop; the controller decides nothing else."""
+ROWS_IN_A_TURN: Final = 1_000
+"""Partitions that are looked at before a pause, or named in messages: some five milliseconds."""
 
 Step = (
     WriteStates

@@ -11,9 +11,10 @@ from typing import Final
 
 from odradek.model.units import MIB, Bytes
 
-GC_THRESHOLDS: Final = (10_000, 10, 1_000)
-"""Looking a tree or a log's tail through costs pauses. Ten thousand new objects take two
-milliseconds, all that came since the start is hardly ever looked through.
+GC_THRESHOLDS: Final = (5_000, 3, 6_000)
+"""Looking a tree or a log's tail through costs pauses: five thousand new objects some milliseconds,
+and twenty thousand that have stayed the next step. All that came since the start is hardly ever
+looked through.
 """
 
 # Of glibc's `malloc.h`, with the values that we give them. A larger MMAP threshold old ones refuse.

@@ -114,6 +114,7 @@ class Conversation:
         self.tree = Tree()
         self.settings = settings or Settings()
         self.sent: list[tuple[int, Request]] = []
+        self.pauses = 0  # within decisions
         self.notes: list[str] = []
         self.forgotten: list[str] = []
         self.reminders: list[Remind] = []
@@ -199,6 +200,7 @@ class Conversation:
                 return [self._commit(multi) for multi in multis]
             case Send(messages):
                 self.sent += [(it, request) for them, request in messages for it in them]
+                self.pauses += not messages
             case Note(event):
                 self.notes.append(event)
             case Remind():

@@ -1,5 +1,9 @@
 """Brokers come, go and bounce (`on_broker_change`, `on_broker_startup`), and what follows."""
 
+import pytest
+
+from odradek.controller import messages
+from odradek.controller.decisions import elections
 from odradek.controller.events import BrokerAnswered, ProcessIsGone, TreeChanged
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode
@@ -15,6 +19,7 @@ from odradek.zookeeper.protocol.jute_requests import Multi, SetData
 from tests.unit.controller.conversation import Conversation
 
 ORDERS = ("orders", 0)
+PARTITIONS = 7
 
 
 def test_on_broker_change_elects_a_member_of_the_isr() -> None:
@@ -262,3 +267,22 @@ def test_one_that_returned_unseen_is_not_trusted_by_the_next_controller() -> Non
     assert talk.led(1)[ORDERS].must_be_whole
     talk.reports(1, ORDERS)
     assert talk.leads("orders") == (1, (1,), 2)
+
+
+def test_a_broker_with_very_many_partitions_comes_and_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Looking at them and naming them takes several turns, and comes to the same."""
+    talk = Conversation().begin().make("orders", *[(1, 2)] * PARTITIONS)
+    pauses = talk.pauses
+    whole = talk.brokers(1, 2).brokers(1, 2, 3).metadata(3)
+    assert talk.pauses == pauses
+    for module in (messages, elections):
+        monkeypatch.setattr(module, "ROWS_IN_A_TURN", 2)
+    talk.brokers(1, 2)
+    assert talk.brokers(1, 2, 3).metadata(3) == whole
+    assert len(whole) == PARTITIONS
+    assert talk.pauses > pauses
+    talk.brokers(2, 3)
+    assert {talk.leads("orders", it)[0] for it in range(PARTITIONS)} == {2}
+    assert len(talk.led(2)) == PARTITIONS

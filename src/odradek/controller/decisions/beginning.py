@@ -35,7 +35,7 @@ from odradek.controller.decisions.tree_changes import (
     read_marks,
 )
 from odradek.controller.events import BeginningGoesOn
-from odradek.controller.steps import Connect, Note, Remind, Steps, commit, read
+from odradek.controller.steps import PAUSE, Connect, Note, Remind, Steps, commit, read
 from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.json_body import MalformedZnode
@@ -80,6 +80,7 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     context.batch.has_news = True
     yield from send(context)
     former = _former_lives(context, reading, context.image.brokers)
+    yield PAUSE
     suspects = _suspects(context, former)
     dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
     changed = yield from change_states(context, suspects, lose(context, dead, former))

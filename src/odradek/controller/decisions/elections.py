@@ -28,7 +28,15 @@ from odradek.controller.leaders import (
     without_unclean,
 )
 from odradek.controller.messages import take_requests
-from odradek.controller.steps import Note, Send, StatesWritten, Steps, write_states
+from odradek.controller.steps import (
+    PAUSE,
+    ROWS_IN_A_TURN,
+    Note,
+    Send,
+    StatesWritten,
+    Steps,
+    write_states,
+)
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
@@ -44,7 +52,7 @@ Rule = Callable[[TopicPartition, PartitionImage], StateWrite | None]
 
 def send(context: ControllerContext) -> Steps[None]:
     """Everything that was collected goes to the channels."""
-    messages = take_requests(context)
+    messages = yield from take_requests(context)
     if messages:
         yield Send(messages)
 
@@ -57,7 +65,7 @@ def change_states(
     changed: dict[TopicPartition, PartitionState] = {}
     for _ in range(LOOKS_MAX):
         looked_at, waiting = iter(waiting), []
-        while writes := _writes(context, looked_at, rule):
+        while writes := (yield from _writes(context, looked_at, rule)):
             outcome = yield from write_states(writes)
             context.on_written(outcome.written)
             changed |= {write.partition: write.state for write in outcome.written}
@@ -71,10 +79,12 @@ def change_states(
 
 def _writes(
     context: ControllerContext, partitions: Iterator[TopicPartition], rule: Rule
-) -> list[StateWrite]:
+) -> Steps[list[StateWrite]]:
     """The next of them: the others are decided when these are written, in other turns."""
     found: list[StateWrite] = []
-    for partition in partitions:
+    for count, partition in enumerate(partitions, 1):
+        if not count % ROWS_IN_A_TURN:
+            yield PAUSE
         image = context.image.partition(partition)
         if image is not None and not context.is_deleting(partition.topic):
             write = rule(partition, image)

@@ -7,7 +7,7 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone
 from odradek.controller.decisions.elections import change_states, elect_where_needed, send
 from odradek.controller.decisions.reassignments import advance, write_assignments
-from odradek.controller.steps import Note, Steps
+from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Note, Steps
 from odradek.controller.topics import new_topic_id
 from odradek.metadata.image import PartitionImage, TopicImage
 from odradek.metadata.nouns import TopicAssignment
@@ -24,7 +24,12 @@ class FoundTopic(NamedTuple):
 def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]) -> Steps[None]:
     """These are so now; None: it is gone, though we did not delete it."""
     added: list[TopicPartition] = []
+    rows = 0
     for name, it in found.items():
+        rows += 0 if it is None else len(it.topic.partitions)
+        if rows > ROWS_IN_A_TURN:
+            rows = 0
+            yield PAUSE
         known = context.image.topics.get(name)
         if it is None:
             if known is not None:
