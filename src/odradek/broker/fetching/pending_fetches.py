@@ -59,7 +59,7 @@ EARLY_PATIENCE: Final = Millis(5 * SECOND)
 """So long a follower that comes before its leader has begun is not refused."""
 EARLY_PAUSE: Final = Millis(500)
 """Between two looks at who has waited so long."""
-LOOKS_PER_TURN: Final = 1_000
+LOOKS_PER_TURN: Final = 500
 """So many partitions are looked at before others have their turn of the loop."""
 
 
