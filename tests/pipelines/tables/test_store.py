@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipelines.tables.store import BEHIND_BYTES_MAX, LocalStore
+from odradek.pipelines.tables.store import WRITE_BEHIND_BYTES, LocalStore
 
 
 def test_an_object_is_durable_with_its_name_and_the_directories_above(
@@ -48,5 +48,5 @@ def test_a_large_file_goes_to_the_device_while_it_is_written(
     assert [start for start, _ in told] == [
         sum(it for _, it in told[:at]) for at in range(len(told))
     ]
-    assert sum(length for _, length in told) > 40 * len(piece) - BEHIND_BYTES_MAX
-    assert all(length < BEHIND_BYTES_MAX + len(piece) for _, length in told)
+    assert sum(length for _, length in told) > 40 * len(piece) - WRITE_BEHIND_BYTES
+    assert all(length < WRITE_BEHIND_BYTES + len(piece) for _, length in told)

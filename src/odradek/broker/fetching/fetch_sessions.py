@@ -216,7 +216,7 @@ class Session:
         self.ready[slot] = None
 
     def look_again(self, slots: Iterable[Slot]) -> None:
-        """What was found of them is not told."""
+        """They were looked at, and the client was not told: they are ready again."""
         for slot in slots:
             if not slot.is_forgotten:
                 self.ready[slot] = None

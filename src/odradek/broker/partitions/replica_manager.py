@@ -133,13 +133,12 @@ class ReplicaManager:
     def is_unclean(self, partition: TopicPartition) -> bool:
         """Whether its log is known to have lost records."""
         found = self.dirs.get(partition)
-        return found is not None and found.unclean is not None and not found.unclean.is_doubt
+        return found is not None and found.unclean is not None and not found.is_doubted
 
     def _may_be_offline(self, state: LeaderAndIsrState) -> bool:
         """Whether it would have to lead, and a newer log than its own may be in an offline dir."""
         found = self.dirs.get(state.partition)
-        is_doubted = found is not None and found.unclean is not None and found.unclean.is_doubt
-        return is_doubted and state.leader in {None, self._me}
+        return found is not None and found.is_doubted and state.leader in {None, self._me}
 
     def lane_of(self, found: PartitionLog) -> Lane:
         """Of the dir that has this log."""

@@ -18,8 +18,8 @@ from odradek.pipelines.errors import InvalidOption, PipelineError
 
 S3_PART_BYTES: Final = 8 << 20
 TEMPORARY: Final = ".partial-"  # Spark and Hive do not read what begins with a dot
-BEHIND_BYTES_MAX: Final = 4 << 20
-"""Of a file that is being written: no more waits until the kernel is told to write it out."""
+WRITE_BEHIND_BYTES: Final = 4 << 20
+"""After so many bytes of a file the kernel is asked to write them to the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class LocalStore:
                     break
 
     @contextmanager
-    def writing(self, key: str) -> Iterator["_WrittenOut"]:
+    def writing(self, key: str) -> Iterator["_WriteBehindFile"]:
         """The file has another name until it is whole and synced; its name is durable, too."""
         path = self.root / key
         temporary = path.with_name(f"{TEMPORARY}{nonce()}")
@@ -152,7 +152,7 @@ class LocalStore:
                 continue
         try:
             with file:
-                yield _WrittenOut(file)
+                yield _WriteBehindFile(file)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(path)
@@ -168,7 +168,7 @@ class LocalStore:
         return pa.memory_map(str(self.root / key))
 
 
-class _WrittenOut:
+class _WriteBehindFile:
     """A file whose bytes go to the device while the next ones are made, so that the sync is short.
 
     Without it a sync of 40 MB takes a fifth of the time in which a task reads and writes them.
@@ -183,7 +183,7 @@ class _WrittenOut:
         """Writes all of it."""
         count = self._file.write(data)
         self._written += count
-        if self._written - self._begun >= BEHIND_BYTES_MAX:
+        if self._written - self._begun >= WRITE_BEHIND_BYTES:
             self._write_out()
         return count
 

@@ -45,7 +45,7 @@ class Copied:
 
     @property
     def holders(self) -> set[BrokerId]:
-        """Who has all that is committed, perhaps on a disk that nobody reads now."""
+        """Who has all that is committed, perhaps on a disk that is not read now."""
         ends = self.ends.items()
         return {it for it, end in ends if end >= self.committed} - self.spoilt
 
@@ -115,7 +115,7 @@ class Copies:
         """
         self._find()
         for holder, place, found in self._logs:
-            if not is_doubted(found):
+            if not found.is_doubted:
                 self.of[place].ends[holder] = found.log_end_offset
         self._forget()
         opened = list(self.view.opened())
@@ -131,7 +131,7 @@ class Copies:
             self.of[place].see(written)
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
-            if not is_doubted(found):
+            if not found.is_doubted:
                 copied.ends[number] = found.log_end_offset
             if state is None:
                 continue
@@ -194,7 +194,7 @@ class Copies:
         return True
 
     def rot(self, machine: str, partition: str) -> None:
-        """A bit of one of its logs has turned; whether it is mended, nobody looks here."""
+        """A bit of one of its logs has turned; whether it is mended, is not looked at here."""
         for place, copied in self.of.items():
             if str(place) == partition:
                 copied.corrupt.add(self._numbers[machine])
@@ -275,7 +275,7 @@ class OneLeaderInEachEpoch(Looks):
         self._leaders: dict[tuple[TopicId, int, int], str] = {}
 
     def look(self) -> None:
-        """Whoever believes to lead."""
+        """Replicas that believe to lead."""
         for name, number, broker in self._view.processes():
             for replica in broker.services_of_this_life.replicas.all_led():
                 where = replica.partition
@@ -292,7 +292,7 @@ class OneLeaderInEachEpoch(Looks):
 class LeadersKnowTheIsr(Looks):
     """A leader's ISR is what the controller wrote, as of the version that it names.
 
-    What ZooKeeper could not save before it stopped was not written: nobody was told so, and the
+    What ZooKeeper could not save before it stopped was not written: no client was told so, and the
     version may be that of another state one day. So each of its lives begins with its own tree.
     """
 
@@ -357,11 +357,6 @@ class EpochsOnlyRise(Looks):
             return  # not registered now
         assert epoch >= before, f"{what}: {epoch}, it was {before}"
         self._highest[what] = epoch
-
-
-def is_doubted(found: PartitionLog) -> bool:
-    """Whether its broker takes it for the older of two, of which the other may come back."""
-    return found.unclean is not None and found.unclean.is_doubt
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:

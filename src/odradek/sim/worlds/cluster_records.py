@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.cluster_insides import Looks, is_doubted
+from odradek.sim.worlds.cluster_insides import Looks
 
 
 class LogsAreOneHistory(Invariant):
@@ -30,7 +30,7 @@ class InSyncReplicasHaveAll(Looks):
         """Of every replica that serves."""
         for number, place, found in self._copies.logs():
             copied, state = self._copies.of[place], self._copies.states.get(place)
-            if state is None or number in copied.corrupt or is_doubted(found):
+            if state is None or number in copied.corrupt or found.is_doubted:
                 continue
             if number in copied.lacking:
                 joined = number in state.isr and number != state.leader

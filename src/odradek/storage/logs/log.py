@@ -116,6 +116,11 @@ class PartitionLog(ReadableLog):
     # What there is
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether a dir that is offline may have a newer log of the same replica."""
+        return self.unclean is not None and self.unclean.is_doubt
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is decided that is not published."""
         return self._job is None and not self._in_flight
