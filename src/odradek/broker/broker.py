@@ -2,7 +2,7 @@
 
 It starts from below: ZooKeeper, if it runs here; the session; the logs; the ports; the
 registration; and once the controller has spoken of this broker, it is open for business. It stops
-from above: nobody new is let in, what is under way is answered, leaderships end, everything is made
+from above: no client is let in, what is under way is answered, leaderships end, everything is made
 durable, and the last that goes is the session, by which others learn that it has gone.
 """
 

@@ -30,7 +30,7 @@ CONSUMER = "consumer"
 
 
 class Position(NamedTuple):
-    """One partition of a group; None is what nobody knows."""
+    """One partition of a group; None is what is not known."""
 
     topic: str
     partition: int

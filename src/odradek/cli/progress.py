@@ -15,7 +15,7 @@ class Progress(Protocol):
 
 class _Silent:
     def update(self, n_steps: int) -> None:
-        """Nobody looks."""
+        """It is not shown."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from odradek.model.errors import BrokerError
 
 
 class ReaderGone(Exception):
-    """Nobody reads standard output any more. click would make a plain failure of it."""
+    """Standard output is not read any more. click would make a plain failure of it."""
 
 
 @contextmanager
@@ -181,6 +181,6 @@ def _end_without_a_reader() -> None:
 
 
 def _drop_output() -> None:
-    """What Python would still write at its end has nobody to read it either."""
+    """What Python would still write at its end is not read either."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

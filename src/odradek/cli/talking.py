@@ -63,7 +63,7 @@ def talk(conversation: Callable[[Cluster], Coroutine[Any, Any, T]], *, endless: 
 
 
 async def _found(cluster: Cluster, bootstrap: str) -> None:
-    """Nobody waits for a broker that was never there."""
+    """It does not wait for a broker that was never there."""
     try:
         await cluster.any()
     except ConnectionGone as error:

@@ -82,7 +82,7 @@ def command(
 
 
 def _take(lock: IO[str], data: Path) -> None:
-    """Whoever holds it may start brokers on this directory."""
+    """The process that holds it may start brokers on this directory."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

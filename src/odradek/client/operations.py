@@ -13,7 +13,7 @@ from odradek.wire.messages.odradek_admin import OdradekAdminRequest
 
 
 class Wanted(NamedTuple):
-    """An operation on a resource; `broker` carries it out, or whoever decides."""
+    """An operation on a resource; `broker` carries it out, or the one that decides."""
 
     operation: AdminOperation
     arguments: Mapping[str, Any] = {}

@@ -120,7 +120,7 @@ def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, Brok
 
 
 def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
-    """Kafka's that are not here, and those that nobody knows; a file for KRaft mode is refused."""
+    """Kafka's that are not here, and those that are unknown; a file for KRaft mode is refused."""
     is_kraft = "process.roles" in static
     for name, given in static.items():
         if name in BROKER_SETTINGS or on_listener(name) is not None:

@@ -1,7 +1,7 @@
 """Kafka's settings that Odradek does not have: why, and whether a broker without them differs.
 
 Every name of Kafka 3.9 is either a row of the table or falls under one of these. A name that falls
-under none is nobody's: probably a typing error.
+under none is not Kafka's: probably a typing error.
 """
 
 import re

@@ -3,9 +3,9 @@
     eligible         a preferred broker always; any other where the settings allow the fall-back
     abstains for X   X is ready, in the present epoch; or X is preferred and lives
 
-An eligible broker abstains no longer than the lease: whoever hangs holds the others up by that and
+An eligible broker abstains no longer than the lease: one that hangs holds the others up by that and
 no more, so there is a controller as long as an eligible broker lives. Brokers whose process is
-known to be gone hold up nobody.
+known to be gone hold up none.
 
 A broker that is not eligible never competes. Where no eligible one is left the cluster waits, which
 is what its operator has asked for; making any broker preferred ends it.
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
 
 
 class Abstains(NamedTuple):
-    """Another shall be the controller; or nobody may, if there is no other."""
+    """Another shall be the controller; or none may, if there is no other."""
 
     other: BrokerId | None
     is_bounded: bool  # it competes itself once the lease is over

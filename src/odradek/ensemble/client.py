@@ -132,7 +132,7 @@ class ZooKeeperClient:
                 else:
                     await self._wait()
         finally:
-            if self.status is not Status.CLOSED:  # cancelled: nobody may wait for ever
+            if self.status is not Status.CLOSED:  # cancelled: no caller may wait for ever
                 self._perform(self._session.close(self._now()))
                 if self._link is not None:
                     self._perform(self._session.closed("given up by its owner", self._now()))
@@ -392,7 +392,7 @@ class _Link:
         self._client.received(self, count)
 
     def drained(self) -> None:
-        """Nobody waits for this."""
+        """No caller waits for this."""
 
     def closed(self, error: OSError | None) -> None:
         """By the server, by an error, or by us."""

@@ -56,7 +56,7 @@ class _Question:
             self.abort()
 
     def drained(self) -> None:
-        """Nobody waits for this."""
+        """No caller waits for this."""
 
     def closed(self, error: OSError | None) -> None:
         """The server closes behind its answer."""

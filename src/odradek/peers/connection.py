@@ -153,7 +153,7 @@ class Connection:
             self._end(self._flight.fault)
 
     def drained(self) -> None:
-        """Nobody waits for this."""
+        """No caller waits for this."""
 
     def closed(self, error: OSError | None) -> None:
         """Requests that wait for an answer fail, with the reason."""

@@ -1,4 +1,4 @@
-"""The Random door on the system's source of randomness: nobody guesses an id."""
+"""The Random door on the system's source of randomness: ids cannot be guessed."""
 
 import secrets
 

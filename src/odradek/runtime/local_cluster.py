@@ -2,7 +2,7 @@
 
 This process starts them, tells which of them end, and ends those that are left when it is asked to:
 the brokers one after the other, so that each can hand over what it leads, and ZooKeeper last. One
-that ends by itself is not started again: whoever killed it wants to see what the others do.
+that ends by itself is not started again: who killed it wants to see what the others do.
 """
 
 import ctypes

@@ -4,11 +4,11 @@ In the manner of Jepsen's test for Kafka: it knows nothing of brokers, only what
 and read, in the order in which clients noticed. These are the anomalies:
 
     lost          acknowledged, and not found although somebody has read what stands behind it
-    unseen        acknowledged, and found by nobody in the end
+    unseen        acknowledged, and not found in the end
     duplicate     one record at two offsets, of a producer whose records are stored once
     reordered     two records of such a producer, the later one before the earlier
     inconsistent  two records at one offset
-    phantom       a record that nobody sent, or not there
+    phantom       a record that was not sent, or not there
     nonmonotonic  a poll that goes back behind what the same reader has read
     skipped       a poll that passes over what is known to be there
 
@@ -113,7 +113,7 @@ class ClientHistory:
                 self._due[place] = set(unread)
 
     def end(self) -> None:
-        """Whoever reads has read."""
+        """All readers have read."""
         for place, due in sorted(self._due.items()):
             highest, unread = max(self._read[place], default=-1), self._unread[place]
             for offset in sorted(due.intersection(unread)):

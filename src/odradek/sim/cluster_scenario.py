@@ -84,7 +84,7 @@ class NumberedBroker:
         self.machine.kill()
 
     def cut_power(self) -> None:
-        """What was not synced may be gone at the next start, and nobody is told."""
+        """What was not synced may be gone at the next start, without an error."""
         self.machine.cut_power()
 
     def log(self, topic: str, partition: int = 0) -> PartitionLog | None:
@@ -162,7 +162,7 @@ class _Call:
         """Nothing."""
 
     def done(self, error: Exception | None) -> None:
-        """Nobody waits for it."""
+        """No caller waits for it."""
 
 
 class ClusterScenario:
@@ -326,7 +326,7 @@ class ClusterScenario:
         self.world.wires.cut(_host(source), _host(target))
 
     def cut_off(self, number: int) -> None:
-        """A broker hears and is heard by nobody."""
+        """A broker hears no other, and none hears it."""
         others: list[int | str] = [ZOOKEEPER, *(it for it in self.brokers if it != number)]
         for other in others:
             self.cut(number, other)

@@ -1,4 +1,4 @@
-"""What many runs have met, as a part of a document: the command writes it, nobody by hand.
+"""What many runs have met, as a part of a document: the command writes it, not a hand.
 
 For each kind of world how often each fault struck, and what stood at that moment what it struck;
 which faults never struck soon after each other; which lines and functions of the pure packages

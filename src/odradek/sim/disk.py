@@ -45,7 +45,7 @@ class SimulatedDisk:
     # -- the machine's end ---------------------------------------------------------------------
 
     def stop(self) -> None:
-        """The machine or its process is gone: whoever still calls meets `PowerLost`."""
+        """The machine or its process is gone: a later call meets `PowerLost`."""
         self.faults.dead = True
 
     def after_crash(self, chance: Random, rules: CrashRules = CRASH_RULES) -> "SimulatedDisk":

@@ -53,7 +53,7 @@ class Fault:
     part: int = 0  # so many bytes of a write arrive before it fails
     delay: Millis = NO_DELAY
     stops: bool = False  # the machine, before the call has had any effect
-    hits: int = 0  # counted here, for whoever asks whether the fault had any effect
+    hits: int = 0  # counted here, to see whether the fault had any effect
 
     def hit(self, call: str, path: str) -> bool:
         """Whether this call is one to harm; counts it."""
@@ -73,7 +73,7 @@ def _nobody() -> None:
 
 
 def _no_wait(_: Millis) -> None:
-    """Without a machine nobody's time passes."""
+    """Without a machine no time passes."""
 
 
 @dataclass(slots=True)

@@ -128,7 +128,7 @@ class FullDisk(OfDisks):
 
 
 class BitRot(OfDisks):
-    """One bit of a file turns, and nobody is told; `rot` is noted with the file's path."""
+    """One bit of a file turns, without an error; `rot` is noted with the file's path."""
 
     name = "bit-rot"
 

@@ -25,7 +25,7 @@ Note = Callable[..., None]
 
 
 def _unheard(*_: object) -> None:
-    """Outside a world nobody takes notes."""
+    """Outside a world no notes are taken."""
 
 
 class Ledger:

@@ -62,7 +62,7 @@ class SimulatedLoop(WholeLoop):
         self.now = 0  # microseconds since the world began
         self.events = 0  # handles that ran
         self.current: Life | None = None  # whose handle is running
-        self.failure: BaseException | None = None  # that nobody caught: it ends the run
+        self.failure: BaseException | None = None  # not caught: it ends the run
         self._ready: deque[Handle] = deque()
         self._timers: list[tuple[int, int, Handle]] = []  # moment, arrival, handle
         self._arrivals = 0
@@ -164,7 +164,7 @@ class SimulatedLoop(WholeLoop):
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """What nobody caught ends the run: in production it would end the process."""
+        """What was not caught ends the run: in production it would end the process."""
         self.fail(context.get("exception") or RuntimeError(context["message"]))
 
     def fail(self, error: BaseException) -> None:
@@ -244,7 +244,7 @@ class SimulatedLoop(WholeLoop):
             sys.set_asyncgen_hooks(*hooks)
 
     def _run_handles(self) -> None:
-        """The heart. A failure that nobody caught ends it."""
+        """The heart. A failure that was not caught ends it."""
         ready = self._ready
         while not self._stopping:
             if not ready and not self._advance():
@@ -308,7 +308,7 @@ class SimulatedLoop(WholeLoop):
         self._ready.extendleft(reversed(handles))
 
     def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
-        """An abandoned async generator is closed by a task of whoever abandoned it."""
+        """An abandoned async generator is closed by a task of the life that abandoned it."""
         if not self._closed:
             _ = self.create_task(generator.aclose())
 

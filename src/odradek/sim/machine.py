@@ -136,7 +136,7 @@ class MachineLife:
             self._kept.append(handle)
 
     def adopt(self, task: SimulatedTask) -> None:
-        """Holds on to it: what nobody refers to any more would be closed."""
+        """Holds on to it: what is not referred to any more would be closed."""
         if self.over:
             self._loop.inter([task])
             return

@@ -2,7 +2,7 @@
 
 It is drawn from the history alone, as SVG that a browser shows by itself. Under the lane of each
 broker is a thin band for each partition: dark where it is the leader that stands in the tree, pale
-where it is a member of the ISR. Whoever points at something reads what it is, and when.
+where it is a member of the ISR. Point at something to read what it is, and when.
 """
 
 from collections import defaultdict

@@ -136,7 +136,7 @@ class OnStage:
         self.machine.cut_power()
 
     def end_of(self, topic: str, partition: int = 0) -> int:
-        """Where a log ends, whoever knows it."""
+        """Where a log ends, as any broker knows it."""
         return int(self._log(topic, partition).log_end_offset)
 
     def serves(self, topic: str, partition: int = 0) -> bool:

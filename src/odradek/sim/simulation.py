@@ -129,7 +129,7 @@ class Liveness(Invariant):
 
 
 class NoSurprise(Invariant):
-    """Nothing fails that nobody expected to fail."""
+    """Nothing fails that was not expected to fail."""
 
 
 def run(
@@ -148,7 +148,7 @@ def run(
 def _run(
     kind: type[Simulation], seed: int, *, plan: Plan | None, control: str, timeline: bool
 ) -> Outcome:
-    """When it returns nobody holds on to the world any more."""
+    """When it returns nothing holds on to the world any more."""
     world = World(seed)
     with world, ExitStack() as turned:
         simulation = kind(world, control)

@@ -2,7 +2,7 @@
 
 The fault model is TCP's. Bytes of one direction arrive in order and unharmed, or not at all: on a
 link that is cut they wait, and arrive some time after it heals, as retransmission has it. An end
-whose machine lost power is gone without a word; whoever writes to it learns so only after the
+whose machine lost power is gone without a word; a peer that writes to it learns so only after the
 machine is back, by a reset. A process that dies leaves its kernel behind, which closes for it.
 Cuts have a direction, so any shape can be cut; handshakes need both.
 """

@@ -78,7 +78,7 @@ def removed_meanwhile(
     """Replicas that the assignments of a full one do not name any more.
 
     Those of a topic that is being deleted, too: its deletion waits for the replicas that are
-    assigned, and nobody would think of another. Topics that it does not name are strays.
+    assigned, and no other is expected. Topics that it does not name are strays.
     """
     found = {}
     logs = dict(replicas.dirs.topic_ids())

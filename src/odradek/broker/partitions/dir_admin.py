@@ -4,7 +4,7 @@
 empty disk is in the place of one that failed; what lay on the old one is made anew and filled by
 its leaders. *Cordon*: no new log comes there; *uncordon* ends that.
 
-An operation on a dir whose disk still holds a call is refused, for nobody knows what that call will
+An operation on a dir whose disk still holds a call is refused: it is not known what that call will
 do; so is a second operation on a dir while the first is under way.
 """
 

@@ -50,7 +50,7 @@ class StopState(NamedTuple):
     leader_epoch: LeaderEpoch
     delete: bool
     topic_id: TopicId = NO_TOPIC_ID  # Kafka's controllers do not say
-    aside: bool = False  # it goes out of the way, and stays on the disk: nobody asked to delete it
+    aside: bool = False  # it goes out of the way, and stays on the disk: to be kept
 
 
 @dataclass(frozen=True, slots=True)

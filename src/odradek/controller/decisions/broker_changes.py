@@ -114,7 +114,7 @@ def tell_all(
 ) -> Steps[None]:
     """These brokers hear of all that they hold, but not what they have just heard.
 
-    Nothing has changed, so metadata goes to nobody. Messages are built in different turns.
+    Nothing has changed, so no metadata is sent. Messages are built in different turns.
     """
     yield from send(context)
     hosted = dict.fromkeys(it for broker in brokers for it in context.hosted.get(broker, ()))

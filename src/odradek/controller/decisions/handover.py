@@ -163,7 +163,7 @@ def _facts(context: ControllerContext) -> tuple[BrokerFacts, ...]:
 
 
 def on_wish_due(context: ControllerContext, wish_id: str) -> Steps[None]:
-    """Its time is over: nobody has got ready, or nobody has replaced this controller."""
+    """Its time is over: no broker has got ready, or none has replaced this controller."""
     state = context.handover
     if state.wish is None or state.wish.id != wish_id:
         return
@@ -173,7 +173,7 @@ def on_wish_due(context: ControllerContext, wish_id: str) -> Steps[None]:
 
 
 def take_back(context: ControllerContext, refusal: str) -> Steps[None]:
-    """The wish is deleted as it stands, and whoever made it can read why; empty: fulfilled."""
+    """The wish is deleted as it stands, and who made it can read why; empty: fulfilled."""
     state = context.handover
     wish = state.wish
     assert wish is not None, "there is a wish"

@@ -53,7 +53,7 @@ def _is_able(context: ControllerContext, broker: Broker) -> bool:
 
 
 def on_stop(context: ControllerContext) -> Steps[str]:
-    """This broker stops: the wish that moves the controller away; empty if nobody can take over."""
+    """This broker stops: the wish that moves the controller away; empty if none can take over."""
     wish = context.handover.wish
     if wish is not None:
         return wish.id

@@ -288,7 +288,7 @@ def _complete(
 ) -> Steps[None]:
     target = Assignment(assignment.target)
     removed = frozenset(assignment.removing)
-    for replica in sorted(removed):  # before it leaves the assignment, where nobody looks again
+    for replica in sorted(removed):  # before it leaves the assignment, which is not looked at again
         context.batch.add_stop(replica, partition, delete=True)
     stops, context.batch.stop = context.batch.stop, {}
     context.set_assignment(partition, target)

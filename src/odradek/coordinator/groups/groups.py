@@ -95,7 +95,7 @@ class Groups:
     def member(
         self, group_id: str, member_id: str, instance_id: str | None
     ) -> tuple[Group, Member]:
-        """Who speaks, or an error that says why nobody of that name may."""
+        """The member that asks, or an error that says why none with that id may."""
         group = self.live.get(group_id)
         if group is None:
             raise UnknownMemberId

@@ -3,7 +3,7 @@
 The name holds the id of the topic, the partition and a span of offsets. All rows of the file are
 of that partition and lie within the span; the span may be wider than the rows. So a backfill finds
 the files that it has to replace in every format, without opening them. A file that another program
-wrote has no span: whoever asks what it holds has to read it.
+wrote has no span: what it holds is known once it is read.
 """
 
 import re

@@ -188,7 +188,7 @@ class _OpenFile:
 def bounded(schema: pa.Schema) -> list[str]:
     """The columns of which a file says the least and the greatest value: not those of bytes.
 
-    Nobody looks for a value between two byte strings, and Parquet would make several copies of the
+    Queries look for no value between two byte strings, and Parquet would make several copies of the
     longest ones.
     """
     return [

@@ -2,7 +2,7 @@
 
 Noted once the cluster has said yes: `topic.made` and `topic.grown` topic and count of partitions,
 `topic.deleted` topic, `setting.set` topic and value. `topic.tries` or `setting.tries` stands before
-each of them: until it was answered nobody knows. What is found is `topic.seen` topic and count of
+each of them: until it was answered that is open. What is found is `topic.seen` topic and count of
 partitions, 0 for none; `setting.seen` topic with setting, and value; and `topic.first` partition
 and the offset of the first record in one that is new.
 """
@@ -28,7 +28,7 @@ Rest = Callable[[], Awaitable[None]]
 
 
 class Administrator:
-    """One, with one topic that nobody else touches."""
+    """One, with a topic that no other client touches."""
 
     def __init__(
         self, note: Note, chance: SeededRandom, rest: Rest, topic: str = TEMPORARY

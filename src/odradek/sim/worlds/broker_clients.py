@@ -5,7 +5,7 @@ partition, offset, values; `client.looks` topic and the offset of each partition
 begins there; `client.read` topic, partition, offsets with their values, and the leader epoch that
 was asked; `client.end` topic, partition, end, behind what was read. Members and the administrator
 have modules and notes of their own. A producer whose batch was refused for good, or that has lost
-patience, goes on as somebody else: whether that batch is there, nobody knows. When all is over an
+patience, goes on as somebody else: whether that batch is there, is not known. When all is over an
 auditor reads everything.
 """
 
@@ -41,7 +41,7 @@ MEMBERS: Final = ("member-1", "member-2")
 PAUSE_MILLIS_MAX: Final = 2_000
 READER_RESTS_MILLIS_MAX: Final = 500
 RECORDS_MAX: Final = 5  # in one go
-LIFE_SECONDS: Final = 20  # then whoever waits has lost patience
+LIFE_SECONDS: Final = 20  # then clients that wait have lost patience
 CODECS: Final = tuple(Codec)
 FAST_ACKS: Final = (0, 1)
 FROM_BEGINNING_ONE_IN: Final = 3
@@ -132,7 +132,7 @@ class Clients:
                 self._administering.append(tasks.create_task(self._live(name, administer)))
 
     def end_administration(self) -> None:
-        """Whoever administers stops where he is."""
+        """The administrator stops where he is."""
         for task in self._administering:
             task.cancel()
 
@@ -163,7 +163,7 @@ class Clients:
         await clock.sleep_until(Millis(clock.monotonic() + pause))
 
     async def _prepare(self, cluster: Cluster) -> None:
-        """Whoever comes first makes the topics."""
+        """The first client makes the topics."""
         answer = await cluster.refresh(None)
         there = {topic.name for topic in answer.topics}
         for topic in self._users.topics:

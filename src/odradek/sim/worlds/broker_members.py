@@ -3,7 +3,7 @@
 Noted: `client.joins` before a member joins; `client.joined` generation and partitions;
 `client.found` topic, partition and position where it goes on; `client.polled` topic, partition,
 offsets with their values, and the leader epoch that was asked; `client.commits` generation, before
-a commit, and `client.committed` each position after it. A refusal is noted by nobody.
+a commit, and `client.committed` each position after it. A refusal is not noted.
 """
 
 from collections.abc import Awaitable, Callable

@@ -134,7 +134,7 @@ class CommitsSurvive(Invariant):
         self._had_power: set[str] = set()  # since they began to commit
 
     def on(self, event: Event) -> None:
-        """Positions only rise here: whoever takes over reads on."""
+        """Positions only rise here: a member that takes over reads on."""
         match event.what:
             case "broker.lost_power":
                 self._committed.clear()
@@ -157,7 +157,7 @@ class CommitsSurvive(Invariant):
 
 
 class OldGenerationsCommitNothing(Invariant):
-    """Once somebody is in a new generation, nobody commits in an older one."""
+    """Once a member is in a new generation, none commits in an older one."""
 
     watches: ClassVar = frozenset(
         {"client.joins", "client.joined", "client.commits", "client.committed", "broker.lost_power"}

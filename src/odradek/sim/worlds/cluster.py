@@ -334,7 +334,7 @@ class ClusterSimulation(Simulation):
         return self._unrest()
 
     def _unrest(self) -> str:
-        """What is too much where nobody wants anything any more: nothing goes round for ever."""
+        """What is too much where no client asks for anything: nothing goes round for ever."""
         self.world.run(seconds=CALM_SECONDS)
         counts = self.world.history.counts
         before = counts[TRAFFIC]

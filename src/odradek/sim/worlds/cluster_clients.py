@@ -35,7 +35,7 @@ from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.cluster_writers import KeyedClients, PipelinedProducer
 
 SYNCED: Final = "orders"
-COPIED: Final = "payments"  # acknowledged by all, synced by nobody
+COPIED: Final = "payments"  # acknowledged by all, synced by none
 PLAIN: Final = "events"
 SHARED: Final = "shared"
 SHARED_MAX: Final = 6  # partitions
@@ -91,7 +91,7 @@ class ClusterClients(Clients):
         return [life for lives in drawn for life in lives]
 
     async def _fill(self, cluster: Cluster) -> None:
-        """So that there is something to drop: what came of it nobody notes."""
+        """So that there is something to drop: what came of it is not noted."""
         producer = Producer(cluster, ProducerSettings(idempotent=False))
         while True:
             partitions = await admin.partitions_of(cluster, SHARED)

@@ -32,7 +32,7 @@ def _alive(
 
 
 def of_any_version(write: StateWrite, *, parent: bool = True) -> tuple[WriteOp, ...]:
-    """Whoever writes last is right."""
+    """The last writer is right."""
     if write.is_new:
         return _operations(write, parent=parent)
     return (SetData(write.path, write.data, ANY_VERSION),)
@@ -70,7 +70,7 @@ async def _stay(*_: object) -> None:
 
 
 def _tell_nobody(*_: object) -> None:
-    """The session is over, and whoever acted because of it goes on."""
+    """The session is over, and what acted because of it goes on."""
 
 
 def _forget_conflicts(_context: ControllerContext, _outcome: StatesWritten) -> Steps[None]:
@@ -79,7 +79,7 @@ def _forget_conflicts(_context: ControllerContext, _outcome: StatesWritten) -> S
 
 
 def _fail(writes: GuardedWrites, sent: Any) -> list[Any]:
-    """A write that nobody has answered was not done."""
+    """A write that was not answered was not done."""
     for write in sent.writes:
         writes.failed[write.partition] = "no answer"
     return []

@@ -1,6 +1,6 @@
 """What is damaged in some worlds of several brokers only: a disk, a replica, ZooKeeper's tree.
 
-No replica is damaged while another lacks something: with two of them nobody promises anything.
+No replica is damaged while another lacks something: with two of them nothing is promised.
 """
 
 import re
@@ -156,7 +156,7 @@ class NonsenseInTree(ClusterFault):
             return
 
     def heal(self) -> None:
-        """What nobody else has taken away is taken away; ZooKeeper may be away for a moment."""
+        """What is still there of it is taken away; ZooKeeper may be away for a moment."""
         self._is_over = True
         if self._made:
             for seconds in CLEANED_SECONDS:

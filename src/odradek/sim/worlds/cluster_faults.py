@@ -81,7 +81,7 @@ class WipedDisk(Fault):
     """A broker is killed, and comes back with an empty disk in the place of one of its own.
 
     Only while every other replica of every partition has all that is committed: what is lost
-    with two disks at once nobody promises to have.
+    with two disks at once is not promised to be there.
     """
 
     name = "wiped-disk"

@@ -1,7 +1,7 @@
 """What goes wrong in some worlds of several brokers only: of these each world has a few.
 
 They are rarer than those of `cluster_faults`, cost more, or need that everything is whole before
-they strike: more than one replica that lacks something nobody promises to survive.
+they strike: what happens where two replicas lack something is not promised.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from odradek.sim.worlds.cluster_insides import Copies
 CHANGES_MAX: Final = 6
 DELAY_BITS: Final = 13  # microseconds, up to some milliseconds
 ROLL_SECONDS_MAX: Final = 15
-"""For each broker of a rolling restart: whoever runs it goes on even so."""
+"""For each broker of a rolling restart: the operator goes on even so."""
 LATE_SECONDS: Final = (1, 8)
 HELD_UP_SECONDS: Final = 6
 HESITATION_MILLIS: Final = (20, 400)
@@ -113,7 +113,7 @@ class KilledController(ClusterFault):
             self.world.after(self._outage, machine.start_if_down)
 
     def heal(self) -> None:
-        """Nobody is killed any more, and whoever is down starts."""
+        """Nothing is killed any more, and machines that are down start."""
         self._changes = 0
         for machine in self.machines:
             machine.start_if_down()

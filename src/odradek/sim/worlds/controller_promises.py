@@ -46,7 +46,7 @@ class Seat(NamedTuple):
 
 
 def draw_seat(chance: SeededRandom, numbers: Sequence[int]) -> Seat:
-    """Mostly nobody is preferred; else two are, and perhaps no other may be the controller."""
+    """Mostly no broker is preferred; else two are, and perhaps no other may be the controller."""
     if not chance.one_in(PREFERRED_ONE_IN):
         return Seat()
     return Seat(frozenset(numbers[-2:]), has_fallback=bool(chance.below(2)))
@@ -60,7 +60,7 @@ class OneControllerInEachEpoch(Looks):
         self._brokers: dict[int, int] = {}
 
     def look(self) -> None:
-        """Whoever believes to be the controller."""
+        """Brokers that believe to be the controller."""
         for number, broker in self._view.opened():
             controller = broker.services_of_this_life.controller.controller
             if controller is not None:

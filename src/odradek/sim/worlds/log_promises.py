@@ -38,7 +38,7 @@ class BoundsHold(Invariant):
         """And what is found lies in between, without a hole.
 
         But a batch's offset stands before what its checksum covers: where it has turned, records
-        are elsewhere, and nobody can tell.
+        are elsewhere, and that cannot be seen.
         """
         if event.what == "rot":
             self._rot.on(event)

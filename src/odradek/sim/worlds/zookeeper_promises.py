@@ -179,7 +179,7 @@ class EphemeralsLiveWithTheirSession(Invariant):
         self._newest = 0
 
     def on(self, event: Event) -> None:
-        """Nobody sees a node of a dead session; its maker sees that of its living one."""
+        """No client sees a node of a dead session; its maker sees that of its living one."""
         if event.what == "zk.ask":
             self._newest = event.details[0]
         elif event.what == "zk.session":
@@ -204,7 +204,7 @@ class EphemeralsLiveWithTheirSession(Invariant):
 
 
 class PairsChangeTogether(Invariant):
-    """A multi is done as a whole: nobody ever sees a part of it."""
+    """A multi is done as a whole: no client ever sees a part of it."""
 
     watches: ClassVar = frozenset({"zk.answered"})
 

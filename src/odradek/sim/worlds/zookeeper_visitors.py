@@ -68,7 +68,7 @@ class Visitor:
         self._chance = machine.random.stream(str(machine.lives))
         self._server = server
         self._timeout = Millis(1_000 * self._chance.between(2, 6))
-        self._session_id = 0  # the last that was confirmed: when it is over, nobody else says which
+        self._session_id = 0  # the last that was confirmed: when it is over, no other says which
         self._leaves = False  # the server was asked to end it
         self._over = asyncio.Event()  # the session is, and another is wanted
         self._client = self._new_client()
@@ -276,7 +276,7 @@ class Visitor:
         await self._ask("delete", path, delete)
 
     async def change_own(self) -> None:
-        """Several writes in one batch to a node that nobody else writes; they keep their order."""
+        """Several writes in one batch to a node that it alone writes; they keep their order."""
 
         async def put(value: bytes) -> Sequence[Fact]:
             values = [b"%b.%d" % (value, part) for part in range(1 + self._chance.below(4))]

@@ -58,7 +58,7 @@ class DirUncleanLogs(DirCheckpoints):
         """No dir is offline any more; whether there were doubts.
 
         What served before this start is here: a newer log in it would have taken the place of the
-        one in this dir. Of a dir that was replaced nobody knows what was in it.
+        one in this dir. What was in a dir that was replaced is not known any more.
         """
         doubted = {p for p, it in self._unclean.logs.items() if it.is_doubt}
         if not doubted:

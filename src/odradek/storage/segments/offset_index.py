@@ -182,7 +182,7 @@ class OffsetIndex:
         return self._load(low, file)
 
     def _load(self, number: int, file: File | None = None) -> Page:
-        """A page of the file, which whoever looked for it may have opened already."""
+        """A page of the file, which the search for it may have opened already."""
         first = number * PAGE_ENTRIES
         if self._page is not None and self._page.first == first:
             return self._page

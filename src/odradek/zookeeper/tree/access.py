@@ -1,7 +1,7 @@
 """Who may do what: identities, and ACLs held against them.
 
 Schemes are `world` (anyone), `digest` (a name and the hash of its password), `ip` (an address or a
-network) and, for ACLs as clients write them, `auth` (whoever I am). A connection has its address as
+network) and, for ACLs as clients write them, `auth` (who I am). A connection has its address as
 an identity from the start and gains others with `addauth`. `super` passes everywhere.
 """
 
@@ -61,7 +61,7 @@ def allowed(acl: Sequence[Acl], permissions: int, identities: Iterable[Identity]
 def settled_acl(acl: Sequence[Acl], identities: Iterable[Identity], path: str) -> tuple[Acl, ...]:
     """An ACL as it is kept: each entry once, `auth` replaced by who is meant.
 
-    Raises INVALIDACL where nothing is left, or an entry names nobody that there can be.
+    Raises INVALIDACL where nothing is left, or an entry names an identity that cannot exist.
     """
     if tuple(acl) == OPEN_ACL:
         return OPEN_ACL

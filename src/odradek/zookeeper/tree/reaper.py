@@ -1,6 +1,6 @@
 """Which nodes go by themselves: those whose TTL is over, and containers that are empty.
 
-A node with a TTL goes when it has no children and nobody wrote it for so long. A container goes
+A node with a TTL goes when it has no children and was not written for so long. A container goes
 when it has had children and has none any more; for the first one it waits for ever. Only a look
 decides: what is due by then may have been written, or have got a child.
 """
@@ -13,7 +13,7 @@ from odradek.zookeeper.tree.transactions import NodeCreated
 from odradek.zookeeper.tree.tree import Tree, ttl_of
 
 LOOK_EVERY = Millis(1_000)
-GONE_AT_ONCE_MAX = 1_000  # the others go at the next look: nobody waits long behind them
+GONE_AT_ONCE_MAX = 1_000  # the others go at the next look: no request waits long behind them
 
 
 class Reaper:

@@ -203,7 +203,7 @@ def _depth_first(nodes: dict[str, Node]) -> Iterator[tuple[Node, Iterable[str]]]
     """Takes out every node, with the names of its children, parents first.
 
     Where they are many, a node's names are a dictionary that the living tree goes on changing:
-    those are gathered from the paths instead, which nobody changes.
+    those are gathered from the paths instead, which do not change.
     """
     crowded: dict[str, list[str]] = {
         path: [] for path, node in nodes.items() if isinstance(node.children, dict)
