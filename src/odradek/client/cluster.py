@@ -79,14 +79,17 @@ class Cluster:
 
     async def any(self) -> Connection:
         """The first broker that answers, in the order in which they are known."""
-        gone: ConnectionGone | None = None
+        gone = ConnectionGone("no broker is known")
         known = (it.address for it in self.brokers.values())
-        for address in dict.fromkeys((*known, *self._bootstrap)):
-            try:
-                return await self.connection(address)
-            except ConnectionGone as error:
-                gone = error
-        raise gone or ConnectionGone("no broker is known")
+        try:
+            for address in dict.fromkeys((*known, *self._bootstrap)):
+                try:
+                    return await self.connection(address)
+                except ConnectionGone as error:
+                    gone = error
+            raise gone
+        finally:
+            del gone  # it holds this frame, which would hold it, and all that lies between
 
     async def broker(self, broker: BrokerId) -> Connection:
         """One broker."""

@@ -71,7 +71,8 @@ class RequestsInFlight(Generic[T]):
     def __init__(self, client_id: str | None, *, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
         self.fault: ConnectionGone | None = None
         self._client_id = client_id
-        self._framer = Framer(Scratch(), limit=frame_bytes_max, eager=frame_bytes_max)
+        self._frame_bytes_max = frame_bytes_max
+        self._framer: Framer | None = None  # made when bytes may come: it takes some memory
         self._next_id = 0
         self._expected: deque[_Expected[T]] = deque()
 
@@ -95,10 +96,14 @@ class RequestsInFlight(Generic[T]):
 
     def buffer(self) -> memoryview:
         """Where the next bytes go."""
+        if self._framer is None:
+            limit = self._frame_bytes_max
+            self._framer = Framer(Scratch(), limit=limit, eager=limit)
         return self._framer.buffer()
 
     def received(self, count: int) -> list[Answer[T]]:
         """So many bytes were put there: the answers that are whole now, in order."""
+        assert self._framer is not None, "bytes are put where `buffer` says"
         answers: list[Answer[T]] = []
         for frame in self._framer.received(count):
             if self.fault is None:

@@ -123,7 +123,8 @@ class Handshake:
         self._network, self._wires, self._target = network, network.wires, target
         self._address = address
         self._client: SimulatedStream | None = None  # once the other side has said yes
-        self._answer: asyncio.Future[SimulatedStream] = self._wires.loop.create_future()
+        self._answer: asyncio.Future[SimulatedStream | None] = self._wires.loop.create_future()
+        """Our end, or none: nothing listens there."""
 
     async def complete(self) -> SimulatedStream:
         """Asks until an answer comes: our end of the connection, or a refusal."""
@@ -140,7 +141,11 @@ class Handshake:
             self._travel(self._network.host, self._target, self._knocked)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    return await asyncio.shield(self._answer)
+                    stream = await asyncio.shield(self._answer)
+                    if stream is None:
+                        refusal = os.strerror(errno.ECONNREFUSED)
+                        raise ConnectionRefusedError(errno.ECONNREFUSED, refusal)
+                    return stream
         raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), self._address)
 
     def _knocked(self) -> None:
@@ -165,8 +170,7 @@ class Handshake:
         if self._answer.done():
             return
         if self._client is None:
-            refusal = os.strerror(errno.ECONNREFUSED)
-            self._answer.set_exception(ConnectionRefusedError(errno.ECONNREFUSED, refusal))
+            self._answer.set_result(None)
             return
         assert self._client.pipe is not None
         self._client.pipe.put(Kind.OPEN)
