@@ -49,7 +49,8 @@ class Body:
     def parse(cls, path: str, data: bytes | None) -> "Body":
         """The object in a znode's data."""
         try:
-            fields = json.loads(data or b"", parse_constant=_refuse_constant)
+            text = (data or b"").decode(json.detect_encoding(data or b""), "surrogatepass")
+            fields = _DECODER.decode(text)
             if data is not None and b"\\u" in data:
                 json.dumps(fields, ensure_ascii=False).encode()  # half a pair is no character
         except (ValueError, RecursionError) as error:
@@ -141,3 +142,7 @@ def whole_number(path: str, text: str | bytes | None) -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Made once: `json.loads` makes one for each text that it reads with a hook."""
