@@ -137,9 +137,13 @@ class SimulatedLoop(WholeLoop):
         if self._closed:
             raise RuntimeError("Event loop is closed")
         handle = Handle(callback, args, context)
+        self.ready_at(moment, handle)
+        return handle
+
+    def ready_at(self, moment: int, handle: Handle) -> None:
+        """The same for a handle that is there; it may be so several times."""
         self._arrivals += 1
         heappush(self._timers, (max(moment, self.now), self._arrivals, handle))
-        return handle
 
     def create_future(self) -> asyncio.Future[Any]:
         """A future of this loop."""

@@ -80,12 +80,16 @@ class MachineClock:
     def monotonic(self) -> Millis:
         """Never jumps."""
         moment = self._loop.now
-        return Millis((self._booted + moment + moment * self.drift // SECOND) // MICROS)
+        if self.drift:
+            moment += moment * self.drift // SECOND
+        return Millis((self._booted + moment) // MICROS)
 
     def micros(self) -> Micros:
         """As `monotonic`, and as exact as the loop."""
         moment = self._loop.now
-        return Micros(self._booted + moment + moment * self.drift // SECOND)
+        if self.drift:
+            moment += moment * self.drift // SECOND
+        return Micros(self._booted + moment)
 
     def worked(self) -> Micros:
         """Work takes no time here."""
@@ -94,8 +98,9 @@ class MachineClock:
     def wall(self) -> Timestamp:
         """Skewed, and jumping when told to."""
         moment = self._loop.now
-        passed = moment + moment * self.drift // SECOND
-        return Timestamp((BEGINNING + passed + self.skew) // MICROS)
+        if self.drift:
+            moment += moment * self.drift // SECOND
+        return Timestamp((BEGINNING + moment + self.skew) // MICROS)
 
     async def sleep_until(self, deadline: Millis) -> None:
         """Wakes exactly then; lets others run once even when the deadline has passed."""

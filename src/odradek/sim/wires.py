@@ -17,7 +17,7 @@ from zlib import crc32
 from odradek.ports import Random
 from odradek.sim.history import History
 from odradek.sim.loop import SimulatedLoop
-from odradek.sim.tasks import NOBODY
+from odradek.sim.tasks import NOBODY, Handle
 
 MILLISECOND: Final = 1_000  # in the loop's unit
 HEALING_MICROS_MAX: Final = 2_000_000  # how long after a cut the next retransmission may be
@@ -119,6 +119,7 @@ class Pipe:
         self._names = source.host.name, target.host.name
         self._is_local = source.host is target.host
         self._flying: deque[Segment] = deque()
+        self._arrival = Handle(self._arrive, (), NOBODY)  # of each piece: it is never cancelled
         self._last_arrival = 0
         self._lost = 0  # arrivals of what was taken out of the air
         self._missed = 0  # arrivals that found the link cut, or the host down
@@ -146,7 +147,7 @@ class Pipe:
     def _arrive_after(self, micros: int) -> None:
         loop = self._wires.loop
         self._last_arrival = max(self._last_arrival, loop.now + micros)
-        loop.call_at_moment(self._last_arrival, self._arrive, context=NOBODY)
+        loop.ready_at(self._last_arrival, self._arrival)
 
     def _arrive(self) -> None:
         if self._lost:

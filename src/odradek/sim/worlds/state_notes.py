@@ -7,6 +7,7 @@ product's log says of them.
 
 from typing import Final
 
+from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import NO_BROKER, TopicPartition
 from odradek.sim.history import Event, History
 from odradek.sim.picture import STATE
@@ -22,6 +23,7 @@ class StateNotes:
         self._view, self._history = view, history
         self._zxid = 0
         self._known: dict[TopicPartition, tuple[object, ...]] = {}
+        self._states: dict[TopicPartition, PartitionState] = {}  # what that was read from
         history.watch(self._look)
         history.watch(self._on_line, {"log"})
 
@@ -29,14 +31,15 @@ class StateNotes:
         if event.what == STATE or self._view.zxid == self._zxid:
             return
         self._zxid = self._view.zxid
-        places = [place.partition for place, _ in self._view.places()]
+        places = dict.fromkeys(place.partition for place, _ in self._view.places())
         for gone in [it for it in self._known if it not in places]:
-            del self._known[gone]
+            del self._known[gone], self._states[gone]
             self._history.note("world", STATE, str(gone), -1, -1, ())
-        for partition in places:
-            state = self._view.state(partition)
-            if state is None:
+        for place, state in self._view.states().items():
+            partition = place.partition
+            if self._states.get(partition) is state:
                 continue
+            self._states[partition] = state
             leader = NO_BROKER if state.leader is None else int(state.leader)
             told = (leader, int(state.leader_epoch), tuple(map(int, state.isr)))
             if self._known.get(partition) != told:
