@@ -180,6 +180,7 @@ class Leader:
             return NOTHING
         assert self._me in leadership.replicas, leadership
         is_new_epoch = leadership.leader_epoch > self.leader_epoch
+        has_missed_another = leadership.leader_epoch > self.leader_epoch + 1
         self.leader_epoch = leadership.leader_epoch
         self.partition_epoch = leadership.partition_epoch
         self.isr = Committed(frozenset(leadership.isr))
@@ -188,6 +189,8 @@ class Leader:
             for broker, follower in self._followers.items():
                 in_sync = broker in self.isr.committed
                 follower.begin_leadership(self.log_end_offset, now if in_sync else None)
+                if has_missed_another:
+                    follower.forget_end()
         self._take_replicas(leadership, now)
         return replace(self._advanced(now), begin_epoch=self._begun_epoch if is_new_epoch else None)
 

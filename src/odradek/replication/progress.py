@@ -81,10 +81,14 @@ class FollowerProgress:
         left because it lost its log, and have another one by now.
         """
         if caught_up_at is None:
-            self.end_offset = None
+            self.forget_end()
         self.leader_end_then = leader_end
         self.fetched_at = caught_up_at
         self.caught_up_at = caught_up_at
+
+    def forget_end(self) -> None:
+        """Another may have led meanwhile, and what it had then was cut: it must fetch first."""
+        self.end_offset = None
 
 
 def later(one: Millis | None, other: Millis | None) -> Millis | None:

@@ -306,6 +306,18 @@ def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     assert t.fetch(2, 12, epoch=5).propose is not None
 
 
+def test_elected_again_after_another_a_leader_awaits_what_members_have_now() -> None:
+    """In the epoch that it missed they may have cut what they had from it."""
+    t = Scene()
+    t.append(12)
+    t.fetch(1, 12)
+    effects = t.leader.on_leadership(t.word(6, 9, isr=(0, 1)), t.now)
+    assert effects == LeaderEffects(begin_epoch=EpochStart(LeaderEpoch(6), Offset(12)))
+    assert t.fetch(1, 10, epoch=6).high_watermark is None
+    assert t.fetch(1, 12, epoch=6).high_watermark == 12
+    assert t.leader.on_time(t.now).propose is None
+
+
 def test_elected_again_a_leader_does_not_believe_what_a_follower_had_before() -> None:
     """It left the ISR because its disk failed; on an empty one it begins anew, and says so."""
     t = Scene()
