@@ -60,7 +60,7 @@ from odradek.sim.worlds.cluster_faults import (
     HangingWorkers,
     WipedDisk,
 )
-from odradek.sim.worlds.cluster_fence_mistakes import FENCE_MISTAKES
+from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import (
     MIN_ISR,
@@ -72,13 +72,13 @@ from odradek.sim.worlds.cluster_insides import (
 from odradek.sim.worlds.cluster_misfortunes import (
     BouncedFollower,
     ClusterFault,
+    DeletedController,
     KilledController,
     LongAbsence,
     OfCluster,
     OtherAddress,
     RollingRestart,
 )
-from odradek.sim.worlds.cluster_mistakes import MISTAKES
 from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays, TrimsHold
 from odradek.sim.worlds.cluster_readers import AnswersKeepTheirBounds, TimesAreFound
 from odradek.sim.worlds.cluster_records import InSyncReplicasHaveAll, LogsAreOneHistory
@@ -90,6 +90,7 @@ from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.controller_promises import (
     OneControllerInEachEpoch,
     OnlyWhoMayIsTheController,
+    PastControllersWriteNothing,
     TheControllerStays,
     ThereIsAController,
     draw_seat,
@@ -136,6 +137,7 @@ MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (
 )
 MISFORTUNES_IN_A_WORLD: Final = 2
 SECOND_PROCESS_ONE_IN: Final = 4  # worlds
+DELETED_CONTROLLER_ONE_IN: Final = 2  # worlds
 
 
 class ClusterSimulation(Simulation):
@@ -158,7 +160,7 @@ class ClusterSimulation(Simulation):
         "client.joined": 8,
         "client.committed": 40,
     }
-    controls: ClassVar = (*MISTAKES, *FENCE_MISTAKES)
+    controls: ClassVar = KNOWN
 
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
@@ -250,6 +252,8 @@ class ClusterSimulation(Simulation):
         found: list[Fault] = [fault(cluster) for fault in drawn]
         if self.world.chance.stream("second").one_in(SECOND_PROCESS_ONE_IN):
             found.append(SecondProcess(cluster, self._second))
+        if self.world.chance.stream("deleted").one_in(DELETED_CONTROLLER_ONE_IN):
+            found.append(DeletedController(cluster))
         return found
 
     def invariants(self) -> Sequence[Invariant]:
@@ -273,6 +277,7 @@ class ClusterSimulation(Simulation):
             OnlyWhoMayIsTheController(self.copies, self.seat),
             ThereIsAController(self.copies.view, self.seat),
             TheControllerStays(self.copies.view),
+            PastControllersWriteNothing(self.copies.view),
             *(OneHomeEach(broker) for broker in self.brokers.values()),
             RequestsAreUnderstood(),
             AnswersKeepTheirBounds(),
@@ -284,9 +289,7 @@ class ClusterSimulation(Simulation):
 
     def knobs(self) -> Sequence[Knob]:
         """Only mistakes."""
-        if self.control in FENCE_MISTAKES:
-            return FENCE_MISTAKES[self.control]
-        return (MISTAKES[self.control],) if self.control else ()
+        return knobs_of(self.control)
 
     # The operator
 

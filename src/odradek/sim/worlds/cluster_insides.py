@@ -16,6 +16,7 @@ from odradek.sim.broker_machine import name_of
 from odradek.sim.history import Event, History
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
+from odradek.sim.picture import STATE
 from odradek.sim.worlds.cluster_view import ClusterView, Cursor, Place, Row
 from odradek.storage.logs.log import PartitionLog
 
@@ -91,18 +92,27 @@ class Copies:
         self._now = history.now
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
+        self._lost_at: dict[BrokerId, int] = {}  # what they have now they will not have at once
         self._logs: list[tuple[BrokerId, Place, PartitionLog]] = []  # as of the last look
         self.states: Mapping[Place, PartitionState] = {}  # likewise, of those that have one
         self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()  # likewise
         self._wanted: dict[TopicPartition, Place] = {}
         history.watch(self._on_told, TOLD)
         history.watch(self._on_power_lost, {"loses power"})
+        history.watch(self._on_state, {STATE})
 
     def _on_told(self, event: Event) -> None:
         if event.moment - self._looked >= EVERY_MICROS:
             self._looked = event.moment
             self.look()
             self._history.note("world", "looks")
+
+    def _on_state(self, event: Event) -> None:
+        """One that lacked something has joined: the others may be gone before the next look."""
+        name, _, _, isr = event.details
+        found = (it for place, it in self.of.items() if str(place) == name)
+        if any(it.lacking.intersection(isr) for it in found):
+            self.look()
 
     def _on_power_lost(self, event: Event) -> None:
         if event.who in self._numbers:
@@ -137,7 +147,7 @@ class Copies:
                 continue
             may_be_elected = number in state.isr or number in state.eligible
             is_whole = found.unclean is None and found.log_end_offset >= copied.committed
-            if may_be_elected and is_whole:
+            if may_be_elected and is_whole and self._lost_at.get(number) != self._now():
                 copied.lacking.discard(number)
                 copied.outside.discard(number)
             if number in state.isr and number not in copied.spoilt:
@@ -223,6 +233,7 @@ class Copies:
     def lose(self, number: BrokerId, *, wiped: bool) -> None:
         """A broker's disks have lost what was not synced, or everything."""
         self.look()
+        self._lost_at[number] = self._now()
         for place, copied in self.of.items():
             if wiped or place.partition.topic not in self._synced:
                 copied.lacking.add(number)

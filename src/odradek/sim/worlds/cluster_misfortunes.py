@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.cluster import ControllerZnode
 from odradek.sim.broker_machine import OTHER_PORT, PORT, BrokerMachine
 from odradek.sim.chance import SeededRandom
@@ -19,6 +20,8 @@ from odradek.sim.picture import STATE
 from odradek.sim.world import World
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import Copies
+from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.zookeeper.client.errors import NoNode
 
 CHANGES_MAX: Final = 6
 DELAY_BITS: Final = 13  # microseconds, up to some milliseconds
@@ -28,6 +31,8 @@ LATE_SECONDS: Final = (1, 8)
 HELD_UP_SECONDS: Final = 6
 HESITATION_MILLIS: Final = (20, 400)
 ABSENCE_SECONDS: Final = (10, 40)
+BEHIND_MILLIS: Final = (300, 2_000)
+"""How late the controller hears that it was replaced: its session lasts six seconds."""
 
 
 class OfCluster(NamedTuple):
@@ -116,6 +121,74 @@ class KilledController(ClusterFault):
         """Nothing is killed any more, and machines that are down start."""
         self._changes = 0
         for machine in self.machines:
+            machine.start_if_down()
+
+
+class DeletedController(ClusterFault):
+    """An operator deletes /controller, and the controller, whose session lives, hears of it late.
+
+    Meanwhile another broker stops: both the old controller and the new one decide on its leaders.
+    What the old one writes, or what ZooKeeper answers, is late, or the old one stands still.
+    """
+
+    name = "deleted-controller"
+
+    def __init__(self, cluster: OfCluster) -> None:
+        super().__init__(cluster)
+        self._is_over = False
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """The one that the tree names, while it serves."""
+        number = self.controller()
+        if number is None or not self.brokers[number].serves:
+            return None
+        controller = self.brokers[number]
+        if controller.machine.paused:
+            return None
+        delay = chance.between(*BEHIND_MILLIS) * MILLI
+        how = self._fall_behind(chance, controller.machine, delay)
+        self._stop_another(chance, number)
+        self.world.after(chance.below(2 * delay), lambda: self.hands.in_tree(self._delete))
+        return f"{controller.machine.name} {how} {delay}us"
+
+    def _fall_behind(self, chance: SeededRandom, machine: Machine, delay: int) -> str:
+        wires = self.world.wires
+        writes, answers = wires.both_ways(machine.host, self.world.machine(ZOOKEEPER).host)
+        shapes = {"writes": (writes,), "answers": (answers,), "both": (writes, answers), "": ()}
+        how = [*shapes][chance.below(len(shapes))]
+        for link in shapes[how]:
+            link.delay = (delay, delay)
+            self.world.after(HELD_UP_SECONDS * SECOND, link.quicken)
+        if not how:
+            machine.pause()
+            self.world.after(2 * delay, machine.resume)
+        return how or "paused"
+
+    def _stop_another(self, chance: SeededRandom, number: int) -> None:
+        """In good order, which the controller hears at once, or not."""
+        others = [it for key, it in self.brokers.items() if key != number and it.serves]
+        if not others:
+            return
+        other = others[chance.below(len(others))]
+        if chance.below(2) and other.broker is not None:
+            other.broker.stop()
+        else:
+            other.machine.kill()
+            self.world.after(self.later(chance), other.machine.start_if_down)
+
+    async def _delete(self, client: ZooKeeperClient) -> None:
+        if self._is_over:  # it waited for ZooKeeper
+            return
+        try:
+            await client.delete(ControllerZnode.PATH)
+        except NoNode:
+            return
+
+    def heal(self) -> None:
+        """Nothing is deleted any more, and all go on."""
+        self._is_over = True
+        for machine in self.machines:
+            machine.resume()
             machine.start_if_down()
 
 

@@ -8,12 +8,15 @@ from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.metadata.json_body import MalformedZnode
-from odradek.metadata.znodes.cluster import ControllerZnode
+from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
 from odradek.metadata.znodes.controller import ControllerHistoryZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode
+from odradek.model.ids import TopicPartition
 from odradek.sim.chance import SeededRandom
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
+from odradek.sim.picture import STATE
 from odradek.sim.worlds.cluster_insides import Copies, Looks, brokers_of
 from odradek.sim.worlds.cluster_view import ClusterView
 
@@ -150,3 +153,35 @@ class TheControllerStays(Invariant):
         except MalformedZnode:
             return []
         return [(it.epoch, it.why) for it in history.controllers]
+
+
+class PastControllersWriteNothing(Invariant):
+    """Once a controller was elected none before it writes a state, and no leader epoch falls."""
+
+    watches: ClassVar = frozenset({STATE})
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._epochs: dict[str, int] = {}  # of leaders, by partition
+        self._life = 0  # of ZooKeeper: what it could not save before it stopped was not written
+
+    def on(self, event: Event) -> None:
+        """Whenever a state has changed, or is gone."""
+        name, _, leader_epoch, isr = event.details
+        if not isr:
+            self._epochs.pop(name, None)
+            return
+        topic, _, number = name.rpartition("-")
+        where = TopicPartition(topic, int(number))
+        tree, state = self._view.tree, self._view.state(where)
+        elected = tree.nodes[ControllerEpochZnode.PATH]
+        epoch = ControllerEpochZnode.decode(elected.data)
+        assert state is not None, where
+        if tree.nodes[PartitionStateZnode.path(where)].mzxid > elected.mzxid:
+            assert state.controller_epoch >= epoch, f"{name}: {state} in controller epoch {epoch}"
+        if self._life != self._view.zookeeper_lives:
+            self._life = self._view.zookeeper_lives
+            self._epochs.clear()
+        before = self._epochs.get(name, leader_epoch)
+        assert leader_epoch >= before, f"{name}: leader epoch {leader_epoch}, it was {before}"
+        self._epochs[name] = leader_epoch
