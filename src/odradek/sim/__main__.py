@@ -54,17 +54,22 @@ def _judge_many(simulated: type[Simulation], outcomes: Iterable[Outcome]) -> int
 def _converse(options: argparse.Namespace) -> int:
     """One conversation, by one seed or by many."""
     from odradek.sim.conversations import (  # noqa: PLC0415 - worlds need none of it
+        KNOWN,
         conversations,
         converse,
     )
 
-    name, known = options.scenario, conversations()
-    if name not in known or options.control or options.shrink:
+    name, control, known = options.scenario, options.control, conversations()
+    if name not in known or options.shrink:
         print(f"no such scenario: {name}; there are:", *ALL, *known, sep="\n  ", file=sys.stderr)
         return WRONG
+    if control and control not in KNOWN:
+        print(f"no such control: {control}; there are:", *KNOWN, sep="\n  ", file=sys.stderr)
+        return WRONG
     if options.seed is None:
-        return _code(run_many({name: partial(converse, name)}, {}, options))
-    return _say(converse(name, options.seed, timeline=options.trace is not None), options)
+        return _code(run_many({name: partial(converse, name, control=control)}, {}, options))
+    timeline = options.trace is not None
+    return _say(converse(name, options.seed, control=control, timeline=timeline), options)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ with a debugger would; what it asks of clients goes through the protocol.
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from odradek.metadata.nouns import PartitionState
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
@@ -35,6 +35,8 @@ from odradek.zookeeper.protocol.codes import ANY_VERSION
 from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import GetData
 
+Story = TypeVar("Story", bound=Callable[..., None])
+STAGED: Final = "staged"
 LOOK_MILLIS: Final = 10
 SETTINGS: Final[Mapping[str, str]] = {
     "default.replication.factor": "3",
@@ -43,6 +45,16 @@ SETTINGS: Final[Mapping[str, str]] = {
     "replica.lag.time.max.ms": "4000",
     "controlled.shutdown.retry.backoff.ms": "200",
 }
+
+
+def staged(**how: Any) -> Callable[[Story], Story]:
+    """A conversation that needs another stage: these are what `ClusterScenario` takes."""
+
+    def noted(story: Story) -> Story:
+        vars(story)[STAGED] = how
+        return story
+
+    return noted
 
 
 class NumberedBroker:

@@ -1,56 +1,85 @@
 """Conversations by their names: the tests of `tests/scenarios`, run by one seed or by many.
 
-They are the repository's, not the package's: elsewhere there are none.
+They are the repository's, not the package's: elsewhere there are none. With a known mistake of the
+world `cluster` a conversation must fail whose lesson the mistake breaks.
 """
 
+import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Final
+from types import ModuleType
+from typing import Any, Final
 
+from odradek.sim.cluster_scenario import STAGED, ClusterScenario
 from odradek.sim.invariants import Violation
 from odradek.sim.scenario import Scenario
-from odradek.sim.simulation import Outcome
+from odradek.sim.simulation import Outcome, turning
+from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
+
+__all__ = ["KNOWN", "conversations", "converse"]
 
 FOLDER: Final = Path("tests") / "scenarios"
 PREFIX: Final = "test_"
+STAGES: Final = {FOLDER: Scenario, FOLDER / "cluster": ClusterScenario}
+STAGE: Final = "t"
+"""What a conversation calls its stage; those that ask pytest for more are told by tests alone."""
 
-Conversation = Callable[[Scenario], None]
+Conversation = Callable[[Any], None]
+Stage = type[Scenario] | type[ClusterScenario]
 
 
 @cache
-def conversations(folder: Path = FOLDER) -> dict[str, Conversation]:
+def conversations() -> dict[str, tuple[Conversation, Stage]]:
     """All of them, each under its name without `test_`, with dashes."""
-    found: dict[str, Conversation] = {}
-    for path in sorted(folder.glob(f"{PREFIX}*.py")):
-        spec = spec_from_file_location(f"scenarios.{path.stem}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for name, value in vars(module).items():
-            if name.startswith(PREFIX) and callable(value):
-                found[name.removeprefix(PREFIX).replace("_", "-")] = value
+    found: dict[str, tuple[Conversation, Stage]] = {}
+    for folder, stage in STAGES.items():
+        for path in sorted(folder.glob(f"{PREFIX}*.py")):
+            for name, conversation in _told_in(path):
+                found[name.removeprefix(PREFIX).replace("_", "-")] = conversation, stage
     return found
 
 
-def converse(name: str, seed: int, *, timeline: bool = False) -> Outcome:
-    """One conversation, and what came of it."""
-    conversation = conversations()[name]
-    outcome = Outcome(name, seed, ())
-    with Scenario(seed) as scenario:
-        history = scenario.world.history
-        if timeline:
-            outcome.timeline = history.timeline = []
-        try:
-            conversation(scenario)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is not what was told
-            outcome.violation = _lesson(conversation, error)
-        outcome.digest, outcome.work = history.digest(), history.counts
-        outcome.events = scenario.world.loop.events
-        outcome.last = {who: list(map(str, last)) for who, last in history.last.items()}
+def _told_in(path: Path) -> Iterator[tuple[str, Conversation]]:
+    for name, value in vars(_module(path)).items():
+        if not name.startswith(PREFIX) or hasattr(value, "pytestmark"):
+            continue
+        if [*inspect.signature(value).parameters] == [STAGE]:
+            yield name, value
+
+
+def _module(path: Path) -> ModuleType:
+    spec = spec_from_file_location(".".join(path.with_suffix("").parts[1:]), path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def converse(name: str, seed: int, *, control: str = "", timeline: bool = False) -> Outcome:
+    """One conversation, and what came of it; with a known mistake if there is a control."""
+    conversation, stage = conversations()[name]
+    how = vars(conversation).get(STAGED, {})
+    outcome = Outcome(name, seed, (), control)
+    try:
+        with turning(knobs_of(control)), stage(seed, **how) as scenario:
+            history = scenario.world.history
+            if timeline:
+                outcome.timeline = history.timeline = []
+            try:
+                conversation(scenario)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is not what was told
+                outcome.violation = _lesson(conversation, error)
+            outcome.digest, outcome.work = history.digest(), history.counts
+            outcome.events = scenario.world.loop.events
+            outcome.last = {who: list(map(str, last)) for who, last in history.last.items()}
+    except Exception as error:
+        if not control:
+            raise
+        outcome.violation = outcome.violation or _lesson(conversation, error)  # no stage, or no end
     return outcome
 
 

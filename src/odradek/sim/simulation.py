@@ -152,7 +152,7 @@ def _run(
     world = World(seed)
     with world, ExitStack() as turned:
         simulation = kind(world, control)
-        turned.enter_context(_turned(simulation.knobs()))
+        turned.enter_context(turning(simulation.knobs()))
         faults = {fault.name: fault for fault in simulation.faults()}
         if plan is None:
             plan = draw_plan(world.chance.stream("plan"), list(faults), kind.fault_seconds)
@@ -233,8 +233,11 @@ def _below(floors: Mapping[str, int], work: Mapping[str, int]) -> dict[str, int]
 
 
 @contextmanager
-def _turned(knobs: Sequence[Knob]) -> Iterator[None]:
-    """What stands there is put back as it stood: `getattr` would unwrap a static method."""
+def turning(knobs: Sequence[Knob]) -> Iterator[None]:
+    """For as long as this lasts these names have other values.
+
+    What stands there is put back as it stood: `getattr` would unwrap a static method.
+    """
     before = [Knob(knob.module, knob.name, vars(knob.module)[knob.name]) for knob in knobs]
     try:
         for knob in knobs:

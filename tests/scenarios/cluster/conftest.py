@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.cluster_scenario import STAGED, ClusterScenario
 
 
 @pytest.fixture(params=[1, 2, 3])
 def t(request: pytest.FixtureRequest) -> Iterator[ClusterScenario]:
-    """A world of its own."""
-    with ClusterScenario(request.param) as scenario:
+    """A world of its own, as the conversation wants it."""
+    how = vars(request.function).get(STAGED, {})
+    with ClusterScenario(request.param, **how) as scenario:
         yield scenario

@@ -1,12 +1,8 @@
 """Groups of a cluster: their coordinator dies, and what was committed is there."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.cluster_scenario import ClusterScenario, staged
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 
 GROUPS = "__consumer_offsets"
@@ -14,13 +10,7 @@ ORDERS = TopicPartition("orders", 0)
 ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
 
 
-@pytest.fixture(params=[1, 2])
-def t(request: pytest.FixtureRequest) -> Iterator[ClusterScenario]:
-    """Three brokers, and one partition for all groups."""
-    with ClusterScenario(request.param, settings=ONE_PARTITION) as scenario:
-        yield scenario
-
-
+@staged(settings=ONE_PARTITION)
 def test_a_group_goes_on_after_its_coordinator_was_killed(t: ClusterScenario) -> None:
     """A commit is acknowledged once every in-sync replica has it, so the next leader has it."""
     client = t.client("shop")
@@ -41,6 +31,7 @@ def test_a_group_goes_on_after_its_coordinator_was_killed(t: ClusterScenario) ->
     assert again.joins() == {ORDERS: 5}
 
 
+@staged(settings=ONE_PARTITION)
 def test_a_commit_waits_for_the_in_sync_replicas(t: ClusterScenario) -> None:
     """With fewer than min ISR it is refused, and what was committed before stands."""
     client = t.client("shop")

@@ -251,3 +251,26 @@ def test_a_replica_that_lost_power_waits_for_a_whole_one(t: ClusterScenario, min
         broker.start()
     t.await_isr("orders", 1, 2, 3)
     assert shop.read("orders") == ["a"]
+
+
+def test_a_mark_of_a_clean_shutdown_counts_once(t: ClusterScenario) -> None:
+    """It says nothing of the life after: one that lost power in that may lack records."""
+    shop = t.client("shop")
+    shop.make("orders")
+    first = t.broker(t.leader("orders"))
+    first.stop()
+    first.start()
+    t.await_isr("orders", 1, 2, 3)
+    shop.produce("orders", "a")
+    whole = t.others(first.number)
+    for broker in whole:
+        broker.kill()
+    t.await_isr("orders", first.number)
+    first.cut_power()
+    first.start()
+    t.run(seconds=20)
+    assert t.state("orders").leader is None
+    for broker in whole:
+        broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a"]

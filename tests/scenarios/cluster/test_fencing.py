@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
+from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.control_message import ControlRequest
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Client
@@ -18,7 +17,11 @@ from odradek.wire.messages.alter_partition import (
 )
 from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
 from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -53,20 +56,69 @@ def broker_epoch(t: ClusterScenario, number: int) -> int:
     return int(process.cluster.broker_epoch)
 
 
-@pytest.mark.parametrize(("kind", "version"), CONTROL)
-def test_a_controller_that_was_replaced_changes_nothing(
-    t: ClusterScenario, kind: type[ControlRequest], version: int
-) -> None:
+def test_a_controller_that_was_replaced_changes_nothing(t: ClusterScenario) -> None:
     """By its epoch, and by the epoch of the broker's life that it knew."""
     shop = t.client("shop")
     shop.make("orders")
     before = t.state("orders")
-    request: Any = kind(controller_id=9, controller_epoch=LONG_AGO, broker_epoch=broker_epoch(t, 1))
-    assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
-    request.controller_epoch, request.broker_epoch = 99, LONG_AGO
-    assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_BROKER_EPOCH
+    for kind, version in CONTROL:
+        request: Any = kind(
+            controller_id=9, controller_epoch=LONG_AGO, broker_epoch=broker_epoch(t, 1)
+        )
+        assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+        request.controller_epoch, request.broker_epoch = t.epoch(), LONG_AGO
+        assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_BROKER_EPOCH
     shop.produce("orders", "a")
     assert t.state("orders") == before
+
+
+def test_a_leadership_that_is_told_late_changes_nothing(t: ClusterScenario) -> None:
+    """The controller is the present one; the next leader epoch was told before."""
+    shop = t.client("shop")
+    shop.make("orders")
+    past = t.state("orders")
+    assert past.leader is not None
+    t.broker(past.leader).kill()
+    leader = t.await_new_leader("orders", past.leader)
+    shop.produce("orders", "a")
+    log, present = t.broker(leader).log("orders"), t.state("orders")
+    assert log is not None
+    state = LeaderAndIsrPartitionState(
+        controller_epoch=past.controller_epoch,
+        leader=past.leader,
+        leader_epoch=past.leader_epoch,
+        isr=past.isr,
+        partition_epoch=past.partition_epoch,
+        replicas=past.isr,
+    )
+    request = LeaderAndIsrRequest(
+        controller_id=t.controller() or 0,
+        controller_epoch=t.epoch(),
+        broker_epoch=broker_epoch(t, leader),
+        topic_states=[LeaderAndIsrTopicState("orders", log.topic_id, [state])],
+    )
+    (topic,) = asked(shop, leader, request, 7).topics
+    (answer,) = topic.partition_errors
+    assert answer.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    shop.produce("orders", "b")
+    assert t.state("orders") == present
+
+
+def test_a_state_that_another_has_written_is_read_before_it_is_replaced(
+    t: ClusterScenario,
+) -> None:
+    """Leaders before Kafka 2.7 write their ISR themselves: who was left out there does not lead."""
+    controller = t.controller()
+    assert controller is not None
+    leader, left_out = (broker.number for broker in t.others(controller))
+    t.operator().places("orders", (leader, left_out, controller))
+    before = t.state("orders")
+    smaller = before._replace(isr=(BrokerId(leader), BrokerId(controller)))
+    path = PartitionStateZnode.path(TopicPartition("orders", 0))
+    t.put(path, PartitionStateZnode.encode(smaller))
+    t.broker(leader).kill()
+    assert t.await_new_leader("orders", leader) == controller
+    assert t.state("orders").leader_epoch == before.leader_epoch + 1
 
 
 def test_a_broker_of_an_earlier_life_is_refused_by_the_controller(t: ClusterScenario) -> None:

@@ -1,7 +1,5 @@
 """Two things happen at once, and one of them is late: races that a broker and a controller meet."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek.metadata.nouns import Assignment, TopicAssignment
@@ -13,13 +11,6 @@ from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Keeper
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-
-@pytest.fixture
-def t() -> Iterator[ClusterScenario]:
-    """One seed: what races is drawn by hand, and most of these wait for sessions to end."""
-    with ClusterScenario(1) as scenario:
-        yield scenario
 
 
 def cast(t: ClusterScenario) -> tuple[int, int, int]:

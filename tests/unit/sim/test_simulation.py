@@ -368,6 +368,10 @@ def test_the_command_tells_a_story_by_its_name(
     printed = capsys.readouterr().out
     assert "It ends well." in printed
     assert "test_stories.py:5: assert t is None" in printed
+    with_control = ["--seed", "1", "--scenario", "a-good-end", "--control"]
+    assert command.main([*with_control, "truncate-to-high-watermark"]) == 0
+    assert command.main([*with_control, "nothing-that-is-known"]) == 2
+    assert "truncate-to-high-watermark" in capsys.readouterr().err
     conversations.cache_clear()
 
 

@@ -50,9 +50,20 @@ def any_epoch_obeyed(
     cluster.controller_epoch = controller_epoch
 
 
+def _any_life(
+    cluster: MetadataCache, controller_epoch: ControllerEpoch, _broker_epoch: BrokerEpoch
+) -> None:
+    """Also words for an earlier life (before KIP-380)."""
+    _check(cluster, controller_epoch, cluster.broker_epoch)
+
+
 def any_role(_hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -> Role | ErrorCode:
     """Whatever the leader epoch."""
     return Role.LEAD if state.leader == me else Role.FOLLOW
+
+
+def _any_stop(*_: object) -> None:
+    """A replica is given up in whichever leader epoch that was said (before KIP-570)."""
 
 
 def _none_unclean(*_: object) -> frozenset[BrokerId]:
@@ -100,13 +111,16 @@ class _Elsewhere:
 
 
 _operations = StateWrite.operations
+_check = MetadataCache.check
 
 CONTROL_MISTAKES: Final[Mapping[str, Knob]] = {
     "isr-of-another-life": Knob(in_sync, "_may_be_members", _alive),
     "states-without-versions": Knob(StateWrite, "operations", of_any_version),
     "controller-after-its-lease": Knob(guarded_writes, "Check", unguarded),
     "past-controllers-are-obeyed": Knob(MetadataCache, "check", any_epoch_obeyed),
+    "words-for-an-earlier-life-are-obeyed": Knob(MetadataCache, "check", _any_life),
     "leader-epochs-do-not-fence": Knob(replica_manager, "decide_role", any_role),
+    "stopped-in-any-leader-epoch": Knob(replica_manager, "decide_stop", _any_stop),
     "unclean-before-whole": Knob(ControllerContext, "unclean", _none_unclean),
     "leaders-need-not-be-whole": Knob(ControllerContext, "must_be_whole", _never),
     "no-resignation": Knob(ControllerLoop, "_end_lease", _stay),
