@@ -8,6 +8,7 @@ from odradek.broker.fetching.fetch_sessions import (
     MixedTopicNames,
     Session,
     SessionNotFound,
+    Slot,
     WrongSessionEpoch,
 )
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
@@ -84,6 +85,20 @@ def test_a_client_is_told_only_what_is_new() -> None:
     slot.told(5, 0)
     assert not slot.is_news(5, 0)
     assert slot.is_news(6, 0)
+
+
+def test_a_client_that_goes_back_is_told_everything_again() -> None:
+    """What came with the news that the logs part has not been taken: so a follower cut its log."""
+    slot = Slot(find(sessions(), request(0, 0, 1)), "orders", ORDERS_ID, 1)
+    slot.update(FetchPartition(1, fetch_offset=9, last_fetched_epoch=4))
+    slot.told(7, 3)
+    slot.update(FetchPartition(1, fetch_offset=10, last_fetched_epoch=4))
+    assert not slot.is_news(7, 3)
+    slot.update(FetchPartition(1, fetch_offset=8, last_fetched_epoch=4))
+    assert slot.is_news(7, 3)
+    slot.told(7, 3)
+    slot.update(FetchPartition(1, fetch_offset=8, last_fetched_epoch=3))
+    assert slot.is_news(7, 3)
 
 
 def test_a_request_that_was_lost_or_came_twice_is_found_out() -> None:

@@ -104,7 +104,10 @@ class Slot:
         return TopicPartition(self.name, self.number)
 
     def update(self, wanted: FetchPartition) -> None:
-        """What a request says of it."""
+        """What a request says of it. A client that goes back has not taken what it was told."""
+        before = self.last_fetched_epoch, self.offset
+        if (wanted.last_fetched_epoch, wanted.fetch_offset) < before:
+            self.told(-1, -1)
         self.offset = Offset(wanted.fetch_offset)
         self.bytes_max = wanted.partition_max_bytes
         self.leader_epoch = wanted.current_leader_epoch
