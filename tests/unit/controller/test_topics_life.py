@@ -270,6 +270,17 @@ def test_a_topic_that_somebody_took_out_of_the_tree_is_gone() -> None:
     assert talk.context.image.topics == {}
 
 
+def test_a_deletion_whose_topic_is_gone_takes_the_rest_away() -> None:
+    """ZooKeeper did that, and its answer was lost before the settings and the mark were gone."""
+    talk = Conversation().begin().make("orders", (1,))
+    talk.tree.put("/config/topics/orders", b"{}")
+    talk.on(DeletionAsked(["orders"]))
+    for path in [it for it in talk.tree.nodes if it.startswith("/brokers/topics/orders")]:
+        del talk.tree.nodes[path]
+    talk.topics_changed()
+    assert not [path for path in talk.tree.nodes if "orders" in path]
+
+
 def test_topics_that_make_no_sense_are_named_and_left_alone() -> None:
     """Everything else goes on as if they were not there."""
     talk = Conversation().begin()

@@ -28,11 +28,14 @@ _R = ReplicaPhase
 
 
 def on_marks(context: ControllerContext, names: Iterable[str]) -> Steps[None]:
-    """These topics are marked for deletion."""
+    """These topics are marked for deletion; one that is gone may have left its settings."""
     for name in names:
         if name in context.deletions:
             continue
-        if name not in context.image.topics or not context.policy.may_delete:
+        if name not in context.image.topics:
+            yield from _delete(_behind(name))
+            continue
+        if not context.policy.may_delete:
             yield from commit(Multi((Delete(DeleteTopicZnode.path(name), ANY_VERSION),)))
             continue
         context.deletions[name] = Deletion()
@@ -175,8 +178,12 @@ def _forget(context: ControllerContext, name: str) -> Steps[str | None]:
         above = f"{PartitionZnode.parent(name)}/{number}"
         paths += [above + PartitionStateZnode.SUFFIX, above]
     paths += [PartitionZnode.parent(name), TopicZnode.path(name)]
-    paths += [SettingsZnode.path(Entity(EntityType.TOPICS, name)), DeleteTopicZnode.path(name)]
-    return (yield from _delete(paths))
+    return (yield from _delete(paths + _behind(name)))
+
+
+def _behind(name: str) -> list[str]:
+    """What goes after a topic: until then its name is taken."""
+    return [SettingsZnode.path(Entity(EntityType.TOPICS, name)), DeleteTopicZnode.path(name)]
 
 
 def _delete(paths: list[str]) -> Steps[str | None]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
-from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone
+from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone, on_marks
 from odradek.controller.decisions.elections import change_states, elect_where_needed, send
 from odradek.controller.decisions.reassignments import advance, write_assignments
 from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Note, Steps
@@ -33,7 +33,7 @@ def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]
         known = context.image.topics.get(name)
         if it is None:
             if known is not None:
-                yield from on_gone(context, name)
+                yield from _on_gone(context, name)
             continue
         if known is not None and _is_another(known, it.topic):
             yield from on_gone(context, name)
@@ -101,3 +101,11 @@ def _on_known(
         context.batch.add_update([partition])
         yield from advance(context, partition, begins=True)
     return list(added)
+
+
+def _on_gone(context: ControllerContext, name: str) -> Steps[None]:
+    """Perhaps by a write of our own of which no answer came: then the rest goes, too."""
+    was_marked = name in context.deletions
+    yield from on_gone(context, name)
+    if was_marked:
+        yield from on_marks(context, [name])
