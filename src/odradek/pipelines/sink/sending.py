@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odradek.client.blocking_producer import BlockingProducer
+from odradek.client.blocking_producer import BlockingProducer, BlockingProducerSettings
 from odradek.client.errors import Refused
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.model.units import MIB, Bytes
 from odradek.pipelines.columns import HEADERS_TYPE
 from odradek.pipelines.connections import client_of, told
 from odradek.pipelines.encoding.batches import Rows, encode_groups
@@ -24,7 +25,10 @@ from odradek.pipelines.encoding.partitioner import partitions
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.sink.options import SinkOptions
 
-GATHERED_BYTES: Final = 8 << 20
+GATHERED_BYTES: Final = 4 << 20
+SETTINGS: Final = BlockingProducerSettings(buffer_bytes_max=Bytes(8 * MIB))
+"""Two full requests may wait for their answers: rows exist three times while they become batches,
+and a worker of Spark keeps as much memory as it once had."""
 IN_A_ROW: Final = 1_000
 """So many rows without a key go to one partition before the next one's turn comes."""
 NANOS: Final = 1_000_000  # of a millisecond
@@ -84,7 +88,7 @@ class TopicSender:
 
     def _send(self, batch: pa.RecordBatch) -> None:
         if self._producer is None:
-            self._producer = self._client.producer()
+            self._producer = self._client.producer(SETTINGS)
         if self._options.topic is not None:
             self._send_to(self._options.topic, batch)
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 import pyarrow as pa
@@ -17,6 +17,10 @@ from odradek.pipelines.tables.table import Snapshot, Table
 from odradek.pipelines.tables.writing import Layout, write_rows
 
 READ_ROWS: Final = 16_384
+READ_BYTES: Final = 2 << 20
+"""Of rows that are read at once; one row that is larger is read alone."""
+READ_AHEAD_BYTES: Final = 1 << 20
+"""Of each column, in place of the whole of it in a row group or in the file."""
 SMALL_SHARE: Final = 2
 """A file is small below the target size divided by this."""
 FILES_MIN: Final = 4
@@ -31,12 +35,19 @@ class Rewriting:
     layout: Layout
     topics: dict[str, str]  # names by topic id: rows hold names, spans hold ids
 
-    def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
-        """The rows of a file in the table's schema, a few at a time."""
+    def read(
+        self, file: DataFile, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a file in the table's schema, a few at a time; null what is not asked for."""
         source = self.layout.store.reading(file.path)
         values = dict(file.values)
-        for batch in pq.ParquetFile(source).iter_batches(READ_ROWS):
-            yield self._completed(batch, values)
+        found = pq.ParquetFile(source, pre_buffer=False, buffer_size=READ_AHEAD_BYTES)
+        for number in range(found.num_row_groups):
+            group = found.metadata.row_group(number)
+            each = group.total_byte_size // max(1, group.num_rows)
+            rows = max(1, min(READ_ROWS, READ_BYTES // max(1, each)))
+            for batch in found.iter_batches(rows, row_groups=[number], columns=columns):
+                yield self._completed(batch, values)
 
     def _completed(self, batch: pa.RecordBatch, values: dict[str, str]) -> pa.RecordBatch:
         columns = []
@@ -53,18 +64,15 @@ class Rewriting:
 
     def trim(self, file: DataFile, spans: Sequence[Span]) -> tuple[DataFile, ...]:
         """The files that hold the rest of a file; the file itself, if nothing of it goes."""
-        rows = 0
-        rest: list[pa.RecordBatch] = []
-        for batch in self.read(file):
-            kept = batch.filter(pc.invert(self._within(batch, spans)))
-            rows += batch.num_rows - kept.num_rows
-            if kept.num_rows:
-                rest.append(kept)
-        if not rows:
+        places = [self.layout.column(name) for name in ("topic", "partition", "offset")]
+        if not any(pc.any(self._within(batch, spans)).as_py() for batch in self.read(file, places)):
             return (file,)
-        if not rest:
+        kept = (batch.filter(pc.invert(self._within(batch, spans))) for batch in self.read(file))
+        rest = (batch for batch in kept if batch.num_rows)
+        first = next(rest, None)
+        if first is None:
             return ()
-        return tuple(write_rows(self.layout, self._span(file, rest[0]), rest))
+        return tuple(write_rows(self.layout, self._span(file, first), chain([first], rest)))
 
     def merge(self, files: Sequence[DataFile]) -> tuple[DataFile, ...]:
         """The rows of files of one partition, in the order of their offsets, in few files."""

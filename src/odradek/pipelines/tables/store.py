@@ -162,10 +162,10 @@ class LocalStore:
             temporary.unlink(missing_ok=True)
 
     def reading(self, key: str) -> Any:
-        """Mapped into memory."""
+        """Not mapped: what is read of a large file would count as this process's memory."""
         import pyarrow as pa
 
-        return pa.memory_map(str(self.root / key))
+        return pa.OSFile(str(self.root / key))
 
 
 class _WriteBehindFile:
