@@ -25,7 +25,7 @@ from odradek.records.build import build_batch
 from odradek.records.compression import decompress
 from odradek.records.legacy import read_message_set
 
-DECOMPRESSED_TARGET: Final = Bytes(16 * MIB)
+DECOMPRESSED_TARGET: Final = Bytes(8 * MIB)
 """What is decompressed is handed on at this size: it is larger only where one batch is."""
 
 
