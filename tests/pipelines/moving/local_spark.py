@@ -1,11 +1,9 @@
 """The little of Spark that our jobs use, in this process: for tests that kill it at any step."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Run = Callable[[Iterable[int]], Iterator[bytes]]
 
 
 @dataclass(frozen=True)
@@ -16,34 +14,27 @@ class LocalSpark:
 
     @property
     def sparkContext(self) -> "LocalSpark":  # noqa: N802 - Spark's name
-        """What says how many tasks can run at once."""
+        """What runs tasks, and says how many can run at once."""
         return self
 
-    def range(self, start: int, end: int, step: int, partitions: int) -> "Frame":
-        """Numbers, one for each task."""
-        assert partitions == len(range(start, end, step))
-        return Frame(list(range(start, end, step)))
+    def parallelize(self, numbers: range, tasks: int) -> "Numbers":
+        """One for each task."""
+        assert tasks == len(numbers)
+        return Numbers(numbers)
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The rows of a job."""
+class Numbers:
+    """The pieces of a job."""
 
-    numbers: list[int]
-    work: Work | None = None
+    numbers: range
+    run: Run | None = None
 
-    def mapInArrow(self, work: Work, schema: str) -> "Frame":  # noqa: N802 - Spark's name
+    def mapPartitions(self, run: Run) -> "Numbers":  # noqa: N802 - Spark's name
         """What each task does."""
-        assert schema == "answer binary"
-        return Frame(self.numbers, work)
+        return Numbers(self.numbers, run)
 
-    def collect(self) -> list[tuple[bytes]]:
+    def collect(self) -> list[bytes]:
         """Runs the tasks."""
-        assert self.work is not None
-        answers = []
-        for number in self.numbers:
-            batch = pa.RecordBatch.from_pydict({"id": [number]})
-            answers += [
-                (row["answer"],) for it in self.work(iter([batch])) for row in it.to_pylist()
-            ]
-        return answers
+        assert self.run is not None
+        return [answer for number in self.numbers for answer in self.run([number])]

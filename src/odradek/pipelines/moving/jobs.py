@@ -6,7 +6,7 @@ counts, because nothing is committed, so it is run again a few times.
 
 import logging
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from time import sleep
 from typing import Any, Final, TypeVar
@@ -73,14 +73,32 @@ def attempted(job: Callable[[], R]) -> R:
 def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None) -> list[R]:
     chosen = list(pieces)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                answer = pickle.dumps((number, work(chosen[number])))
-                yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
+    def answers_to(numbers: Iterable[int]) -> Iterator[bytes]:
+        for number in numbers:
+            yield pickle.dumps((number, work(chosen[number])))
         end_task()
 
-    numbers = spark.range(0, len(chosen), 1, tasks or len(chosen))
-    rows = numbers.mapInArrow(run, ANSWER).collect()
-    answers: dict[int, R] = dict(pickle.loads(row[0]) for row in rows)  # noqa: S301 - our tasks'
+    found = _collected(spark, len(chosen), tasks or len(chosen), answers_to)
+    answers: dict[int, R] = dict(pickle.loads(it) for it in found)  # noqa: S301 - our tasks'
     return [answers[number] for number in range(len(chosen))]
+
+
+def _collected(
+    spark: Any, count: int, tasks: int, run: Callable[[Iterable[int]], Iterator[bytes]]
+) -> list[bytes]:
+    """What tasks make of the numbers below a count.
+
+    To plan a query costs Java more than all the rest of a small batch, so the tasks are given to
+    Spark as they are. Spark Connect takes queries alone.
+    """
+    context = getattr(spark, "sparkContext", None)
+    if context is not None:
+        return list(context.parallelize(range(count), tasks).mapPartitions(run).collect())
+
+    def in_arrow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = (it for batch in batches for it in batch.column(0).to_pylist())
+        for answer in run(numbers):
+            yield pa.RecordBatch.from_pydict({"answer": pa.array([answer], pa.binary())})
+
+    rows = spark.range(0, count, 1, tasks).mapInArrow(in_arrow, ANSWER).collect()
+    return [row[0] for row in rows]
