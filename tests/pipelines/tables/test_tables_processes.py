@@ -3,7 +3,9 @@
 import multiprocessing
 import random
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -55,6 +57,19 @@ def test_an_archiver_killed_anywhere_goes_on_where_it_was(name: str, tmp_path: P
     assert deaths >= kills // 2
     assert _run(archiver.archive, location, (kills + 2) * 20) == 0
     assert Lake(location).rows() == expected((kills + 2) * 20)
+
+
+def test_a_catalog_that_several_make_at_once(tmp_path: Path) -> None:
+    """Each of them has it."""
+    together = Barrier(4)
+
+    def opened(number: int) -> str:
+        together.wait()
+        return Lake(f"iceberg:{tmp_path}/{number}").location
+
+    with ThreadPoolExecutor(together.parties) as threads:
+        for number in range(10):
+            assert len(set(threads.map(opened, [number] * together.parties))) == 1
 
 
 def _run(target: object, *arguments: object) -> int | None:

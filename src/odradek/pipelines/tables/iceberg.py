@@ -39,6 +39,8 @@ NAMESPACE: Final = "odradek"
 NAME_MAPPING: Final = "schema.name-mapping.default"
 RETRIES: Final = "commit.retry.num-retries"
 FORMAT_VERSION: Final = "2"
+CATALOG_TABLES: Final = 2
+"""In SQL: those that pyiceberg makes in a new catalog."""
 
 
 class IcebergTable:
@@ -250,8 +252,7 @@ def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], An
     if "/" in name or name.startswith("."):
         directory = Path(name).absolute()
         directory.mkdir(parents=True, exist_ok=True)
-        settings = {"type": "sql", "uri": f"sqlite:///{directory}/catalog.db", **options}
-        catalog = load_catalog("odradek", **{"warehouse": directory.as_uri(), **settings})
+        catalog = _catalog_in(directory, options)
         return (NAMESPACE, directory.name.replace(".", "_")), catalog, unquote(directory.as_uri())
     parts = tuple(name.split("."))
     if len(parts) < 3 or not all(parts):
@@ -261,6 +262,21 @@ def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], An
         )
     with _named(f"iceberg:{name}"):
         return parts[1:], load_catalog(parts[0], **options), None
+
+
+def _catalog_in(directory: Path, options: Mapping[str, str]) -> Any:
+    """The one of a directory. Each of its tables may be made by another process meanwhile."""
+    from pyiceberg.catalog import load_catalog
+
+    uri = f"sqlite:///{directory}/catalog.db"
+    settings = {"warehouse": directory.as_uri(), "type": "sql", "uri": uri, **options}
+    for _ in range(CATALOG_TABLES):
+        try:
+            return load_catalog("odradek", **settings)
+        except Exception as error:  # of SQLAlchemy
+            if "already exists" not in str(error):
+                raise
+    return load_catalog("odradek", **settings)
 
 
 def _transform(field: PartitionField) -> Any:
