@@ -29,7 +29,8 @@ def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     topics = Topics(broker.bootstrap, "audited")
     topics.make(segment_bytes="1000")
     for first in range(0, 100, 10):
-        topics.fill_numbers(TOPIC, 10, first=first)
+        values = [{"value": b"%d" % it} for it in range(first, first + 10)]
+        topics.fill(TOPIC, values, linger_ms=10_000)  # until it is told to flush: one batch
     broker.stop()
     (found,) = (it.parent for it in (folder / "broker").glob(f"*/{TOPIC}-0"))
     assert len(list((found / f"{TOPIC}-0").glob("*.log"))) > 1
