@@ -231,6 +231,18 @@ def test_a_start_that_moves_on_during_a_copy() -> None:
     assert move.future.log_end_offset == 30
 
 
+def test_a_start_that_moves_on_behind_a_copy() -> None:
+    """What was copied already is deleted in the future log as well."""
+    h = Host(2)
+    move = moving(h)
+    move.current.on_high_watermark(Offset(3))
+    DeleteJob(move.current, Offset(2)).run()
+    driven(move.swap(NOW))
+    found = h.dirs.get(part(0))
+    assert found is move.future
+    assert (found.log_start_offset, found.log_end_offset, found.high_watermark) == (2, 3, 3)
+
+
 def test_a_move_may_be_given_up_or_go_elsewhere() -> None:
     """There is one future log at most, and none in the directory of the current one."""
     h = Host(3)

@@ -357,12 +357,12 @@ class Move:
         yield Step(target, self._note, is_background=True)
 
     def _adjust(self) -> Generator[Step, None, None]:
-        """Where it begins, and what is committed, as far as it has it."""
+        """What is committed, and where it begins, as far as it has it."""
         current, future = self.current, self.future
+        future.on_high_watermark(min(current.high_watermark, future.log_end_offset))
         if current.log_start_offset > future.log_start_offset:
             start = min(current.log_start_offset, future.log_end_offset)
             yield Step(self.target, DeleteJob(future, start).run)
-        future.on_high_watermark(min(current.high_watermark, future.log_end_offset))
 
     def _note(self) -> None:
         """Where it comes from, in its directory."""
