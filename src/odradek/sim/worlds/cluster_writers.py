@@ -144,14 +144,15 @@ class KeyedClients:
                 producer.add(TopicPartition(COMPACTED, 0), value, key.encode(), header)
                 self._note("writer", "key.sends", key, number, value is None)
                 await producer.flush()
-                self._note("writer", "key.acked", key, number, self._leader_epoch())
+                self._note("writer", "key.acked", key, number, *self._stored())
             await self._rest()
 
-    def _leader_epoch(self) -> int:
-        """What was acknowledged by now was stored in this one, or before it."""
+    def _stored(self) -> tuple[int, bool]:
+        """The leader epoch in which it was stored, or a later one; whether all replicas have it."""
         state = self._view.state(TopicPartition(COMPACTED, 0))
         assert state is not None, "somebody led it, or it would not have been acknowledged"
-        return state.leader_epoch
+        replicas = self._view.topics()[COMPACTED].partitions[0].replicas
+        return state.leader_epoch, set(replicas) <= set(state.isr)
 
     async def read(self, cluster: Cluster) -> None:
         """From the beginning to its end: what is gone on the way was followed by a newer one.
@@ -179,6 +180,10 @@ class KeyedClients:
 class TheLastOfEachKeyStays(Invariant):
     """Compaction keeps the last record of each key; a tombstone goes, and nothing older is back.
 
+    As with Kafka, a replica that was away for longer than `delete.retention.ms` never learns of a
+    tombstone that has gone meanwhile: it keeps what was older, and may lead. And what a writer gave
+    up may be on its way yet, and come behind what it wrote later.
+
     A leader has what was acknowledged in its epoch and in those before. One that does not know yet
     that another was elected still answers readers, as Kafka's does, and does not have the other's.
     """
@@ -190,16 +195,19 @@ class TheLastOfEachKeyStays(Invariant):
     def __init__(self) -> None:
         self._acked: dict[str, _Acked] = {}  # the last of each key
         self._tombstones: dict[str, int] = {}  # the last that was sent of each
+        self._unanswered: dict[str, dict[int, bool]] = {}  # whether each is a tombstone
         self._due: dict[str, _Acked] = {}
 
     def on(self, event: Event) -> None:
         """What is read is as new as what was acknowledged before."""
         match event.what, event.details:
             case "key.sends", (key, number, is_tombstone):
+                self._unanswered.setdefault(key, {})[number] = is_tombstone
                 if is_tombstone:
                     self._tombstones[key] = number
-            case "key.acked", (key, number, leader_epoch):
-                self._acked[key] = _Acked(number, leader_epoch)
+            case "key.acked", (key, number, leader_epoch, is_everywhere):
+                self._acked[key] = _Acked(number, leader_epoch, is_everywhere)
+                del self._unanswered[key][number]
             case "records.may_be_lost", (topic,):
                 if topic == COMPACTED:
                     self._acked.clear()
@@ -210,18 +218,23 @@ class TheLastOfEachKeyStays(Invariant):
                 self._judge(dict(rows), leader_epoch)
 
     def _judge(self, found: dict[str, int], leader_epoch: int) -> None:
-        for key, (number, acked_in) in self._due.items():
+        for key, (number, acked_in, is_everywhere) in self._due.items():
             if acked_in > leader_epoch:
                 continue
+            last, unanswered = self._tombstones.get(key, -1), self._unanswered.get(key, {})
+            is_tombstone = last == number
+            another_may_follow = last > number or any(unanswered.values())
             if key not in found:
-                last = self._tombstones.get(key, -1)
-                assert last >= number, f"{key} is gone, and its record {number} was acknowledged"
-            else:
-                assert found[key] >= number, f"{key} has {found[key]}, {number} was acknowledged"
+                may_be = is_tombstone or another_may_follow
+                assert may_be, f"{key} is gone, and its record {number} was acknowledged"
+            elif found[key] < number and found[key] not in unanswered:
+                may_be = another_may_follow or (is_tombstone and not is_everywhere)
+                assert may_be, f"{key} has {found[key]}, {number} was acknowledged"
 
 
 class _Acked(NamedTuple):
-    """The last of a key, and the leader epoch at that moment: it was stored in no later one."""
+    """The last of a key; the leader epoch at that moment: it was stored in no later one."""
 
     number: int
     leader_epoch: int
+    is_everywhere: bool
