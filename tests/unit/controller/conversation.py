@@ -128,7 +128,7 @@ class Conversation:
     # The world
 
     def register(self, number: int, *, marked: bool = True, preferred: bool = False) -> None:
-        """Another life of a broker."""
+        """Another life of a broker, in the session of its number."""
         path = BrokerZnode.path(BrokerId(number))
         self.tree.nodes.pop(path, None)
         endpoints = tuple(
@@ -137,7 +137,7 @@ class Conversation:
         )
         mark = BrokerMark("here", (), preferred) if marked else None
         broker = Broker(BrokerId(number), endpoints, mark=mark)
-        self.tree.put(path, BrokerZnode.encode(broker, Timestamp(0)))
+        self.tree.put(path, BrokerZnode.encode(broker, Timestamp(0)), owner=number)
 
     def topic(self, name: str, *assignments: tuple[int, ...] | Assignment) -> None:
         """A topic's znode, as somebody else writes it."""

@@ -1,7 +1,14 @@
 """A controller begins (`on_controller_failover`) with what its predecessor left."""
 
 from odradek.controller.candidacy import ControllerLease, Lost
-from odradek.controller.decisions.campaign import Candidate, Won, campaign, step_down, still_holds
+from odradek.controller.decisions.campaign import (
+    Candidate,
+    NotRegistered,
+    Won,
+    campaign,
+    step_down,
+    still_holds,
+)
 from odradek.controller.events import ProducerIdsAsked
 from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.controller.standing import Abstains, Standing
@@ -143,7 +150,9 @@ def test_producer_ids_are_given_in_blocks_to_brokers_that_live() -> None:
 # How it is elected
 
 
-def compete(talk: Conversation, *, gone: int | None = None) -> ControllerLease | Lost | Abstains:
+def compete(
+    talk: Conversation, *, gone: int | None = None
+) -> ControllerLease | Lost | Abstains | NotRegistered:
     """Broker 1 does, in session 1."""
     dead = None if gone is None else BrokerId(gone)
     standing = Standing(gone=frozenset(() if dead is None else (dead,)))
@@ -178,6 +187,28 @@ def test_a_former_life_is_replaced_by_its_successor() -> None:
     """The node names us, and belongs to a session that was ours."""
     talk = Conversation()
     talk.tree.put("/controller", ControllerZnode.encode(BrokerId(1), Timestamp(0)), owner=99)
+    assert isinstance(compete(talk), ControllerLease)
+
+
+def test_a_process_whose_number_another_has_registered_is_not_elected() -> None:
+    """The other was the controller, its own session has expired: it is no successor of that one.
+
+    As the controller it would lead what the other was elected for, in the same leader epoch.
+    """
+    talk = Conversation()
+    talk.tree.put("/controller", ControllerZnode.encode(BrokerId(1), Timestamp(0)), owner=99)
+    registration = talk.tree.nodes["/brokers/ids/1"]
+    talk.tree.nodes["/brokers/ids/1"] = registration._replace(owner=99)
+    assert compete(talk) == NotRegistered()
+    assert talk.tree.nodes["/controller"].owner == 99
+
+
+def test_who_is_not_registered_leaves_a_seat_alone_that_is_free() -> None:
+    """Its session is new, and the registration not made yet: it competes once it is."""
+    talk = Conversation()
+    registration = talk.tree.nodes.pop("/brokers/ids/1")
+    assert compete(talk) == NotRegistered()
+    talk.tree.nodes["/brokers/ids/1"] = registration
     assert isinstance(compete(talk), ControllerLease)
 
 

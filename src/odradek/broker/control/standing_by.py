@@ -15,7 +15,7 @@ from odradek.broker.control.step_runner import StepRunner
 from odradek.controller.candidacy import Lost
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.beginning import read_tree
-from odradek.controller.decisions.campaign import Candidate, Won
+from odradek.controller.decisions.campaign import Candidate, NotRegistered, Outcome, Won
 from odradek.controller.decisions.readiness import (
     GetReady,
     GiveUp,
@@ -35,6 +35,8 @@ from odradek.ports import Clock
 
 PAUSE_WITHOUT_ANY: Final = Millis(5 * SECOND)
 """Before it tries again where no broker can be elected."""
+PAUSE_UNREGISTERED: Final = Millis(SECOND // 2)
+"""Before it tries again where its registration is missing: it is being made, or gone for good."""
 
 log = structlog.get_logger()
 
@@ -93,8 +95,10 @@ class StandingBy:
     def _standing(self) -> Standing:
         return Standing(self._policy.is_preferred, self._policy.has_fallback)
 
-    def on_outcome(self, outcome: Won | Lost | Abstains) -> Millis | None:
+    def on_outcome(self, outcome: Outcome) -> Millis | None:
         """How long to wait before it competes again; None: until something happens."""
+        if isinstance(outcome, NotRegistered):
+            return PAUSE_UNREGISTERED
         if not isinstance(outcome, Abstains):
             self.abstains = None
         if isinstance(outcome, Won):

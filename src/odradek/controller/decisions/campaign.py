@@ -37,8 +37,15 @@ from odradek.zookeeper.client.errors import (
     OutcomeUnknown,
 )
 from odradek.zookeeper.protocol.codes import KeeperError
-from odradek.zookeeper.protocol.jute_replies import Children2, Data
-from odradek.zookeeper.protocol.jute_requests import Check, Delete, GetChildren2, GetData, Multi
+from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import (
+    Check,
+    Delete,
+    Exists,
+    GetChildren2,
+    GetData,
+    Multi,
+)
 
 ROUNDS_MAX: Final = 10
 """How often another may come and go while we look."""
@@ -56,6 +63,10 @@ class Won(NamedTuple):
     wish: Wish | None = None
 
 
+class NotRegistered(NamedTuple):
+    """This process does not compete: the registration of its number is gone, or not its own."""
+
+
 class Candidate(NamedTuple):
     """Who competes, and whom it knows to be dead: a broker, or a session found over before."""
 
@@ -67,7 +78,10 @@ class Candidate(NamedTuple):
     standing: Standing = Standing()
 
 
-def campaign(candidate: Candidate) -> Steps[Won | Lost | Abstains]:
+Outcome = Won | Lost | Abstains | NotRegistered
+
+
+def campaign(candidate: Candidate) -> Steps[Outcome]:
     """Won, or who is the controller instead; None if that is unknown."""
     for _ in range(ROUNDS_MAX):
         seat = yield from read_seat()
@@ -84,13 +98,15 @@ def campaign(candidate: Candidate) -> Steps[Won | Lost | Abstains]:
     return Lost(None)
 
 
-def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Won | Lost | Abstains]:
+def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Outcome]:
     me, controller = candidate.broker, seat.controller
     elected = seat.elected
     is_over = controller is not None and (yield from _is_over(candidate, controller, elected))
     handed_over = elected is not None and not is_over and seat.is_handed_over_to(me)
     if elected is not None and not is_over and not handed_over:
         return Lost(elected)
+    if not (yield from _is_registered(candidate)):
+        return NotRegistered()
     owner = 0 if controller is None or handed_over else controller.stat.ephemeral_owner
     abstention = yield from _abstention(candidate, seat)
     if abstention is not None:
@@ -114,6 +130,16 @@ def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Won | Lost 
     session = candidate.session_id
     outcome = decide_outcome(bid, now.controller, now.epoch, session_id=session)
     return won if isinstance(outcome, ControllerLease) else outcome
+
+
+def _is_registered(candidate: Candidate) -> Steps[bool]:
+    """Whether the registration of this number was made in this session.
+
+    A process whose session has expired may find another in its place, with other logs. What that
+    one is elected for, this one would take for itself if it were the controller.
+    """
+    (found,) = yield from read(Exists(BrokerZnode.path(candidate.broker), watch=False))
+    return isinstance(found, StatReply) and found.stat.ephemeral_owner == candidate.session_id
 
 
 def _abstention(candidate: Candidate, seat: Seat) -> Steps[Abstains | None]:
