@@ -1,15 +1,29 @@
 """Two things happen at once, and one of them is late: races that a broker and a controller meet."""
 
+from functools import partial
+
 import pytest
 
+from odradek.client import admin
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.admin import LogDirEventZnode
+from odradek.metadata.znodes.settings import (
+    Entity,
+    EntityType,
+    SettingsChangeZnode,
+    SettingsZnode,
+)
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Keeper
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
@@ -280,3 +294,42 @@ def test_a_topic_is_asked_for_while_it_is_being_deleted(t: ClusterScenario) -> N
     t.wait_until(lambda: not t.has_topic("orders"), "and its mark")
     operator.places("orders", (dead, other))
     assert operator.read("orders") == []
+
+
+def test_settings_are_altered_at_a_broker_that_has_not_heard_of_the_deletion(
+    t: ClusterScenario,
+) -> None:
+    """It asks the tree: what it wrote would stay, and belong to the next topic of that name."""
+    controller, other, late = cast(t)
+    operator = t.operator()
+    operator.places("orders", (controller, other))
+    process = t.broker(late).process.broker
+    assert process is not None
+    t.wait_until(lambda: "orders" in process.cluster.image.topics, "it has heard of the topic")
+    t.cut(controller, late)
+    operator.delete("orders")
+    t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
+    assert "orders" in process.cluster.image.topics
+    change = AlterableConfig("retention.ms", admin.SET, "60000")
+    asked = IncrementalAlterConfigsRequest([AlterConfigsResource(admin.TOPIC, "orders", [change])])
+    connection = operator.does(operator.cluster.broker(BrokerId(late)))
+    (row,) = operator.does(connection.ask(asked)).responses
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert t.data(SettingsZnode.path(Entity(EntityType.TOPICS, "orders"))) is None
+
+
+def test_settings_and_their_news_are_one_transaction(t: ClusterScenario) -> None:
+    """A broker that died between them would leave settings of which the others never hear."""
+    operator, zookeeper = t.operator(), t.keeper("reads").zookeeper
+    operator.places("orders", (1, 2, 3))
+    change = partial(admin.alter_settings, operator.cluster, admin.TOPIC, "orders")
+    wanted = {"retention.ms": "60000"}
+    t.wait_until(
+        lambda: operator.refusal_of(change(to=wanted)) is ErrorCode.NONE, "the topic is known"
+    )
+    entity = Entity(EntityType.TOPICS, "orders")
+    settings = operator.does(zookeeper.get(SettingsZnode.path(entity)))
+    (name,) = operator.does(zookeeper.children(SettingsChangeZnode.PARENT)).names
+    news = operator.does(zookeeper.get(f"{SettingsChangeZnode.PARENT}/{name}"))
+    assert SettingsChangeZnode.decode(news.data) == entity
+    assert news.stat.czxid == settings.stat.mzxid

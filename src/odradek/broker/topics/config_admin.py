@@ -1,7 +1,9 @@
 """Changes of settings that somebody asks for: of topics, of this broker, of all brokers.
 
-They are checked against what holds here, written to the tree under the version that was read, and
-announced there, as Kafka does; this broker acts on them at once, the others when they hear of it.
+They are checked against what holds here, and written to the tree under the version that was read,
+together with their announcement; this broker acts on them at once, the others when they hear of it.
+What this broker knows of topics may be old: a topic that the tree does not have gets no settings,
+or the next one of its name would have them.
 """
 
 import asyncio
@@ -21,12 +23,19 @@ from odradek.metadata.znodes.settings import (
     SettingsChangeZnode,
     SettingsZnode,
 )
+from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.zookeeper.client.errors import BadVersion, NodeExists, NoNode
+from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
+from odradek.zookeeper.protocol.jute_requests import Check, Create, SetData, WriteOp
 
 TRIES_MAX: Final = 10
 """How often somebody else may have been faster."""
+OVERTAKEN: Final = (BadVersion, NodeExists, NoNode)
+"""How the tree refuses them where somebody else was."""
+SET: Final = 0
+CHECKED: Final = 2
+"""Places in the multi of a change: what is set, the news of it, and whether its topic exists."""
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 """From what is set for an entity itself to what shall be; a BrokerError refuses it."""
@@ -77,19 +86,14 @@ class ConfigAdmin:
         self._check(entity, after)
         if validate_only or after == before:
             return True
-        data = SettingsZnode.encode(after)
         try:
-            if version is None:
-                await self._client.create(path, data)
-            else:
-                await self._client.set(path, data, version)
-        except (BadVersion, NodeExists, NoNode):
-            return False
-        await self._client.create(
-            SettingsChangeZnode.CREATE_PATH,
-            SettingsChangeZnode.encode(entity),
-            mode=CreateMode.PERSISTENT_SEQUENTIAL,
-        )
+            await self._client.multi(_writes(entity, after, version))
+        except MultiFailed as failure:
+            if failure.index == CHECKED and isinstance(failure.cause, NoNode):
+                raise _unknown(entity) from failure
+            if failure.index == SET and isinstance(failure.cause, OVERTAKEN):
+                return False
+            raise
         log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
         self._settings.on_entity(entity, after)
         return True
@@ -98,9 +102,26 @@ class ConfigAdmin:
         config = self._settings.broker
         if entity.type is EntityType.TOPICS:
             if entity.name not in self._cluster.image.topics:
-                raise UnknownTopic(f"topic {entity.name!r} does not exist")
+                raise _unknown(entity)
             config.topic_defaults.checked(after)
         elif entity.name == DEFAULT_ENTITY:
             check(config, cluster=after)
         else:
             check(config, broker=after)
+
+
+def _unknown(entity: Entity) -> UnknownTopic:
+    return UnknownTopic(f"topic {entity.name!r} does not exist")
+
+
+def _writes(entity: Entity, settings: Mapping[str, str], version: int | None) -> list[WriteOp]:
+    """In the order of the places above."""
+    path, data = SettingsZnode.path(entity), SettingsZnode.encode(settings)
+    news = SettingsChangeZnode.encode(entity)
+    writes: list[WriteOp] = [
+        Create(path, data) if version is None else SetData(path, data, version),
+        Create(SettingsChangeZnode.CREATE_PATH, news, mode=CreateMode.PERSISTENT_SEQUENTIAL),
+    ]
+    if entity.type is EntityType.TOPICS:
+        writes.append(Check(TopicZnode.path(entity.name)))
+    return writes

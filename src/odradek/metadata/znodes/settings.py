@@ -1,7 +1,8 @@
 """/config: the settings of topics, brokers, clients, users and addresses, and news of changes.
 
-A change is written in two steps: the entity's settings, then a sequential znode that names the
-entity. Every broker watches the second, and reads the first anew.
+A change is two znodes: the entity's settings, and a sequential one that names the entity. Every
+broker watches the second, and reads the first anew. We write both at once, Kafka one after the
+other.
 """
 
 from collections.abc import Mapping
