@@ -11,6 +11,7 @@ from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
 from odradek.storage.logs.loading import Checkpointed
+from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
 
@@ -279,6 +280,46 @@ def test_epochs_survive_a_loss_of_power_without_a_sync_of_their_own(flushed: int
     end = t.log.log_end_offset
     assert end >= point
     assert t.log.epochs.entries == tuple(it for it in expected if it.start_offset < end)
+
+
+def flushed_within_the_first_epoch() -> Partition:
+    """The history of epochs was saved once, and two more began since."""
+    t = Partition()
+    for number, value in enumerate(VALUES):
+        t.epoch = LeaderEpoch(number // 8)
+        t.append(value)
+        if number == 3:
+            t.flush()
+    t.commit()
+    return t
+
+
+def test_epochs_of_deleted_records_that_were_never_saved_are_not_guessed() -> None:
+    """The process is killed behind the deletion of the last batch that told its epoch.
+
+    With the epoch of the file, which is older, the log would seem to have parted from its leader's
+    below its own start, and would be cut to there.
+    """
+    t = flushed_within_the_first_epoch()
+    t.log.roll(t.now)
+    t.write()
+    for segment in DeleteJob(t.log, Offset(20)).segments:
+        segment.delete()
+    t.reopen()
+    assert t.log.log_start_offset == t.log.log_end_offset == 20
+    assert not t.log.epochs.entries
+    t.append("new")
+    assert t.log.epochs.entries == ((2, 20),)
+
+
+def test_epochs_of_records_that_were_lost_below_the_start_are_not_guessed() -> None:
+    """The start was noted, and a loss of power took the batches that it lies in."""
+    t = flushed_within_the_first_epoch()
+    for segment in reversed(t.log.segments[2:]):
+        segment.delete()
+    t.open(Checkpointed(t.log.recovery_point, Offset(20)))
+    assert t.log.log_start_offset == t.log.log_end_offset == 20
+    assert t.log.epochs.entries == ()
 
 
 def test_a_producers_epoch_is_learned_from_batches_with_a_true_checksum_alone() -> None:

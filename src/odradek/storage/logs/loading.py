@@ -238,7 +238,8 @@ class _Loading:
         segment.created = self.now
         segment.create()
         log.segments = [segment]
-        self.end = log.log_start_offset
+        self.end = self.checked_from = log.log_start_offset
+        self.epochs_seen.clear()
 
     # Segments
 
@@ -416,8 +417,12 @@ class _Loading:
 
         A truncation and what was appended behind it may have been lost, or survived, apart from
         the file that speaks of them: from where the log was checked on, the batches are right.
+        Between the recovery point and a log that starts behind it neither says anything, and an
+        older epoch in the file is not that of the log's start.
         """
         if self.checked_from is not None:
+            if self.checked_from > self.checkpointed.recovery_point:
+                history.clear()
             history.truncate_from_end(self.checked_from)
             for epoch, start in self.epochs_seen:
                 if epoch > history.latest:
