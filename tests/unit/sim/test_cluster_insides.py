@@ -29,9 +29,18 @@ def test_who_joins_without_a_leader_need_not_have_all() -> None:
     copied = Copied(lacking={lost_power})
     one = BrokerId(1)
     state = PartitionState(one, LeaderEpoch(4), (one,), PartitionEpoch(7), ControllerEpoch(1))
-    copied.see(state)
+    copied.see(state, {lost_power})
     assert copied.outside == {lost_power}
-    copied.see(state._replace(isr=(one, lost_power)))
+    copied.see(state._replace(isr=(one, lost_power)), {lost_power})
     assert copied.outside == {lost_power}
-    copied.see(state._replace(leader=None, isr=(lost_power,)))
+    copied.see(state._replace(leader=None, isr=(lost_power,)), {lost_power})
+    assert not copied.outside
+
+
+def test_who_was_proposed_before_a_loss_may_join_behind_it() -> None:
+    """The leader had said so of the life before, and the one that lost something is not ready."""
+    lost_power, leader = BrokerId(2), BrokerId(1)
+    copied = Copied(lacking={lost_power})
+    epochs = LeaderEpoch(4), (leader,), PartitionEpoch(7), ControllerEpoch(1)
+    copied.see(PartitionState(leader, *epochs), set())
     assert not copied.outside

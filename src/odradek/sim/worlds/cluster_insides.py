@@ -55,9 +55,12 @@ class Copied:
         """Whose copy may not be what was written."""
         return self.lacking | self.corrupt
 
-    def see(self, written: PartitionState) -> None:
-        """A leader takes into the ISR who has all; the controller, without one, who was there."""
-        self.outside |= self.lacking.difference(written.isr)
+    def see(self, written: PartitionState, ready: set[BrokerId]) -> None:
+        """A leader takes into the ISR who has all; the controller, without one, who was there.
+
+        Before the life that follows a loss is registered it may also take in the one before it.
+        """
+        self.outside |= ready & self.lacking.difference(written.isr)
         if written.leader is None:
             self.outside.difference_update(written.isr)
 
@@ -137,8 +140,9 @@ class Copies:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
                     if number not in copied.corrupt:
                         self._compare(BrokerId(number), place, replica.log)
+        ready = {BrokerId(number) for number, broker in opened if broker.is_ready}
         for place, written in self.states.items():
-            self.of[place].see(written)
+            self.of[place].see(written, ready)
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
             if not found.is_doubted:
