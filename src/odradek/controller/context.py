@@ -135,6 +135,9 @@ class ControllerContext:
         self.reassigning: dict[TopicPartition, None] = {}
         self.asked_by_znode: dict[TopicPartition, tuple[BrokerId, ...]] = {}
         self.unclean_logs: dict[BrokerId, dict[TopicPartition, None]] = {}
+        self.whole_again: dict[BrokerId, dict[TopicPartition, None]] = {}
+        """Logs that lacked records until a leader saw this life of their broker catch up. It may
+        not have heard so yet, and say still what it said before."""
         self.unclean_elections = 0
         self.handover = HandoverState()
         self.preferred_since: dict[BrokerId, tuple[BrokerEpoch, Millis]] = {}  # seen to be alive
@@ -167,6 +170,7 @@ class ControllerContext:
         for broker in brokers:
             self.shutting_down.pop(broker, None)
             self.unclean_logs.pop(broker, None)
+            self.whole_again.pop(broker, None)
         self._look_who_is_live()
 
     def _look_who_is_live(self) -> None:
@@ -200,7 +204,8 @@ class ControllerContext:
         state = image.state
         if state is None or state.leader is None or state.recovering:
             return False
-        if partition in self.unclean_logs.get(state.leader, ()):
+        leader = state.leader
+        if any(partition in it.get(leader, ()) for it in (self.unclean_logs, self.whole_again)):
             return False
         return members(state, self.policy.min_isr(partition.topic)) != (state.leader,)
 
@@ -258,7 +263,7 @@ class ControllerContext:
         for number, image in topic.partitions.items():
             partition = TopicPartition(name, number)
             self._unindex(partition, image)
-            for logs in self.unclean_logs.values():
+            for logs in (*self.unclean_logs.values(), *self.whole_again.values()):
                 logs.pop(partition, None)
         self.image = Changes(self.image).remove_topic(name).image()
 

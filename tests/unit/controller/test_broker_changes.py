@@ -219,6 +219,16 @@ def test_a_follower_that_lacks_records_leaves_the_isr() -> None:
     assert talk.leads("orders")[:2] == (1, (1,))
 
 
+def test_what_a_follower_lacks_elects_no_leader_again() -> None:
+    """The one that leads lacks some, too, and no other can: each epoch is told, and answered."""
+    talk = Conversation().begin().make("orders", (1, 2)).brokers(1, 3).brokers(3).brokers(1, 2, 3)
+    talk.reports(1, ORDERS, unclean=True)
+    before = talk.leads("orders")
+    talk.reports(2, ORDERS, unclean=True)
+    assert before[0] == 1
+    assert talk.leads("orders") == before
+
+
 def test_nobody_is_eligible_once_the_isr_is_large_enough() -> None:
     """Records are committed again without those who left."""
     talk = Conversation()

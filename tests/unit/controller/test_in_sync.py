@@ -184,3 +184,16 @@ def test_a_log_is_whole_again_once_its_replica_has_caught_up() -> None:
     talk.brokers(2)
     assert talk.leads("orders")[:2] == (2, (2,))
     assert BrokerEpoch(talk.epoch(2)) == talk.context.image.brokers[BrokerId(2)].epoch
+
+
+def test_a_broker_that_has_not_heard_that_its_log_is_whole_may_lead() -> None:
+    """It says what it said before; taken at its word it would leave the lead to one that lacks."""
+    talk = orders(min_isr=2)
+    talk.reports(2, ("orders", 0), unclean=True)
+    ask(talk, 1, 2)
+    before = talk.leads("orders")
+    talk.reports(2, ("orders", 0), unclean=True)
+    assert talk.leads("orders") == before
+    talk.brokers(2, 3)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert not talk.led(2)[TopicPartition("orders", 0)].must_be_whole

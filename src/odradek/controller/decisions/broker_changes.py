@@ -225,7 +225,7 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
     led = [it for it in failed if it in context.led.get(broker, {})]
     yield from change_states(context, led, lose(context, frozenset()))
     yield from change_states(context, failed, lose(context, frozenset()))
-    yield from change_states(context, report.unclean, lose_unclean(context))
+    yield from change_states(context, report.unclean, lose_unclean(context, broker))
     waiting = [*report.online, *report.unclean, *report.whole]
     yield from change_states(context, waiting, elect_where_needed(context))
     yield from _go_on_without_the_dead(context, broker, report.whole)
@@ -271,8 +271,11 @@ def _mark_offline(context: ControllerContext, report: ReplicaReport) -> list[Top
 
 def _mark_unclean(context: ControllerContext, report: ReplicaReport) -> None:
     logs = context.unclean_logs.setdefault(report.broker, {})
+    whole_again = context.whole_again.get(report.broker, {})
     for partition in report.whole:
         logs.pop(partition, None)
-    logs.update(dict.fromkeys(report.unclean))
+    for partition in (*report.whole, *report.offline):
+        whole_again.pop(partition, None)
+    logs.update(dict.fromkeys(it for it in report.unclean if it not in whole_again))
     if not logs:
         del context.unclean_logs[report.broker]

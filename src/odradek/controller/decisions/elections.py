@@ -197,17 +197,21 @@ FormerLives = dict[TopicPartition, frozenset[BrokerId]]
 """Members of an ISR that was written before their present life began."""
 
 
-def lose_unclean(context: ControllerContext) -> Rule:
-    """Members whose logs lack records make room for those who have everything."""
+def lose_unclean(context: ControllerContext, reporter: BrokerId) -> Rule:
+    """Members whose logs lack records make room for those who have everything.
+
+    A leader that says so has refused, and hears of a new epoch even where no other can lead.
+    """
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
         state = image.state
         if state is None:
             return None
         unclean = context.unclean(partition, image)
-        if state.leader in unclean:
+        has_refused = state.leader == reporter
+        if has_refused or state.leader in unclean:
             choice = choose(context, partition, image)
-            if choice is not None:
+            if choice is not None and (has_refused or choice.leader != state.leader):
                 return _elected(context, partition, state, choice)
         min_isr = context.policy.min_isr(partition.topic)
         smaller = without_unclean(state, unclean, context.lease.epoch, min_isr=min_isr)

@@ -150,8 +150,9 @@ def _on_members(context: ControllerContext, write: StateWrite) -> None:
     """Who has caught up has everything again, whatever its log had lost."""
     for broker in write.state.isr:
         logs = context.unclean_logs.get(broker)
-        if logs is not None:
-            logs.pop(write.partition, None)
+        if logs is not None and write.partition in logs:
+            del logs[write.partition]
+            context.whole_again.setdefault(broker, {})[write.partition] = None
             if not logs:
                 del context.unclean_logs[broker]
 
