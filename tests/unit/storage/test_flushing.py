@@ -1,16 +1,18 @@
 """Syncs before acknowledgement: one for a group, and none believed that was not made."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
-from odradek.model.positions import Offset
+from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
 from odradek.sim.medium import Directory
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.failures import Failures
+from odradek.storage.logs.closing import RestJob
 from odradek.storage.logs.flushing import FlushJob, sync_group
 from odradek.storage.logs.writing import WriteJob
 from odradek.storage.settings import LogConfig
@@ -184,3 +186,23 @@ def test_what_a_restart_finds_is_made_durable_where_that_is_promised(config: Log
     assert len(logs) > 1
     assert all(file.durable == file.current for file in logs) is (config is SYNCED)
     assert t.log.recovery_point == (t.log.log_end_offset if config is SYNCED else 0)
+
+
+def test_a_flush_that_was_planned_during_an_append_knows_its_epoch() -> None:
+    """The append saves a newer epoch first; the recovery point passes it, so the file keeps it."""
+    t = Partition(replace(SYNCED, segment_bytes=Bytes(2_000)))
+    for epoch in (0, 1):
+        t.epoch = LeaderEpoch(epoch)
+        jobs = decided(t, *"abcde")
+        flush = FlushJob(t.log, t.now)
+        sync_group(jobs)
+        flush.run()
+        for job in jobs:
+            job.publish()
+        flush.publish()
+    assert t.log.recovery_point == 10
+    rest = RestJob(t.log)
+    rest.run()
+    rest.publish()
+    t.reopen()
+    assert t.log.epochs.entries == ((0, 0), (1, 5))

@@ -126,6 +126,22 @@ def test_retention_of_the_active_segment() -> None:
     assert t.records() == [(20, "new")]
 
 
+def test_a_deletion_that_is_late_keeps_the_epochs_that_began_meanwhile() -> None:
+    """The last step of a move deletes what the log lost during its swap."""
+    t = filled()
+    t.commit()
+    job = DeleteJob(t.log, t.log.segments[1].base_offset)
+    t.epoch = LeaderEpoch(7)
+    for number in range(5):
+        t.append("new", producer_id=7, producer_epoch=0, base_sequence=20 + number)
+    t.flush()
+    job.run()
+    expected = t.log.epochs.entries
+    t.reopen()
+    assert t.log.epochs.entries == expected
+    assert t.log.epochs.start_of(t.epoch) == 20
+
+
 def test_retention_by_size() -> None:
     """The oldest segments go while what is left is still at least the bound."""
     t = filled(LogConfig(Bytes(600), index_interval_bytes=Bytes(100), retention_bytes=Bytes(900)))

@@ -62,7 +62,7 @@ class FlushJob:
         self.log = log
         self.now = now
         self.upto: Offset = log.log_end_offset
-        self.epochs = log.epochs.entries
+        self.epochs = log.next_epochs.entries  # a write on its way may have saved newer ones
         self.cuts = log.cuts
         first = log.segment_of(log.recovery_point)
         self.segments: list[Segment] = log.segments[log.segments.index(first) :]

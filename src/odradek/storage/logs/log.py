@@ -135,6 +135,11 @@ class PartitionLog(ReadableLog):
         """What the next batch will get: beyond the end while appends are on their way."""
         return self._next_offset
 
+    @property
+    def next_epochs(self) -> EpochHistory:
+        """The leader epochs, with those of appends that are on their way."""
+        return self._next_epochs
+
     def on_high_watermark(self, high_watermark: Offset) -> None:
         """All below this is on every replica that could be elected. It never passes the end."""
         assert high_watermark <= self.log_end_offset, (high_watermark, self.log_end_offset)

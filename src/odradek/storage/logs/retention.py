@@ -9,9 +9,7 @@ from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.storage.files.dir_files import delete_if_there
 from odradek.storage.files.names import LOG, SNAPSHOT
-from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.segment import Segment
 
 
@@ -40,28 +38,28 @@ def deletable_up_to(log: PartitionLog, now: Timestamp) -> Offset:
 class DeleteJob:
     """Moves the start of a log, and deletes the segments that lie below it."""
 
-    __slots__ = ("epochs", "log", "segments")
+    __slots__ = ("log", "segments")
 
     def __init__(self, log: PartitionLog, log_start_offset: Offset) -> None:
-        """On the loop: from now on nothing below the new start is read."""
+        """On the loop: from now on nothing below the new start is read.
+
+        The file of epochs is cut by the next flush, or by the next start.
+        """
         self.log = log
         self.segments: list[Segment] = log.move_start(log_start_offset)
-        self.epochs: EpochHistory | None = None
         if log.is_idle:
             changed = log.epochs.copy()
             if changed.truncate_from_start(log.log_start_offset):
-                self.epochs = log.epochs = changed
+                log.epochs = changed
                 log.reset()
 
     def run(self) -> None:
         """On the disk's thread: the oldest first, so that what is left has no hole."""
-        disk, folder = self.log.folder.disk, self.log.folder
+        disk = self.log.folder.disk
         with self.log.failures.touching(disk.name):
             for segment in self.segments:
                 segment.delete()
                 delete_if_there(disk, segment.path(SNAPSHOT))
-            if self.epochs is not None and save_epochs(self.log, self.epochs.entries):
-                disk.sync_directory(folder.name)
 
 
 def _excess(log: PartitionLog) -> int:
