@@ -13,7 +13,7 @@ from odradek.sim.simulation import Outcome, run, too_little
 from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named
 
-FRESH_SEEDS = {"zookeeper": 100, "log": 100, "broker": 100, "cluster": 20}  # each day
+FRESH_SEEDS = {"zookeeper": 100, "log": 100, "broker": 100, "cluster": 100}  # each day
 CONTROL_SEEDS = 60  # within so many each mistake must be found
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
