@@ -88,6 +88,7 @@ from odradek.sim.worlds.cluster_twins import SecondProcess, SecondProcessesAreRe
 from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.controller_promises import (
+    ElectionsHaveAnEnd,
     OneControllerInEachEpoch,
     OnlyWhoMayIsTheController,
     PastControllersWriteNothing,
@@ -278,6 +279,7 @@ class ClusterSimulation(Simulation):
             ThereIsAController(self.copies.view, self.seat),
             TheControllerStays(self.copies.view),
             PastControllersWriteNothing(self.copies.view),
+            ElectionsHaveAnEnd(),
             *(OneHomeEach(broker) for broker in self.brokers.values()),
             RequestsAreUnderstood(),
             AnswersKeepTheirBounds(),

@@ -136,7 +136,9 @@ class Copies:
             for replica in broker.services_of_this_life.replicas.all_led():
                 place = Place(replica.topic_id, replica.partition)
                 copied = self.of.get(place)
-                if copied is not None and replica.leader_epoch > copied.since_epoch:
+                if copied is None or replica.log.unclean is not None:  # it is about to lead
+                    continue
+                if replica.leader_epoch > copied.since_epoch:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
                     if number not in copied.corrupt:
                         self._compare(BrokerId(number), place, replica.log)

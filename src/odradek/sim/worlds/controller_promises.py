@@ -3,6 +3,7 @@
 In some worlds brokers are preferred, and in some of those no other may ever be the controller.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
@@ -25,6 +26,8 @@ WITHOUT_MICROS_MAX: Final = 4 * SECOND
 """While nothing goes wrong; the lease of a hand-over is two seconds."""
 HEALING_MICROS: Final = 30 * SECOND
 """Until sessions of machines that were gone have ended, and sick disks were seen to."""
+EPOCHS_MAX: Final = 30
+"""In a second; the most that a run needs is nine."""
 
 
 class Seat(NamedTuple):
@@ -185,3 +188,24 @@ class PastControllersWriteNothing(Invariant):
         before = self._epochs.get(name, leader_epoch)
         assert leader_epoch >= before, f"{name}: leader epoch {leader_epoch}, it was {before}"
         self._epochs[name] = leader_epoch
+
+
+class ElectionsHaveAnEnd(Invariant):
+    """A partition gets a few leader epochs in a second, whatever happens meanwhile."""
+
+    watches: ClassVar = frozenset({STATE})
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, deque[int]]] = {}  # the last one, and when each began
+
+    def on(self, event: Event) -> None:
+        """Whenever a state has changed."""
+        name, _, leader_epoch, _ = event.details
+        last, begun = self._known.get(name, (-1, deque[int]()))
+        if leader_epoch == last:
+            return
+        begun.append(event.moment)
+        while begun[0] < event.moment - SECOND:
+            begun.popleft()
+        assert len(begun) <= EPOCHS_MAX, f"{name}: {len(begun)} leader epochs within a second"
+        self._known[name] = leader_epoch, begun
