@@ -63,6 +63,17 @@ def test_a_topic_of_another_id_keeps_nothing_of_the_one_before() -> None:
     assert cluster.image.names == {SECOND_ID: "orders"}
 
 
+def test_the_deletion_of_an_earlier_topic_does_not_end_the_one_of_its_name() -> None:
+    """Both are named in one request, which was sent again and arrives a second time."""
+    both = metadata(1, leader=DELETED, topic_id=FIRST_ID)
+    made = metadata(0, leader=2, topic_id=SECOND_ID)
+    both.topic_states = [*both.topic_states, *made.topic_states]
+    cluster = told(metadata(0, 1, topic_id=FIRST_ID), both, both)
+    assert leaders(cluster) == {0: 2}
+    at_once(update_metadata.apply(cluster, metadata(0, leader=DELETED, topic_id=FIRST_ID)))
+    assert leaders(cluster) == {0: 2}
+
+
 def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
     """One after the other, or together."""
     cluster = told(metadata(0, 1), metadata(0, leader=DELETED))

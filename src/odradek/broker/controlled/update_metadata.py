@@ -14,7 +14,11 @@ from typing import NamedTuple
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, StopState
+from odradek.broker.partitions.hosted import (
+    EPOCH_DURING_DELETION,
+    StopState,
+    is_of_another_topic,
+)
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.config.listeners import SecurityProtocol
@@ -142,11 +146,13 @@ def _change(
 ) -> Steps[bool]:
     """A topic with another id is another topic; nothing of the old one is kept.
 
+    That an earlier one of the name was deleted says nothing of the one that is known.
     Of a topic that is known only what has changed is replaced: most requests name few partitions.
     """
     topic_id = TopicId(bytes(topic.topic_id))
     known = image.topics.get(topic.topic_name)
-    is_same = known is not None and (known.topic_id or NO_TOPIC_ID) == topic_id
+    known_id = (None if known is None else known.topic_id) or NO_TOPIC_ID
+    is_same = known is not None and known_id == topic_id
     known_partitions = known.partitions if known is not None and is_same else {}
     told: dict[int, PartitionImage | None] = {}
     is_overtaken = False
@@ -169,7 +175,7 @@ def _change(
     }
     if partitions:
         changes.topic(topic.topic_name, None if topic_id == NO_TOPIC_ID else topic_id, partitions)
-    elif known is not None:
+    elif known is not None and not is_of_another_topic(known_id, topic_id):
         changes.remove_topic(topic.topic_name)
     return is_overtaken
 
