@@ -17,9 +17,13 @@ from odradek.controller.decisions.deletions import on_stopped
 from odradek.controller.events import BrokerAnswered
 from odradek.controller.steps import Note, Steps
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch
-from odradek.wire.messages.leader_and_isr import LeaderAndIsrPartitionError, LeaderAndIsrResponse
+from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
 from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataResponse
 
@@ -39,6 +43,9 @@ def on_answer(context: ControllerContext, answered: BrokerAnswered) -> Steps[Non
         yield Note("controller.message_refused", {"broker": broker, "kind": kind, "code": code})
     elif isinstance(response, LeaderAndIsrResponse):
         report = _report(broker, epoch, list(_rows(context, response)))
+        if report.offline or broker in context.cannot_lead:
+            assert isinstance(request, LeaderAndIsrRequest), request
+            report = report._replace(no_other_led=_led_by_no_other(broker, request))
         yield from on_replica_report(context, report)
     elif isinstance(response, StopReplicaResponse):
         assert isinstance(request, StopReplicaRequest), request
@@ -56,6 +63,15 @@ def _rows(
                 yield TopicPartition(name, row.partition_index), row
     for row in response.partition_errors:
         yield TopicPartition(row.topic_name, row.partition_index), row
+
+
+def _led_by_no_other(broker: BrokerId, request: LeaderAndIsrRequest) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(topic.topic_name, row.partition_index)
+        for topic in request.topic_states
+        for row in topic.partition_states
+        if row.leader in {broker, NO_BROKER}
+    )
 
 
 def _report(

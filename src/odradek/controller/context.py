@@ -138,6 +138,9 @@ class ControllerContext:
         self.whole_again: dict[BrokerId, dict[TopicPartition, None]] = {}
         """Logs that lacked records until a leader saw this life of their broker catch up. It may
         not have heard so yet, and say still what it said before."""
+        self.cannot_lead: dict[BrokerId, dict[TopicPartition, None]] = {}
+        """Replicas that were offline when they had to lead. That one can follow does not say that
+        it can lead: a newer log than its own may be in a dir that is offline."""
         self.unclean_elections = 0
         self.handover = HandoverState()
         self.preferred_since: dict[BrokerId, tuple[BrokerEpoch, Millis]] = {}  # seen to be alive
@@ -170,8 +173,14 @@ class ControllerContext:
         for broker in brokers:
             self.shutting_down.pop(broker, None)
             self.unclean_logs.pop(broker, None)
-            self.whole_again.pop(broker, None)
+        self.look_again(brokers)
         self._look_who_is_live()
+
+    def look_again(self, brokers: Iterable[BrokerId]) -> None:
+        """Their log dirs may be others than those of which they have spoken."""
+        for broker in brokers:
+            self.whole_again.pop(broker, None)
+            self.cannot_lead.pop(broker, None)
 
     def _look_who_is_live(self) -> None:
         self._live = frozenset(it for it in self.image.brokers if it not in self.shutting_down)
@@ -191,6 +200,13 @@ class ControllerContext:
     def online(self, image: PartitionImage) -> frozenset[BrokerId]:
         """Those whose replica of this partition could be used."""
         return self._live - image.offline if image.offline else self._live
+
+    def able(self, partition: TopicPartition, image: PartitionImage) -> frozenset[BrokerId]:
+        """Those of them that could lead, as far as they have said."""
+        online, cannot = self.online(image), self.cannot_lead
+        if not cannot:
+            return online
+        return frozenset(it for it in online if partition not in cannot.get(it, ()))
 
     def unclean(self, partition: TopicPartition, image: PartitionImage) -> frozenset[BrokerId]:
         """Replicas that are known to lack records which were committed."""
@@ -263,8 +279,9 @@ class ControllerContext:
         for number, image in topic.partitions.items():
             partition = TopicPartition(name, number)
             self._unindex(partition, image)
-            for logs in (*self.unclean_logs.values(), *self.whole_again.values()):
-                logs.pop(partition, None)
+            for known in (self.unclean_logs, self.whole_again, self.cannot_lead):
+                for logs in known.values():
+                    logs.pop(partition, None)
         self.image = Changes(self.image).remove_topic(name).image()
 
     def set_partitions(self, partitions: Mapping[TopicPartition, PartitionImage]) -> None:

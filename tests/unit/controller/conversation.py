@@ -43,15 +43,17 @@ from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ControllerZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_BROKER, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Millis, Timestamp
 from odradek.sim.chance import SeededRandom
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
+    LeaderAndIsrTopicState,
 )
 from odradek.wire.messages.stop_replica import (
     StopReplicaPartitionError,
@@ -280,10 +282,27 @@ class Conversation:
             self.answer(broker, request, StopReplicaResponse(partition_errors=rows))
 
     def reports(
-        self, broker: int, *partitions: tuple[str, int], unclean: bool = False, code: int = 0
+        self,
+        broker: int,
+        *partitions: tuple[str, int],
+        leader: int | None = None,
+        unclean: bool = False,
+        code: int = 0,
     ) -> None:
-        """A broker answers LeaderAndIsr about these."""
+        """A broker answers LeaderAndIsr about these, of which it is told who leads them."""
         topics = self.context.image.topics
+        told = NO_BROKER if leader is None else leader
+        request = LeaderAndIsrRequest(
+            topic_states=[
+                LeaderAndIsrTopicState(
+                    name,
+                    partition_states=[
+                        LeaderAndIsrPartitionState(partition_index=number, leader=told)
+                    ],
+                )
+                for name, number in partitions
+            ]
+        )
         rows = [
             LeaderAndIsrTopicError(
                 topics[name].topic_id or bytes(16),
@@ -291,7 +310,7 @@ class Conversation:
             )
             for name, number in partitions
         ]
-        self.answer(broker, LeaderAndIsrRequest(), LeaderAndIsrResponse(topics=rows))
+        self.answer(broker, request, LeaderAndIsrResponse(topics=rows))
 
     def answer(self, broker: int, request: Request, response: Response) -> None:
         """From its present life."""

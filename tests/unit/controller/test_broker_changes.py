@@ -229,6 +229,23 @@ def test_what_a_follower_lacks_elects_no_leader_again() -> None:
     assert talk.leads("orders") == before
 
 
+def test_a_replica_that_can_only_follow_is_not_elected_again_and_again() -> None:
+    """Each of two follows the other, and neither can lead: a newer log may be in a dir of each."""
+    talk = Conversation()
+    talk.settings.min_isrs["orders"] = 2
+    talk.begin().make("orders", (1, 2))
+    talk.reports(1, ORDERS, leader=1, code=ErrorCode.KAFKA_STORAGE_ERROR)
+    assert talk.leads("orders")[0] == 2
+    talk.reports(1, ORDERS, leader=2)
+    talk.reports(2, ORDERS, leader=2, code=ErrorCode.KAFKA_STORAGE_ERROR)
+    waiting = talk.leads("orders")
+    assert waiting[0] is None
+    talk.reports(1, ORDERS, leader=2)
+    assert talk.leads("orders") == waiting
+    talk.reports(1, ORDERS, leader=None)
+    assert talk.leads("orders")[0] == 1
+
+
 def test_nobody_is_eligible_once_the_isr_is_large_enough() -> None:
     """Records are committed again without those who left."""
     talk = Conversation()

@@ -212,6 +212,7 @@ class ReplicaReport(NamedTuple):
     online: Sequence[TopicPartition] = ()
     unclean: Sequence[TopicPartition] = ()  # records of theirs are lost
     whole: Sequence[TopicPartition] = ()
+    no_other_led: frozenset[TopicPartition] = frozenset()  # in what was asked; perhaps itself
 
 
 def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Steps[None]:
@@ -222,6 +223,7 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
         return
     failed = _mark_offline(context, report)
     _mark_unclean(context, report)
+    _mark_unable(context, report)
     led = [it for it in failed if it in context.led.get(broker, {})]
     yield from change_states(context, led, lose(context, frozenset()))
     yield from change_states(context, failed, lose(context, frozenset()))
@@ -267,6 +269,15 @@ def _mark_offline(context: ControllerContext, report: ReplicaReport) -> list[Top
         context.set_partitions(changed)
         context.batch.add_update(changed)
     return failed
+
+
+def _mark_unable(context: ControllerContext, report: ReplicaReport) -> None:
+    cannot = context.cannot_lead.setdefault(report.broker, {})
+    for partition in report.no_other_led.intersection(report.online):
+        cannot.pop(partition, None)
+    cannot.update(dict.fromkeys(report.no_other_led.intersection(report.offline)))
+    if not cannot:
+        del context.cannot_lead[report.broker]
 
 
 def _mark_unclean(context: ControllerContext, report: ReplicaReport) -> None:

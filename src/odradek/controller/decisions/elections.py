@@ -138,7 +138,7 @@ def choose(
     """
     state = image.state
     assert state is not None, partition
-    online, unclean = context.online(image), context.unclean(partition, image)
+    online, unclean = context.able(partition, image), context.unclean(partition, image)
     min_isr = context.policy.min_isr(partition.topic)
     for candidates in dict.fromkeys((online - unclean - avoid, online - unclean)):
         choice = after_a_failure(image.assignment, state, candidates, min_isr=min_isr)
@@ -157,7 +157,7 @@ def unclean_choice(
     context: ControllerContext, partition: TopicPartition, image: PartitionImage
 ) -> Choice | None:
     """Any replica that is online; one whose log is known to lack records only at last."""
-    online, unclean = context.online(image), context.unclean(partition, image)
+    online, unclean = context.able(partition, image), context.unclean(partition, image)
     return uncleanly(image.assignment, online - unclean) or uncleanly(image.assignment, online)
 
 
@@ -230,7 +230,7 @@ def shut_down(context: ControllerContext, going: frozenset[BrokerId]) -> Rule:
         min_isr = context.policy.min_isr(partition.topic)
         if state.leader in going:
             choice = before_a_shutdown(
-                image.assignment, state, context.online(image), going, min_isr=min_isr
+                image.assignment, state, context.able(partition, image), going, min_isr=min_isr
             )
             return None if choice is None else _elected(context, partition, state, choice)
         smaller = without(state, going, context.lease.epoch, min_isr=min_isr)
@@ -246,7 +246,7 @@ def elect_preferred(context: ControllerContext) -> Rule:
         state = image.state
         if state is None or state.leader == image.assignment.replicas[0]:
             return None
-        choice = preferred(image.assignment, state, context.online(image))
+        choice = preferred(image.assignment, state, context.able(partition, image))
         return None if choice is None else _elected(context, partition, state, choice)
 
     return rule

@@ -170,8 +170,7 @@ def _look_at_log_dirs(context: ControllerContext) -> Steps[None]:
         except MalformedZnode as fault:
             yield ignored(fault)
     alive = [it for it in brokers if it in context.image.brokers]
-    for broker in brokers:
-        context.whole_again.pop(broker, None)
+    context.look_again(brokers)
     yield from tell_all(context, alive, leaving_out={})
     yield from delete_each(paths)
 
