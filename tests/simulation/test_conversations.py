@@ -19,9 +19,9 @@ FOUND_IN: Final = {
     "words-for-an-earlier-life-are-obeyed": "a-controller-that-was-replaced-changes-nothing",
     "leader-epochs-do-not-fence": "a-leadership-that-is-told-late-changes-nothing",
     "stopped-in-any-leader-epoch": "kip-570-a-word-to-stop-that-was-overtaken-deletes-nothing",
+    "append-behind-a-failed-write": "a-write-behind-one-that-failed-is-not-written",
 }
 OPEN: Final = {
-    "append-behind-a-failed-write",
     "group-sync-skips-what-was-begun",
     "snapshot-without-this-turn",
     "no-resignation",

@@ -1,0 +1,49 @@
+"""What several turns append while a disk is slow: each write rests on those before it."""
+
+import asyncio
+import errno
+from collections.abc import Coroutine
+from typing import Any
+
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
+from odradek.sim.disk_faults import Fault
+from odradek.sim.scenario_clients import Client
+
+LONELY = {"default.replication.factor": "1", "min.insync.replicas": "1"}
+PARTITIONS = 8
+
+
+def taken(broker: NumberedBroker) -> int:
+    """Where the shortest of its logs will end, once all is written that was taken."""
+    logs = [broker.log("orders", it) for it in range(PARTITIONS)]
+    return min(it.next_offset for it in logs if it is not None)
+
+
+def begins_behind(
+    t: ClusterScenario, broker: NumberedBroker, who: Client, writing: Coroutine[Any, Any, Any]
+) -> "asyncio.Task[Any]":
+    """A write that is taken, and that the disk holds up."""
+    end = taken(broker)
+    begun = who.begins(writing)
+    t.wait_until(lambda: taken(broker) > end, "it is taken")
+    return begun
+
+
+@staged(brokers=1, settings=LONELY)
+def test_a_write_behind_one_that_failed_is_not_written(t: ClusterScenario) -> None:
+    """Its place in the log rests on the other: alone it would leave a gap that ends all reading."""
+    broker, first, second = t.broker(1), t.client("first"), t.client("second")
+    first.make("orders")
+    first.produce("orders", "a")
+    second.produce("orders", "b")
+    disk = broker.disk_of("orders")
+    broker.hang_disk(disk)
+    failing = begins_behind(t, broker, first, first.producing("orders", "c"))
+    behind = begins_behind(t, broker, second, second.producing("orders", "d"))
+    full = Fault(errno.ENOSPC, frozenset({"write"}), "orders-0/*.log", times=1)
+    broker.machine.disk(disk).faults.rows.append(full)
+    broker.release_disk(disk)
+    first.ends(failing)
+    second.ends(behind)
+    assert full.hits == 1
+    assert sorted(first.read("orders")) == ["a", "b", "c", "d"]
