@@ -20,10 +20,10 @@ FOUND_IN: Final = {
     "leader-epochs-do-not-fence": "a-leadership-that-is-told-late-changes-nothing",
     "stopped-in-any-leader-epoch": "kip-570-a-word-to-stop-that-was-overtaken-deletes-nothing",
     "append-behind-a-failed-write": "a-write-behind-one-that-failed-is-not-written",
+    "snapshot-without-this-turn": "who-wrote-the-end-of-a-full-segment-is-known-after-a-start",
 }
 OPEN: Final = {
     "group-sync-skips-what-was-begun",
-    "snapshot-without-this-turn",
     "no-resignation",
     "an-expiry-tells-nobody",
     "no-answer-is-a-failure",

@@ -47,3 +47,33 @@ def test_a_write_behind_one_that_failed_is_not_written(t: ClusterScenario) -> No
     second.ends(behind)
     assert full.hits == 1
     assert sorted(first.read("orders")) == ["a", "b", "c", "d"]
+
+
+@staged(brokers=1, settings=LONELY)
+def test_who_wrote_the_end_of_a_full_segment_is_known_after_a_start(t: ClusterScenario) -> None:
+    """Beside the next segment stands what each producer wrote, also what was on its way then.
+
+    A start goes on from there: without it a batch that is sent again would be stored twice.
+    """
+    broker, shop, late = t.broker(1), t.client("shop"), t.client("late")
+    shop.make("orders", segment_bytes="240")
+    shop.produce("orders", "a")
+    late.produce("orders", "b")
+    disk = broker.disk_of("orders")
+    broker.hang_disk(disk)
+    unanswered = begins_behind(t, broker, late, late.producing("orders", "c"))
+    t.cut(1, "late")
+    writing = begins_behind(t, broker, shop, shop.producing("orders", "d"))
+    broker.release_disk(disk)
+    shop.ends(writing)
+    log = broker.log("orders")
+    assert log is not None
+    assert [it.base_offset for it in log.segments] == [0, 3]
+    t.run(seconds=13)  # it is flushed, and that is noted: the next start checks nothing before it
+    assert log.recovery_point == 4
+    t.break_connections("late")
+    broker.kill()
+    t.heal()
+    broker.start()
+    late.ends(unanswered)
+    assert shop.read("orders") == ["a", "b", "c", "d"]
