@@ -21,9 +21,11 @@ FOUND_IN: Final = {
     "stopped-in-any-leader-epoch": "kip-570-a-word-to-stop-that-was-overtaken-deletes-nothing",
     "append-behind-a-failed-write": "a-write-behind-one-that-failed-is-not-written",
     "snapshot-without-this-turn": "who-wrote-the-end-of-a-full-segment-is-known-after-a-start",
+    "group-sync-skips-what-was-begun": (
+        "a-segment-that-an-acknowledged-write-began-outlives-a-loss-of-power"
+    ),
 }
 OPEN: Final = {
-    "group-sync-skips-what-was-begun",
     "no-resignation",
     "an-expiry-tells-nobody",
     "no-answer-is-a-failure",

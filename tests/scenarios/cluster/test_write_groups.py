@@ -5,9 +5,19 @@ import errno
 from collections.abc import Coroutine
 from typing import Any
 
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.sim.broker_machine import DISKS
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 
 LONELY = {"default.replication.factor": "1", "min.insync.replicas": "1"}
 PARTITIONS = 8
@@ -77,3 +87,40 @@ def test_who_wrote_the_end_of_a_full_segment_is_known_after_a_start(t: ClusterSc
     broker.start()
     late.ends(unanswered)
     assert shop.read("orders") == ["a", "b", "c", "d"]
+
+
+@staged(brokers=1, settings=LONELY)
+def test_a_segment_that_an_acknowledged_write_began_outlives_a_loss_of_power(
+    t: ClusterScenario,
+) -> None:
+    """Its name is durable, too, although the write behind it has synced all its bytes.
+
+    The first of three writes occupies the disk; the other two are one group, with one sync.
+    """
+    broker, shop = t.broker(1), t.client("shop")
+    shop.make("orders", PARTITIONS, segment_bytes="160", flush_before_ack="true")
+    assert shop.does(produced_to_all(shop, "a")) == {ErrorCode.NONE}
+    for disk in DISKS:
+        broker.hang_disk(disk)
+    writing = []
+    for value in ("b", "c", "d"):  # a segment has room for two
+        who = t.client(f"shop-{value}")
+        work = produced_to_all(who, value)
+        writing.append((who, begins_behind(t, broker, who, work)))
+    for disk in DISKS:
+        broker.release_disk(disk)
+    assert all(who.ends(begun) == {ErrorCode.NONE} for who, begun in writing)
+    broker.cut_power()
+    broker.start()
+    for partition in range(PARTITIONS):
+        assert shop.read("orders", partition) == ["a", "b", "c", "d"]
+
+
+async def produced_to_all(client: Client, value: str) -> set[int]:
+    """A record to each partition, with one request; what the broker says to that."""
+    await client.cluster.refresh(["orders"])
+    batch = build_batch([Record(0, 0, None, value.encode())])
+    rows = [PartitionProduceData(it, memoryview(bytearray(batch))) for it in range(PARTITIONS)]
+    request = ProduceRequest(None, -1, 30_000, [TopicProduceData("orders", partition_data=rows)])
+    (topic,) = (await (await client.cluster.broker(BrokerId(1))).ask(request)).responses
+    return {row.error_code for row in topic.partition_responses}
