@@ -24,11 +24,11 @@ FOUND_IN: Final = {
     "group-sync-skips-what-was-begun": (
         "a-segment-that-an-acknowledged-write-began-outlives-a-loss-of-power"
     ),
+    "no-answer-is-a-failure": "an-election-is-written-and-its-answer-lost",
 }
 OPEN: Final = {
     "no-resignation",
     "an-expiry-tells-nobody",
-    "no-answer-is-a-failure",
 }
 """Another rule stands behind each of them, or no run has come to where it matters."""
 
