@@ -58,6 +58,15 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OdradekBroker]:
     running.stop()
 
 
+@pytest.fixture(scope="session")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Spark Connect server, for commands that would start a Java of their own otherwise."""
+    from tests.pipelines.programs import connect_server
+
+    with connect_server(tmp_path_factory.mktemp("connect")) as url:
+        yield url
+
+
 @pytest.fixture
 def topics(broker: OdradekBroker, request: pytest.FixtureRequest) -> Topics:
     """Makes and fills topics of this test."""

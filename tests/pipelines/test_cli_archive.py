@@ -1,7 +1,4 @@
-"""`odradek archive` as a person runs it: a driver, a JVM and Python workers of their own.
-
-Each of these is killed once, and the broker, too. Then the table holds every record once.
-"""
+"""`odradek archive` as a person runs it: a driver, a JVM and Python workers of their own."""
 
 import json
 import os
@@ -10,16 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from odradek.pipelines.moving.opening import ROWS, OpenTable
 from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.moving.archives import records_of, rows_in
 from tests.pipelines.topics import Topics
 
-COUNT = 6_000
+COUNT = 4_000
 PARTITIONS = 2
+BATCH = 50
 
 
 @pytest.fixture
@@ -45,21 +45,20 @@ def run(topics: Topics, topic: str, table: str, *more: str) -> "subprocess.Compl
     )
 
 
-@pytest.fixture
-def running(topics: Topics, filled: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """An archive of a few records at a time that has committed something."""
-    process = subprocess.Popen(
-        call(topics, filled, f"delta:{tmp_path}/t", "--max-offsets-per-trigger", "50"),
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    assert "batch 1" in process.stderr.readline()
-    yield process
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+@contextmanager
+def running(
+    topics: Topics, topic: str, table: str, *more: str
+) -> Iterator["subprocess.Popen[str]"]:
+    """An archive without an end, in a process group with its JVM and workers."""
+    command = call(topics, topic, table, *more)
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_it_says_what_it_did_and_nothing_else(topics: Topics, filled: str, tmp_path: Path) -> None:
@@ -82,57 +81,63 @@ def test_it_says_what_it_did_and_nothing_else(topics: Topics, filled: str, tmp_p
     assert "is of table delta:" in other.stderr
 
 
-def test_a_killed_driver(
-    topics: Topics, filled: str, tmp_path: Path, running: "subprocess.Popen[str]"
+def test_whatever_is_killed_every_record_is_there_once(
+    topics: Topics, filled: str, tmp_path: Path, broker: OdradekBroker
 ) -> None:
-    """With its JVM and its workers, at no particular moment."""
-    time.sleep(1.0)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    """Without its workers and without the broker an archive goes on; the next one finishes it."""
     table = f"delta:{tmp_path}/t"
-    assert len(rows_in(table)) < COUNT
-    assert run(topics, filled, table, "--once").returncode == 0
-    assert rows_in(table) == records_of(topics.bootstrap, filled, range(PARTITIONS))
+    with running(topics, filled, table, "--max-offsets-per-trigger", str(BATCH)) as archive:
+        await_batch(archive)
+        for _ in range(2):
+            kill_those_that_work(archive, kill_workers(archive))
+            await_rows(archive, table)
+        broker.kill()
+        broker.start()
+        await_rows(archive, table)
+        os.killpg(archive.pid, signal.SIGKILL)
+    assert count_of(table) < COUNT
+    with running(topics, filled, table) as archive:
+        await_batch(archive)
+        assert rows_in(table) == records_of(topics.bootstrap, filled, range(PARTITIONS))
+        archive.terminate()
+        assert archive.wait(60) == 0
 
 
-def test_killed_workers(
-    topics: Topics, filled: str, tmp_path: Path, running: "subprocess.Popen[str]"
-) -> None:
-    """The archive goes on by itself."""
-    for _ in range(5):
-        for worker in workers_of(running.pid):
-            os.kill(worker, signal.SIGKILL)
-        time.sleep(0.3)
-    table = f"delta:{tmp_path}/t"
-    wait_for(running, table)
-    assert rows_in(table) == records_of(topics.bootstrap, filled, range(PARTITIONS))
+def await_batch(archive: "subprocess.Popen[str]") -> None:
+    """Until it says that it has committed one."""
+    assert archive.stderr is not None
+    assert any(line.startswith("batch ") for line in archive.stderr), archive.wait()
 
 
-def test_a_killed_broker(  # noqa: PLR0917 - what it needs
-    topics: Topics,
-    filled: str,
-    tmp_path: Path,
-    broker: OdradekBroker,
-    running: "subprocess.Popen[str]",
-) -> None:
-    """The archive waits for it."""
-    broker.kill()
-    time.sleep(0.5)
-    broker.start()
-    table = f"delta:{tmp_path}/t"
-    wait_for(running, table)
-    assert rows_in(table) == records_of(topics.bootstrap, filled, range(PARTITIONS))
+def await_rows(archive: "subprocess.Popen[str]", table: str) -> None:
+    """Until there are those of a batch that nothing was done for yet."""
+    enough = count_of(table) + 2 * BATCH
+    while count_of(table) < enough:
+        assert archive.poll() is None
+        time.sleep(0.05)
 
 
-def wait_for(process: "subprocess.Popen[str]", table: str) -> None:
-    """Until all is in the table; then the archive is asked to end, and does."""
-    for _ in range(600):
-        assert process.poll() is None, process.stderr
-        if len(rows_in(table)) >= COUNT:
-            break
-        time.sleep(0.2)
-    process.terminate()
-    assert process.wait(60) == 0
+def count_of(table: str) -> int:
+    """How many records the table says that it has."""
+    (topic,) = OpenTable(table, {}, ROWS).snapshot.positions.topics.values()
+    return sum(topic.offsets.values())
+
+
+def kill_workers(archive: "subprocess.Popen[str]") -> set[int]:
+    """Those that wait for a task, and those that have one; says which."""
+    found = set(workers_of(archive.pid))
+    for worker in found:
+        os.kill(worker, signal.SIGKILL)
+    return found
+
+
+def kill_those_that_work(archive: "subprocess.Popen[str]", before: set[int]) -> None:
+    """A worker that is new has been started for a task."""
+    while not (found := set(workers_of(archive.pid)) - before):
+        assert archive.poll() is None
+        time.sleep(0.01)
+    for worker in found:
+        os.kill(worker, signal.SIGKILL)
 
 
 def workers_of(driver: int) -> list[int]:

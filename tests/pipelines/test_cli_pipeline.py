@@ -34,9 +34,7 @@ table = "delta:dead"
 location = "delta:rows"
 
 [spark]
-master = "local[2]"
-[spark.conf]
-"spark.driver.memory" = "1g"
+remote = "{remote}"
 """
 
 
@@ -55,13 +53,13 @@ def told(*arguments: object) -> Any:
 
 
 @pytest.fixture
-def file(topics: Topics, tmp_path: Path) -> Path:
+def file(topics: Topics, connect: str, tmp_path: Path) -> Path:
     """A pipeline of six records, one of which is bad."""
     topic = topics.make(partitions=1)
     values = [b'{"id": 1}', b'{"id": 2, "note": "x"}', b"bad", b'{"id": null}', b'{"id": 5}', None]
     topics.fill(topic, [{"value": it} for it in values])
     path = tmp_path / "orders.toml"
-    path.write_text(FILE.format(bootstrap=topics.bootstrap, topic=topic))
+    path.write_text(FILE.format(bootstrap=topics.bootstrap, topic=topic, remote=connect))
     return path
 
 

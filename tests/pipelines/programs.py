@@ -1,0 +1,67 @@
+"""Programs of Spark's that run beside a test: a master, a worker, a Spark Connect server."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from tests.external.zookeeper import die_with_parent, free_port
+
+HOME = Path(pyspark.__file__).parent
+
+
+@contextmanager
+def java(log: Path, ready: str, *command: str) -> Iterator[str]:
+    """A program of Spark's; gives the line that says that it is ready."""
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_WORKER_DIR": str(log.parent / "work"),
+    }
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [str(HOME / "bin" / command[0]), *command[1:]],
+            stdout=file,
+            stderr=file,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
+        )
+    try:
+        for _ in range(1_200):
+            found = re.search(ready, log.read_text(errors="replace"))
+            if found:
+                break
+            assert process.poll() is None, log.read_text(errors="replace")[-2_000:]
+            time.sleep(0.1)
+        assert found, log.read_text(errors="replace")[-2_000:]
+        yield found[0]
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """The URL of a Spark Connect server with two slots."""
+    port = free_port()
+    confs = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    server = ("spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
+    given = [it for pair in confs.items() for it in ("--conf", "=".join(pair))]
+    ready = "Spark Connect server started"
+    with java(folder / "server.log", ready, *server, "--master", "local[2]", *given):
+        yield f"sc://127.0.0.1:{port}"
