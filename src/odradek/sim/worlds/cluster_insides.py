@@ -292,7 +292,8 @@ class OneLeaderInEachEpoch(Looks):
         self._leaders: dict[tuple[TopicId, int, int], str] = {}
 
     def look(self) -> None:
-        """Replicas that believe to lead."""
+        """Replicas that believe to lead, perhaps of a topic whose name another has by now."""
+        states = self._view.states()
         for name, number, broker in self._view.processes():
             for replica in broker.services_of_this_life.replicas.all_led():
                 where = replica.partition
@@ -301,7 +302,7 @@ class OneLeaderInEachEpoch(Looks):
                 assert other == name, (
                     f"{where} is led by {other} and by {name} in epoch {replica.leader_epoch}"
                 )
-                state = self._view.state(where)
+                state = states.get(Place(replica.topic_id, where))
                 if state is not None and state.leader_epoch == replica.leader_epoch:
                     assert state.leader in {number, None}, f"{where}: {number} leads, not {state}"
 
