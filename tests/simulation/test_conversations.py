@@ -25,9 +25,9 @@ FOUND_IN: Final = {
         "a-segment-that-an-acknowledged-write-began-outlives-a-loss-of-power"
     ),
     "no-answer-is-a-failure": "an-election-is-written-and-its-answer-lost",
+    "no-resignation": "a-controller-that-is-refused-by-zookeeper-begins-anew",
 }
 OPEN: Final = {
-    "no-resignation",
     "an-expiry-tells-nobody",
 }
 """Another rule stands behind each of them, or no run has come to where it matters."""

@@ -5,11 +5,14 @@ import json
 import pytest
 
 from odradek.metadata.znodes.admin import PreferredElectionZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.zookeeper.protocol.codes import Permission
+from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
 from tests.scenarios.cluster.placed import move
 
 
@@ -298,3 +301,20 @@ def test_a_broker_that_missed_a_deletion_hears_of_it_from_the_next_controller(
     t.heal()
     t.wait_until(lambda: t.controller() not in {None, controller}, "another is the controller")
     t.wait_until(lambda: "orders" not in broker.cluster.image.topics, "the topic is forgotten")
+
+
+def test_a_controller_that_is_refused_by_zookeeper_begins_anew(t: ClusterScenario) -> None:
+    """It left off in the middle of what it had to do: its successor finds out all that is due."""
+    _, dying, other = cast(t)
+    operator, zookeeper = t.operator(), t.keeper("tools").zookeeper
+    operator.places("orders", (dying, other), min_insync_replicas="1")
+    operator.produce("orders", "a")
+    t.await_isr("orders", dying, other)
+    state = PartitionStateZnode.path(TopicPartition("orders", 0))
+    operator.does(zookeeper.set_acl(state, (Acl(Permission.ADMIN, ANYONE),)))
+    t.broker(dying).kill()
+    t.run(seconds=3)
+    operator.does(zookeeper.set_acl(state, OPEN_ACL))
+    t.run(seconds=5)
+    assert t.state("orders").leader == other
+    assert operator.read("orders") == ["a"]
