@@ -20,12 +20,15 @@ collect_ignore_glob = [] if COLLECTED else ["*"]
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Of each Java that Spark starts here: few of them live long enough to be worth optimizing."""
 
+HANGS_AFTER_S: Final = 1_200
+"""The one limit of time here. Commands start Java: where others work, too, that takes a minute."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Warnings of Spark and of its libraries are theirs."""
     for item in items:
         item.add_marker(pytest.mark.filterwarnings("default"))
-        item.add_marker(pytest.mark.timeout(300))
+        item.add_marker(pytest.mark.timeout(HANGS_AFTER_S))
 
 
 @pytest.fixture(scope="session")

@@ -36,13 +36,9 @@ def java(log: Path, ready: str, *command: str) -> Iterator[str]:
             preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
         )
     try:
-        for _ in range(1_200):
-            found = re.search(ready, log.read_text(errors="replace"))
-            if found:
-                break
+        while not (found := re.search(ready, log.read_text(errors="replace"))):
             assert process.poll() is None, log.read_text(errors="replace")[-2_000:]
             time.sleep(0.1)
-        assert found, log.read_text(errors="replace")[-2_000:]
         yield found[0]
     finally:
         os.killpg(process.pid, signal.SIGKILL)

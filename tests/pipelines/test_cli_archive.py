@@ -41,7 +41,7 @@ def call(topics: Topics, topic: str, table: str, *more: str) -> list[str]:
 def run(topics: Topics, topic: str, table: str, *more: str) -> "subprocess.CompletedProcess[str]":
     """To its end."""
     return subprocess.run(
-        call(topics, topic, table, *more), capture_output=True, text=True, timeout=200, check=False
+        call(topics, topic, table, *more), capture_output=True, text=True, check=False
     )
 
 

@@ -38,7 +38,6 @@ def archived(topics: Topics, topic: str, table: str, *where: str) -> None:
         [*command, "--topics", topic, "--to", table, *where],
         capture_output=True,
         text=True,
-        timeout=200,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,7 +65,6 @@ def test_spark_connect(topics: Topics, filled: str, connect: str, tmp_path: Path
         [sys.executable, "-c", SLOTS, connect],
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert asked.stdout == "2\n", asked.stderr

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.compat.broker_process import OdradekBroker
 from tests.external.tools import ROOT
 from tests.pipelines.moving.archives import batches_in
@@ -18,7 +16,6 @@ FILE: Final = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.timeout(900)
 def test_the_tutorial_leads_where_it_says(broker: OdradekBroker, tmp_path: Path) -> None:
     """Two orders are in the table, the third record is a dead letter; every line ends well."""
     text = PAGE.read_text(encoding="utf-8")
@@ -57,7 +54,6 @@ def _type(block: str, folder: Path, environment: dict[str, str]) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=200,
             check=False,
         )
         assert done.returncode == 0, (line, done.stdout, done.stderr)

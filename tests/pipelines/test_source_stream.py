@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import sentence_of
+from tests.pipelines.streams import run_stream
 from tests.pipelines.topics import Topics
 
 Batches = list[list[tuple[int, int]]]
@@ -29,37 +30,27 @@ class Stream:
             if found:
                 self.batches.append(found)
 
-        query = (
-            frame.select("partition", "offset")
-            .writeStream.foreachBatch(note)
-            .option("checkpointLocation", str(self._checkpoint))
-            .trigger(availableNow=True)
-            .start()
-        )
-        assert query.awaitTermination(120)
+        writer = frame.select("partition", "offset").writeStream.foreachBatch(note)
+        writer = writer.option("checkpointLocation", str(self._checkpoint))
+        run_stream(writer.trigger(availableNow=True).start)
 
 
-@pytest.mark.parametrize(
-    "limits", [{"maxOffsetsPerTrigger": 70}, {"maxOffsetsPerTrigger": 70, "minPartitions": 5}]
-)
-def test_the_same_batches_as_the_connector(
-    spark: Any, topics: Topics, tmp_path: Path, limits: dict[str, Any]
-) -> None:
-    """Boundaries of every micro-batch, and after a restart with more records and partitions."""
+def test_the_same_batches_as_the_connector(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """Boundaries of every micro-batch, and after a restart with more of all, in smaller splits."""
     topic = topics.make(partitions=2)
     topics.fill_numbers(topic, 120)
     topics.fill_numbers(topic, 30, partition=1)
-    options = topics.options(topic, startingOffsets="earliest", **limits)
+    options = topics.options(topic, startingOffsets="earliest", maxOffsetsPerTrigger=70)
     streams = {name: Stream(spark, tmp_path / name) for name in ("odradek", "kafka")}
     for name, stream in streams.items():
         stream.run(name, options)
     assert len(streams["odradek"].batches) == 3
     topics.widen(topic, 3)
-    topics.fill_numbers(topic, 25, partition=2)
+    topics.fill_numbers(topic, 85, partition=2)
     for name, stream in streams.items():
-        stream.run(name, options)
+        stream.run(name, {**options, "minPartitions": "5"})
     assert streams["odradek"].batches == streams["kafka"].batches
-    assert sum(map(len, streams["odradek"].batches)) == 175
+    assert sum(map(len, streams["odradek"].batches)) == 235
 
 
 def test_a_topic_that_was_made_again(spark: Any, topics: Topics, tmp_path: Path) -> None:

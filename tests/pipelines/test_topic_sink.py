@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import sentence_of
+from tests.pipelines.streams import run_stream
 from tests.pipelines.topics import Topics
 
 
@@ -45,14 +46,12 @@ def test_a_stream_writes_what_it_reads(spark: Any, topics: Topics, tmp_path: Pat
         **topics.options(source, startingOffsets="earliest", maxOffsetsPerTrigger=300)
     )
     rows = stream.load().selectExpr("value", f"if(offset % 2 = 0, '{a}', '{b}') AS topic")
-    query = (
+    writer = (
         rows.writeStream.format("odradek")
         .options(**{"kafka.bootstrap.servers": topics.bootstrap, "kafka.compression.type": "zstd"})
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
     )
-    assert query.awaitTermination(120)
+    run_stream(writer.trigger(availableNow=True).start)
     values = [int(row[2]) for topic in (a, b) for row in written(spark, topics, topic)]
     assert values == [*range(0, 1_000, 2), *range(1, 1_000, 2)]
 

@@ -17,6 +17,7 @@ from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode
 from tests.pipelines.moving.archives import reading, records_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
+from tests.pipelines.streams import run_stream
 from tests.pipelines.tables.lake import FORMATS, SCHEMA, Lake, expected, new_range
 from tests.pipelines.topics import Topics
 from tests.pipelines.upgrades import KEPT, RECORDS, ROWS_KEPT, archive_of_release, moved, stream_of
@@ -102,14 +103,9 @@ def read_on(spark: Any, topics: Topics, topic: str, checkpoint: Path) -> list[in
         found.extend(row.offset for row in rows.collect())
 
     rows = spark.readStream.format("odradek").options(**topics.options(topic)).load()
-    query = (
-        rows.select("offset")
-        .writeStream.foreachBatch(note)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    assert query.awaitTermination(120)
+    writer = rows.select("offset").writeStream.foreachBatch(note)
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    run_stream(writer.trigger(availableNow=True).start)
     return sorted(found)
 
 

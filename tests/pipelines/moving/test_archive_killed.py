@@ -26,7 +26,6 @@ def fill(topics: Topics, topic: str, count: int, first: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", ["delta", "iceberg", "parquet"])
-@pytest.mark.timeout(600)
 def test_killed_at_any_step_it_goes_on(topics: Topics, tmp_path: Path, name: str) -> None:
     """Between task, table of dead letters, table of rows: neither table lacks or doubles one."""
     topic = topics.make(partitions=PARTITIONS)

@@ -24,7 +24,6 @@ processes.set_forkserver_preload(PRELOADED)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.timeout(600)
 def test_writers_at_once_lose_and_double_nothing(name: str, tmp_path: Path) -> None:
     """Two archivers, a backfill and a merge: each commits on what it has seen, or repeats."""
     location = f"{name}:{tmp_path}/{name}"
@@ -42,7 +41,6 @@ def test_writers_at_once_lose_and_double_nothing(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.timeout(600)
 def test_an_archiver_killed_anywhere_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
     """Whatever step the process died at, the next finds rows and ends that belong together."""
     said = tmp_path / "calls"
