@@ -4,8 +4,9 @@ An answer counts for the life of the broker that gave it: one of an earlier life
 the bounce, would mark replicas that are fine. A top-level error says that the broker had heard of
 another controller or of a later life of its own; the tree will tell us, too.
 
-Of the errors of single partitions two mean something: KAFKA_STORAGE_ERROR (the log dir has failed)
-and none at all. Others are old news. That a replica has stopped says that it is deleted only if
+Of the errors of single partitions three mean something: KAFKA_STORAGE_ERROR (the log dir has
+failed), REPLICA_NOT_AVAILABLE (it does not lead what lacks records, which others may have), and
+none at all. Others are old news. That a replica has stopped says that it is deleted only if
 that was asked for.
 """
 
@@ -87,6 +88,9 @@ def _report(
         online=[it for it, _ in fine],
         unclean=[it for it, row in rows if row.is_unclean],
         whole=[it for it, row in fine if not row.is_unclean],
+        refused=frozenset(
+            it for it, row in rows if row.error_code == ErrorCode.REPLICA_NOT_AVAILABLE
+        ),
     )
 
 

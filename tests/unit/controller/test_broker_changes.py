@@ -222,10 +222,12 @@ def test_a_follower_that_lacks_records_leaves_the_isr() -> None:
 def test_what_a_follower_lacks_elects_no_leader_again() -> None:
     """The one that leads lacks some, too, and no other can: each epoch is told, and answered."""
     talk = Conversation().begin().make("orders", (1, 2)).brokers(1, 3).brokers(3).brokers(1, 2, 3)
-    talk.reports(1, ORDERS, unclean=True)
+    talk.reports(1, ORDERS, unclean=True, code=ErrorCode.REPLICA_NOT_AVAILABLE)
     before = talk.leads("orders")
     talk.reports(2, ORDERS, unclean=True)
     assert before[0] == 1
+    assert talk.leads("orders") == before
+    talk.reports(1, ORDERS, unclean=True)  # its disk is slow: it does not lead yet
     assert talk.leads("orders") == before
 
 

@@ -6,7 +6,7 @@ what stands there now, so nothing that had to follow is forgotten. Brokers are t
 hundred are written.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from odradek.controller.context import ControllerContext
@@ -197,10 +197,12 @@ FormerLives = dict[TopicPartition, frozenset[BrokerId]]
 """Members of an ISR that was written before their present life began."""
 
 
-def lose_unclean(context: ControllerContext, reporter: BrokerId) -> Rule:
+def lose_unclean(
+    context: ControllerContext, reporter: BrokerId, refused: Collection[TopicPartition]
+) -> Rule:
     """Members whose logs lack records make room for those who have everything.
 
-    A leader that says so has refused, and hears of a new epoch even where no other can lead.
+    A leader that has refused hears of a new epoch even where no other can lead.
     """
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
@@ -208,7 +210,7 @@ def lose_unclean(context: ControllerContext, reporter: BrokerId) -> Rule:
         if state is None:
             return None
         unclean = context.unclean(partition, image)
-        has_refused = state.leader == reporter
+        has_refused = state.leader == reporter and partition in refused
         if has_refused or state.leader in unclean:
             choice = choose(context, partition, image)
             if choice is not None and (has_refused or choice.leader != state.leader):
