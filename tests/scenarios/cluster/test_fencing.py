@@ -6,8 +6,10 @@ from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.control_message import ControlRequest
+from odradek.sim.broker_machine import PORT, BrokerMachine, name_of
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Client
+from odradek.sim.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,
@@ -21,6 +23,9 @@ from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     LeaderAndIsrTopicState,
+)
+from odradek.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
 )
 from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -70,6 +75,29 @@ def test_a_controller_that_was_replaced_changes_nothing(t: ClusterScenario) -> N
         assert asked(shop, 1, request, version).error_code == ErrorCode.STALE_BROKER_EPOCH
     shop.produce("orders", "a")
     assert t.state("orders") == before
+
+
+def test_a_controller_whose_session_is_over_answers_as_one_no_more(t: ClusterScenario) -> None:
+    """What it remembers is old, though it can register no more: another process has its number.
+
+    It had nothing under way when its session ended: ZooKeeper would have refused that, and so
+    ended its time as the controller, too.
+    """
+    past, operator = t.controller() or 0, t.operator()
+    t.run(seconds=2)
+    t.cut(past, ZOOKEEPER)
+    t.cut(ZOOKEEPER, past)
+    t.wait_until(lambda: t.controller() not in {None, past}, "another is elected")
+    twin = BrokerMachine(t.world, t.settings, number=past, name="twin")
+    twin.start()
+    t.wait_until(lambda: twin.serves, "the other process serves")
+    t.heal()
+    t.run(seconds=4)
+    assert t.broker(past).process.serves
+    connection = operator.does(operator.cluster.connection((name_of(past), PORT)))
+    answer = operator.does(connection.ask(ListPartitionReassignmentsRequest(), 0))
+    assert answer.error_code == ErrorCode.NOT_CONTROLLER
+    assert t.acts() == [t.controller()]
 
 
 def test_a_leadership_that_is_told_late_changes_nothing(t: ClusterScenario) -> None:
