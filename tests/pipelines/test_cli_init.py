@@ -9,20 +9,30 @@ import pyarrow.dataset as ds
 
 from tests.pipelines.topics import Topics
 
+CONFS = (
+    "spark.driver.memory=1g",
+    "spark.sql.shuffle.partitions=2",
+    "spark.default.parallelism=2",
+    "spark.sql.session.timeZone=UTC",
+    "spark.ui.showConsoleProgress=false",
+)
+"""With Spark's own more than ten, of which PySpark forgets some."""
+
 
 def test_the_project_runs_and_goes_on(topics: Topics, tmp_path: Path) -> None:
     """Each run adds what came since the last one, once; a directory that is there is left alone."""
+    project = tmp_path / "a project"
     topic = topics.make(partitions=2)
     topics.fill_numbers(topic, 30)
-    init = [sys.executable, "-m", "odradek", "pipeline", "init", str(tmp_path / "p")]
+    init = [sys.executable, "-m", "odradek", "pipeline", "init", str(project)]
     called = [*init, "-b", topics.bootstrap, "--topics", topic]
     subprocess.run(called, check=True)
-    ran(tmp_path / "p")
+    ran(project)
     topics.fill_numbers(topic, 12, partition=1, first=30)
-    ran(tmp_path / "p")
-    values = ds.dataset(tmp_path / "p" / "warehouse" / "records").to_table()["value"].to_pylist()
+    ran(project)
+    values = ds.dataset(project / "warehouse" / "records").to_table()["value"].to_pylist()
     assert sorted(map(int, values)) == list(range(42))
-    counts = ds.dataset(tmp_path / "p" / "warehouse" / "records_by_minute").to_table()
+    counts = ds.dataset(project / "warehouse" / "records_by_minute").to_table()
     assert sum(counts["count"].to_pylist()) == 42
     again = subprocess.run(called, capture_output=True, text=True, check=False)
     assert again.returncode == 1
@@ -31,9 +41,9 @@ def test_the_project_runs_and_goes_on(topics: Topics, tmp_path: Path) -> None:
 
 
 def ran(project: Path) -> None:
-    """To its end, with little memory."""
+    """To its end."""
     done = subprocess.run(
-        [str(project / "run"), "--conf", "spark.driver.memory=1g"],
+        [str(project / "run"), *(it for conf in CONFS for it in ("--conf", conf))],
         capture_output=True,
         text=True,
         check=False,

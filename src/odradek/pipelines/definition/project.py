@@ -58,11 +58,10 @@ RUN: Final = """\
 cd "$(dirname "$0")" || exit 1
 : "${{PYSPARK_PYTHON:={python}}}"
 {java}export PYSPARK_PYTHON SPARK_LOCAL_IP="${{SPARK_LOCAL_IP:-127.0.0.1}}"
-exec {pipelines} run \\
-    --conf spark.sql.catalogImplementation=hive \\
-    --conf spark.sql.warehouse.dir="$PWD/warehouse" \\
-    --conf spark.ui.enabled=false \\
-    "$@"
+# Of more than ten --conf PySpark 4.2 hands some on and forgets the others, so these are not there.
+catalog="-Dspark.sql.catalogImplementation=hive -Dspark.sql.warehouse.dir=\\"$PWD/warehouse\\""
+export SPARK_SUBMIT_OPTS="$catalog -Dspark.ui.enabled=false ${{SPARK_SUBMIT_OPTS:-}}"
+exec {pipelines} run "$@"
 """
 JAVA: Final = """\
 : "${{JAVA_HOME:={home}}}"
