@@ -172,3 +172,22 @@ def test_a_dir_fails_while_the_controller_is_handed_over(point: str) -> None:
         t.run(seconds=5)
         assert offline_replicas(shop) == [hand_over.third]
         assert notifications(t) == []
+
+
+def test_a_log_in_a_replaced_dir_is_whole_after_a_kill(t: ClusterScenario) -> None:
+    """What it has was in the page cache, which is the machine's: only its power takes that."""
+    shop = t.operator()
+    broker = follower_apart(t, shop)
+    process = broker.process.broker
+    assert process is not None
+    disk = fails(broker)
+    t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
+    broker.process.machine.disks[disk].exchange()
+    shop.does(process.services_of_this_life.dir_admin.replace(broker.path_of(disk)))
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)  # it hears so, and notes that
+    broker.kill()
+    broker.start()
+    found = broker.log("orders")
+    assert found is not None
+    assert found.unclean is None

@@ -91,7 +91,7 @@ class DirAdmin:
         try:
             fresh.take()
             self._check_empty(fresh)
-            fresh.sign(MetaProperties(*self._identity))
+            fresh.begin(MetaProperties(*self._identity))
         except (LogDirRefused, StorageError):
             fresh.abandon()
             raise

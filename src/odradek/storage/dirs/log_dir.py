@@ -132,6 +132,12 @@ class LogDir(DirNewLogs):
                 write_small(self.disk, META_PROPERTIES, meta.encode())
             self.meta = meta
 
+    def begin(self, meta: MetaProperties) -> None:
+        """Signs an empty one; what it gets from now on is lost only with this run of the system."""
+        self.sign(meta)
+        with self.failures.touching(self.name):
+            write_small(self.disk, BOOT, self.disk.boot().encode())
+
     def open(self, config_of: Callable[[str], LogConfig], now: Timestamp) -> Opened:
         """Opens every log in it; the clean marker counts once, and is gone before any of them.
 
