@@ -11,7 +11,7 @@ from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.worker import SimulatedWorker
-from tests.unit.broker.ground import GONE, Appender, Ground, word
+from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, word
 
 SOON = {
     "log.segment.delete.delay.ms": "1",
@@ -91,6 +91,38 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
         "min.cleanable.dirty.ratio": "0.01",
     }
     with Ground(SOON, rotten=compacted, sound=compacted) as ground:
+        ground.live(talk)
+
+
+def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
+    """Both take a while to begin, because the disk is slow; the cut waits for what is under way."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found = replicas.led(ORDERS).log
+        appender = Appender(replicas.led(ORDERS))
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
+            with capture_logs() as events:
+                for number in range(60):
+                    appender.append(keyed("same", "a" * 300))
+                    await asyncio.sleep(number % 12 / 1000)
+                    await replicas.logs.truncate(found, found.log_end_offset)
+            for task in running:
+                task.cancel()
+        assert [it for it in events if it["event"] == "log.compacted"]
+        for worker in replicas.logs.workers.values():
+            assert isinstance(worker, SimulatedWorker)
+            worker.go_on()
+
+    compacted = {
+        "cleanup.policy": "compact",
+        "segment.bytes": "500",
+        "flush.messages": "1",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+    with Ground({**SOON, "log.cleaner.backoff.ms": "1"}, orders=compacted) as ground:
         ground.live(talk)
 
 

@@ -240,19 +240,22 @@ class DirMoves:
         """In the lane of the current log's dir: no role begins or ends, and nothing is cut."""
         if move.is_over or self._is_closing.is_set():
             return
+        async with self._logs.without_compaction(move.current):
+            self._roles.hold(move.partition)
+            self._swapping[move.partition] = move
+            try:
+                await self._swap_held(move)
+            finally:
+                self._release(move)
+
+    async def _swap_held(self, move: Move) -> None:
         appends = self._logs.appends[move.source.name]
-        await self._logs.end_compaction(move.current)
-        self._roles.hold(move.partition)
-        self._swapping[move.partition] = move
-        try:
-            await appends.settled()  # what a follower has got; it gets no more
-            move.current.is_held = True
-            await appends.settled()
-            if not move.is_over:
-                steps = move.take_place(self._clock.wall(), partial(self._taken, move))
-                await self._carry_out(steps, SWAP_PATIENCE)
-        finally:
-            self._release(move)
+        await appends.settled()  # what a follower has got; it gets no more
+        move.current.is_held = True
+        await appends.settled()
+        if not move.is_over:
+            steps = move.take_place(self._clock.wall(), partial(self._taken, move))
+            await self._carry_out(steps, SWAP_PATIENCE)
 
     def _taken(self, move: Move) -> None:
         """In the turn in which the future log becomes the current one."""

@@ -7,6 +7,7 @@ changed only on the loop.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -71,6 +72,7 @@ class LocalLogs:
         self.stuck: set[str] = set()  # dirs whose disk does not answer at this moment
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
+        self.not_compacted: set[PartitionLog] = set()  # until what is done to them has ended
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
         self._being_made_in: Counter[str] = Counter()  # their count, by dir
 
@@ -327,11 +329,21 @@ class LocalLogs:
         self, found: PartitionLog, plan: Callable[[], Callable[[], None]]
     ) -> None:
         """Nothing is on its way to the log, and it is not being compacted; then it is planned."""
-        await self.end_compaction(found)
-        await self.appends[found.folder.disk.name].settled()
-        if self.dirs.get(found.partition) is not found:
-            raise LogDirOffline(f"{found.partition} has another log now, or none")
-        await off_loop(self.worker_of(found), plan())
+        async with self.without_compaction(found):
+            await self.appends[found.folder.disk.name].settled()
+            if self.dirs.get(found.partition) is not found:
+                raise LogDirOffline(f"{found.partition} has another log now, or none")
+            await off_loop(self.worker_of(found), plan())
+
+    @asynccontextmanager
+    async def without_compaction(self, found: PartitionLog) -> AsyncIterator[None]:
+        """None is under way, and none begins meanwhile. In the lane of its dir."""
+        self.not_compacted.add(found)
+        try:
+            await self.end_compaction(found)
+            yield
+        finally:
+            self.not_compacted.discard(found)
 
     async def end_compaction(self, found: PartitionLog) -> None:
         """If it is being compacted: what was done counts, and the rest is left for later."""

@@ -225,7 +225,8 @@ class LogMaintenance:
         worker = self._worker(log_dir)
         gain = await off_loop(worker, self._look(log_dir, found))
         is_there = log_dir.logs.get(found.partition) is found
-        if found.being_cleaned or not is_there or not is_due(found, gain):
+        is_free = not found.being_cleaned and found not in self._replicas.logs.not_compacted
+        if not is_there or not is_free or not is_due(found, gain):
             return
         compaction = Compaction(log_dir.checkpoint(), found, gain, self._clock.wall())
         throttle = Throttle(
