@@ -74,6 +74,16 @@ def test_the_deletion_of_an_earlier_topic_does_not_end_the_one_of_its_name() -> 
     assert leaders(cluster) == {0: 2}
 
 
+def test_an_earlier_topic_is_gone_where_the_whole_metadata_deletes_a_later_one() -> None:
+    """This broker has missed the deletion of the first, and the making of the second."""
+    whole = metadata(0, leader=DELETED, kind=FULL, topic_id=SECOND_ID)
+    assert not told(metadata(0, topic_id=FIRST_ID), whole).image.topics
+    made = metadata(0, leader=2, kind=FULL, topic_id=SECOND_ID)
+    late = metadata(1, leader=DELETED, topic_id=FIRST_ID)
+    made.topic_states = [*made.topic_states, *late.topic_states]
+    assert leaders(told(metadata(0, topic_id=SECOND_ID), made)) == {0: 2}
+
+
 def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
     """One after the other, or together."""
     cluster = told(metadata(0, 1), metadata(0, leader=DELETED))

@@ -67,7 +67,7 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[bool]
     if not is_overtaken:
         changes.brokers(map(_broker, request.live_brokers))
     if begins:
-        named = {topic.topic_name for topic in request.topic_states}
+        named = {it.topic_name for it in request.topic_states if _is_about(image, it)}
         for name in [it for it in image.topics if it not in named]:
             changes.remove_topic(name)
     assert cluster.image is image, "one request is carried out at a time"
@@ -139,6 +139,15 @@ def _is_overtaken(known: PartitionImage | None, row: UpdateMetadataPartitionStat
         return False
     epochs = known.state.leader_epoch, known.state.partition_epoch
     return (row.leader_epoch, row.zk_version) < epochs
+
+
+def _is_about(image: ClusterImage, topic: UpdateMetadataTopicState) -> bool:
+    """Whether it is of the topic that has the name, not of another one that is being deleted."""
+    known = image.topics.get(topic.topic_name)
+    known_id = (None if known is None else known.topic_id) or NO_TOPIC_ID
+    if not is_of_another_topic(known_id, TopicId(bytes(topic.topic_id))):
+        return True
+    return any(row.leader != DELETED for row in topic.partition_states)
 
 
 def _change(
