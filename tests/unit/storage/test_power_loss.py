@@ -2,12 +2,16 @@
 
 import pytest
 
+from odradek.model.positions import Offset
 from odradek.model.units import Bytes
+from odradek.sim.chance import SeededRandom
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import RestJob
+from odradek.storage.logs.loading import Checkpointed
+from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
@@ -110,3 +114,49 @@ def test_a_producer_whose_batch_shared_a_turn_with_a_roll_is_remembered() -> Non
     again = t.decide("first", **fields)
     assert again.duplicate
     assert again.base_offset == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_empty_segment_that_gave_way_to_an_earlier_one_stays_away(seed: int) -> None:
+    """A log of both would end where the later one begins, and have nothing to read before that.
+
+    Its followers asked for that for ever, where nothing was appended any more.
+    """
+    leader, follower = Partition(), Partition()
+    follower.log.append_replica(within_a_batch(leader, follower), follower.now)
+    follower.write()
+    assert isinstance(follower.disk, SimulatedDisk)
+    follower.disk = follower.disk.after_crash(SeededRandom(seed, "crash"))
+    follower.open(Checkpointed(recovery_point=Offset(2)))
+    log = follower.log
+    assert log.log_end_offset in {log.log_start_offset, 4}
+    found = [offset for offset, _ in follower.records()]
+    assert found == [*range(log.log_start_offset, log.log_end_offset)]
+    follower.append("e")
+    assert follower.records()[-1] == (log.log_end_offset - 1, "e")
+
+
+def test_an_empty_segment_is_back_where_the_earlier_one_did_not_fit() -> None:
+    """The follower asks again, and begins within the batch as before."""
+    leader, follower = Partition(), Partition()
+    run = within_a_batch(leader, follower)
+    assert isinstance(follower.disk, SimulatedDisk)
+    follower.disk.faults.capacity = follower.disk.used + 10
+    follower.log.append_replica(run, follower.now)
+    with pytest.raises(DiskFull):
+        follower.write()
+    assert follower.disk.exists(follower.log.active_segment.path(".log"))
+    follower.disk.faults.capacity = None
+    follower.log.append_replica(run, follower.now)
+    follower.write()
+    assert follower.records() == [(2, "c"), (3, "d")]
+
+
+def within_a_batch(leader: Partition, follower: Partition) -> memoryview:
+    """The follower's log is empty and starts within this batch of its leader."""
+    leader.append("a", "b", "c", "d")
+    chunk = leader.log.read(Offset(0), Offset(4), 10_000).chunk
+    assert chunk is not None
+    follower.disk.sync_directory("")
+    truncate_fully(follower.log, Offset(2), follower.now)
+    return memoryview(chunk.file.read(chunk.length, 0))
