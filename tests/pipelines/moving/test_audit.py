@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from odradek.client.blocking import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.moving.audit import audit_brokers, audit_directories
 from odradek.pipelines.source.options import Mode
 from odradek.records.batch import headers, read_header, seal
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from tests.compat.broker_process import OdradekBroker
 from tests.live.cluster import LiveCluster
 from tests.pipelines.moving.archives import reading
 from tests.pipelines.moving.local_spark import LocalSpark
-from tests.pipelines.topics import Topics
+from tests.pipelines.topics import Topics, now_ms
 
 SPARK = LocalSpark()
 TOPIC = "audited.t"
@@ -28,9 +31,12 @@ def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     broker.start()
     topics = Topics(broker.bootstrap, "audited")
     topics.make(segment_bytes="1000")
-    for first in range(0, 100, 10):
-        values = [{"value": b"%d" % it} for it in range(first, first + 10)]
-        topics.fill(TOPIC, values, linger_ms=10_000)  # until it is told to flush: one batch
+    with BlockingClient(broker.bootstrap) as client:
+        producer = client.producer()
+        for first in range(0, 100, 10):
+            records = [Record(it, now_ms(), None, b"%d" % (first + it)) for it in range(10)]
+            producer.send(TopicPartition(TOPIC, 0), build_batch(records))
+        producer.flush()
     broker.stop()
     (found,) = (it.parent for it in (folder / "broker").glob(f"*/{TOPIC}-0"))
     assert len(list((found / f"{TOPIC}-0").glob("*.log"))) > 1
