@@ -212,6 +212,10 @@ def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
         assert await replicas.apply_leader_and_isr([careful]) == {
             ORDERS: ErrorCode.REPLICA_NOT_AVAILABLE
         }
+        again = word(epoch=1)  # by the next controller, whom the answer did not reach
+        assert await replicas.apply_leader_and_isr([again]) == {
+            ORDERS: ErrorCode.REPLICA_NOT_AVAILABLE
+        }
         assert replicas.is_unclean(ORDERS)
         assert error_of(replicas, ORDERS) is NotLeaderOrFollower
         assert await replicas.apply_leader_and_isr([word(epoch=2)]) == {}

@@ -89,6 +89,7 @@ class Stopped:
     """No role: this broker shuts down, or its log lost records, and so it does not lead."""
 
     state: LeaderAndIsrState
+    has_refused: bool = False  # this state, whichever controller asks for it
 
 
 Hosted = Starting | Leading | Following | Offline | Stopped
@@ -106,7 +107,8 @@ def decide_role(hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -
     """What becomes of one state of a LeaderAndIsr request, or why it is refused.
 
     A failed dir is told before any epoch is compared: a controller that repeats the current epoch
-    learns in this way which replicas are offline.
+    learns in this way which replicas are offline, and likewise who has refused to lead: the answer
+    may have reached a controller that is one no more.
     """
     if isinstance(hosted, Offline):
         if not hosted.is_lost:
@@ -123,6 +125,8 @@ def decide_role(hosted: Hosted | None, state: LeaderAndIsrState, me: BrokerId) -
     known, asked = hosted.state.leadership, state.leadership
     if asked.leader_epoch > known.leader_epoch:
         return role
+    if isinstance(hosted, Stopped) and hosted.has_refused and asked[:2] >= known[:2]:
+        return ErrorCode.REPLICA_NOT_AVAILABLE
     is_newer = asked[:2] > known[:2]
     if is_newer and isinstance(hosted, Leading | Starting) and role is Role.LEAD:
         return Role.LEAD_ON

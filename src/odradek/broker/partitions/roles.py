@@ -73,7 +73,7 @@ class Roles:
         hosted = self.hosted[starting.state.partition]
         is_lost = isinstance(hosted, Offline) and hosted.is_lost
         if self.is_closed:
-            self.hosted[starting.state.partition] = Stopped(starting.state)
+            self.hosted[starting.state.partition] = Stopped(starting.state, has_refused=True)
             return
         where = self._logs.place(starting.state, is_lost=is_lost)
         if where is None:
@@ -106,7 +106,7 @@ class Roles:
                 never_made = not self._dirs.failures.has_failed(name)
                 self.hosted[each.state.partition] = Offline(each.state, is_lost=never_made)
             elif _lost_records(found, each.state, self._me):
-                self.hosted[each.state.partition] = Stopped(each.state)
+                self.hosted[each.state.partition] = Stopped(each.state, has_refused=True)
             elif each.state.leader == self._me:
                 leading.append((each, self._factory.leading(found, each.state)))
             else:
