@@ -161,9 +161,9 @@ def test_three_brokers_go_on_whichever_is_killed(three: Up) -> None:
         three.shell(line)
     described = three.shell(f"{odradek} topic describe numbers --json")
     assert described.count('"isr": [') == 3
-    three.shell(f"{odradek} consume numbers -g readers -e")
     offsets = three.shell(f"{odradek} topic describe __consumer_offsets").splitlines()[2:]
-    assert all(len(line.split("\t")[4].split(",")) == 3 for line in offsets)
+    assert all(len(line.split("\t")[4].split(",")) == 3 for line in offsets), "before any group"
+    three.shell(f"{odradek} consume numbers -g readers -e")
     with SteadyProducer(where, "numbers", 3) as producer:
         kill(three, "zookeeper", producer)
         zookeeper = _start_zookeeper_again(three)

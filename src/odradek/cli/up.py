@@ -6,6 +6,7 @@ ZooKeeper beside it. Several are processes of their own, and so is ZooKeeper: an
 killed.
 """
 
+import asyncio
 import fcntl
 import os
 import shutil
@@ -28,6 +29,7 @@ CLIENT_PORT: Final = 9092
 PAGES_PORT: Final = 9644
 ZOOKEEPER_PORT: Final = 2181
 BROKERS_MAX: Final = 99
+ANSWERED_SECONDS: Final = 5
 
 
 @click.command(context_settings=SETTINGS)
@@ -175,6 +177,7 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
     try:
         cluster.start([keeper])
         cluster.start(brokers)
+        asyncio.run(_make_topic_of_groups(started))
         click.echo(text_of(started, [cluster.pid(member) for member in [*brokers, keeper]]))
         cluster.watch()
         click.echo("\nstopping")
@@ -182,3 +185,21 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
         raise Failed(str(error)) from None
     finally:
         cluster.stop()
+
+
+async def _make_topic_of_groups(started: Started) -> None:
+    """It is made for the first group, and needs all brokers: one may be killed before that."""
+    from odradek.client.cluster import ClientDeps, Cluster
+    from odradek.model.errors import BrokerError
+    from odradek.runtime.clock import SystemClock
+    from odradek.runtime.network import SystemNetwork
+
+    addresses = [(HOST, port) for port in started.client_ports]
+    cluster = Cluster(ClientDeps(SystemNetwork(), SystemClock()), addresses, "odradek-up")
+    try:
+        async with asyncio.timeout(ANSWERED_SECONDS):
+            await cluster.coordinator("any")
+    except (BrokerError, TimeoutError):
+        pass  # it is being made, or the first group has it made
+    finally:
+        cluster.close()
