@@ -177,7 +177,7 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
     try:
         cluster.start([keeper])
         cluster.start(brokers)
-        asyncio.run(_make_topic_of_groups(started))
+        asyncio.run(_make_offsets_topic(started))
         click.echo(text_of(started, [cluster.pid(member) for member in [*brokers, keeper]]))
         cluster.watch()
         click.echo("\nstopping")
@@ -187,8 +187,8 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
         cluster.stop()
 
 
-async def _make_topic_of_groups(started: Started) -> None:
-    """It is made for the first group, and needs all brokers: one may be killed before that."""
+async def _make_offsets_topic(started: Started) -> None:
+    """Consumer groups need it, and it needs all brokers, of which one may be killed soon."""
     from odradek.client.cluster import ClientDeps, Cluster
     from odradek.model.errors import BrokerError
     from odradek.runtime.clock import SystemClock
@@ -200,6 +200,6 @@ async def _make_topic_of_groups(started: Started) -> None:
         async with asyncio.timeout(ANSWERED_SECONDS):
             await cluster.coordinator("any")
     except (BrokerError, TimeoutError):
-        pass  # it is being made, or the first group has it made
+        pass  # it is being made, or will be with the first group
     finally:
         cluster.close()

@@ -30,7 +30,7 @@ class SimulatedListener:
         network.host.listeners[address[1]] = self
 
     def accept(self, stream: SimulatedStream) -> None:
-        """A connection is complete; nobody is there any more if the listener closed meanwhile."""
+        """A connection is complete; the other side is gone if the listener closed meanwhile."""
         if self.network.host.listeners.get(self.address[1]) is self:
             self._waiting.append(stream)
             self.network.soon(self._attach_waiting)
@@ -117,7 +117,7 @@ class SimulatedNetwork:
 
 
 class Handshake:
-    """What goes back and forth before a connection is there. The kernels do it, for nobody."""
+    """What goes back and forth before a connection is there. The kernels do it, for no task."""
 
     def __init__(self, network: "SimulatedNetwork", target: Host, address: Address) -> None:
         self._network, self._wires, self._target = network, network.wires, target

@@ -228,9 +228,7 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
     led = [it for it in failed if it in context.led.get(broker, {})]
     yield from change_states(context, led, lose(context, frozenset()))
     yield from change_states(context, failed, lose(context, frozenset()))
-    yield from change_states(
-        context, report.unclean, lose_unclean(context, report.broker, report.refused)
-    )
+    yield from change_states(context, report.unclean, lose_unclean(context, broker, report.refused))
     waiting = [*report.online, *report.unclean, *report.whole]
     yield from change_states(context, waiting, elect_where_needed(context))
     yield from _go_on_without_the_dead(context, broker, report.whole)

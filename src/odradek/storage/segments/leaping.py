@@ -1,7 +1,7 @@
 """Walking over batches of which rot has harmed some: what lies behind them is still there.
 
-A reader stops at a batch that is not as it was written, with an error of its own partition. Whoever
-only counts, at a start or after a cut, must not stop: a directory is not given up for one bit.
+A reader stops at a batch that is not as it was written, with an error of its own partition. One
+that only counts, at a start or after a cut, must not stop: a directory is not given up for one bit.
 """
 
 from collections.abc import Iterator
