@@ -9,10 +9,10 @@ from time import perf_counter, sleep
 
 from log_world import append_turn, batch_of, folder, log_dir, new_log
 
+from odradek.memory import begin_start
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
 from odradek.runtime.disk import SystemDisk
-from odradek.runtime.memory import begin_start
 from odradek.storage.dirs.log_dir import LogDir
 
 LOGS = 10_000

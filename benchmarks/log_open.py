@@ -11,9 +11,9 @@ from pathlib import Path
 
 from log_world import NOW, append_turn, batch_of, folder, log_dir, new_log, seconds
 
+from odradek.memory import begin_start
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch
-from odradek.runtime.memory import begin_start
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.settings import LogConfig
 

@@ -28,13 +28,13 @@ from odradek.broker.settings import Settings
 from odradek.broker.slices import at_once
 from odradek.config.broker import Layers, read
 from odradek.config.findings import Given
+from odradek.memory import begin_start
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.disk import SystemDisk
-from odradek.runtime.memory import begin_start
 from odradek.runtime.worker import ThreadWorker
 from tests.unit.broker.ground import ME, Proposals, word
 from tests.unit.peers.control_requests import metadata

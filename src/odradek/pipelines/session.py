@@ -26,13 +26,6 @@ SQL: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
 }
 """What the source needs, or Spark does better with."""
-KEPT_BYTES: Final = 32 << 20
-WORKERS: Final[Mapping[str, str]] = {
-    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(KEPT_BYTES),
-    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(KEPT_BYTES),
-}
-"""Of Python workers on glibc: the eight megabytes of an answer stay theirs for the next one.
-Otherwise Linux takes and clears them every time, an eighth of the processor time of an archive."""
 QUIET: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -69,7 +62,7 @@ def session(
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {**SQL, **WORKERS, **(QUIET if is_local else {}), **given}
+    settings = {**SQL, **(QUIET if is_local else {}), **given}
     if is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         settings[JAVA_OPTIONS] = f"{UNCHECKED} {given.get(JAVA_OPTIONS, '')}".strip()

@@ -13,6 +13,7 @@ from odradek.broker.doors import Dir, Doors
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import log_dirs, zookeeper_data_dir
 from odradek.config.rows import network as rows
+from odradek.memory import begin_start, calm_collector
 from odradek.ports import Journal
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
@@ -21,7 +22,6 @@ from odradek.runtime.disk import SystemDisk
 from odradek.runtime.disk_counters import disk_counters
 from odradek.runtime.journal import SqliteJournal, journal_directory
 from odradek.runtime.loop import run_server
-from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import Buffers, SystemNetwork
 from odradek.runtime.process_figures import process_figures
 from odradek.runtime.worker import ThreadWorker

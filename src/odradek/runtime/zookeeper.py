@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from odradek.ensemble.server import Doors, ZookeeperServer
+from odradek.memory import begin_start, calm_collector
 from odradek.ports import Address
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.journal import SqliteJournal
 from odradek.runtime.loop import run_server
-from odradek.runtime.memory import begin_start, calm_collector
 from odradek.runtime.network import SystemNetwork
 from odradek.zookeeper.server.settings import ServerSettings
 

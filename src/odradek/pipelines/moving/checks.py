@@ -22,7 +22,7 @@ from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.growth import grown
-from odradek.pipelines.workers import end_task
+from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 FAIL: Final = "fail"
 DROP: Final = "drop"
@@ -124,7 +124,7 @@ class FindColumns:
 
 
 @dataclass(frozen=True)
-class ReadRows:
+class ReadRows(SentToWorkers):
     """The first stage."""
 
     work: WriteRange
@@ -141,7 +141,7 @@ class ReadRows:
             for number in batch.column(0).to_pylist():
                 for records in read_batches(self.work.source, self.pieces[number], RECORD):
                     yield from self._rows(number, records)
-        end_task()
+        freeze_once()
 
     def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         schema = self.work.layout.schema
@@ -185,7 +185,7 @@ class ReadRows:
 
 
 @dataclass(frozen=True)
-class WriteRows:
+class WriteRows(SentToWorkers):
     """The second stage."""
 
     work: WriteRange
@@ -207,7 +207,7 @@ class WriteRows:
                     output.take(*self._checked(batch.slice(start, end - start)))
             if output is not None:
                 yield _answer(current, output.finish())
-            end_task()
+            freeze_once()
         except BaseException:
             if output is not None:
                 output.abandon()

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from odradek.pipelines.errors import PipelineError, sentence_of
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.workers import end_task
+from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 PAUSES: Final = (0.5, 2.0, 5.0)
 """Seconds between attempts."""
@@ -71,16 +71,23 @@ def attempted(job: Callable[[], R]) -> R:
 
 
 def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None) -> list[R]:
-    chosen = list(pieces)
-
-    def answers_to(numbers: Iterable[int]) -> Iterator[bytes]:
-        for number in numbers:
-            yield pickle.dumps((number, work(chosen[number])))
-        end_task()
-
-    found = _collected(spark, len(chosen), tasks or len(chosen), answers_to)
+    found = _collected(spark, len(pieces), tasks or len(pieces), Answers(pieces, work))
     answers: dict[int, R] = dict(pickle.loads(it) for it in found)  # noqa: S301 - our tasks'
-    return [answers[number] for number in range(len(chosen))]
+    return [answers[number] for number in range(len(pieces))]
+
+
+class Answers(SentToWorkers):
+    """What a task does."""
+
+    def __init__(self, pieces: Iterable[W], work: Callable[[W], R]) -> None:
+        self._pieces = list(pieces)
+        self._work = work
+
+    def __call__(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """An answer to each of these pieces, with its number."""
+        for number in numbers:
+            yield pickle.dumps((number, self._work(self._pieces[number])))
+        freeze_once()
 
 
 def _collected(

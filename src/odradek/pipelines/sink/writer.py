@@ -17,7 +17,7 @@ from pyspark.sql.datasource import (
 
 from odradek.pipelines.sink.options import SinkOptions, check_columns
 from odradek.pipelines.sink.sending import send_all
-from odradek.pipelines.workers import end_task
+from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 
 @dataclass
@@ -27,7 +27,7 @@ class SentRows(WriterCommitMessage):
     rows: int
 
 
-class TopicWriter(DataSourceArrowWriter):
+class TopicWriter(SentToWorkers, DataSourceArrowWriter):
     """For `df.write`."""
 
     def __init__(self, options: SinkOptions, schema: Any) -> None:
@@ -39,7 +39,7 @@ class TopicWriter(DataSourceArrowWriter):
         return _sent(self._options, iterator)
 
 
-class TopicStreamWriter(DataSourceStreamArrowWriter):
+class TopicStreamWriter(SentToWorkers, DataSourceStreamArrowWriter):
     """For `df.writeStream`."""
 
     def __init__(self, options: SinkOptions, schema: Any) -> None:
@@ -53,5 +53,5 @@ class TopicStreamWriter(DataSourceStreamArrowWriter):
 
 def _sent(options: SinkOptions, rows: Iterator[pa.RecordBatch]) -> SentRows:
     count = send_all(options, rows)
-    end_task()
+    freeze_once()
     return SentRows(count)

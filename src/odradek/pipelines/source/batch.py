@@ -20,7 +20,7 @@ from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.source.sizes import offset_bytes
-from odradek.pipelines.workers import end_task
+from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 PUSHING_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 """The program of Spark's that plans with filters. In the one without, `pushFilters` is an error."""
@@ -40,10 +40,10 @@ class RangePartition(InputPartition):
         """All rows."""
         for it in self.ranges:
             yield from read_batches(options, it, columns)
-        end_task()
+        freeze_once()
 
 
-class OdradekReader(DataSourceReader):
+class OdradekReader(SentToWorkers, DataSourceReader):
     """Plans in the driver, reads in tasks."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
@@ -56,6 +56,7 @@ class OdradekReader(DataSourceReader):
         offsets = SourceOffsets(self._options)
         start, end = self._filters.narrowed(offsets, offsets.starting(), offsets.ending())
         sizes = offset_bytes(self._options, start, end) if self._options.splits.bytes_max else None
+        freeze_once()
         return [RangePartition(it) for it in plan(self._options, start, end, sizes)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from odradek.pipelines.sink.writer import TopicStreamWriter, TopicWriter
 from odradek.pipelines.source.batch import reader
 from odradek.pipelines.source.options import OPTIONS, Mode, parse
 from odradek.pipelines.source.stream import OdradekStreamReader
+from odradek.pipelines.workers import freeze_once
 
 
 class DefaultSource(DataSource):
@@ -33,6 +34,7 @@ class DefaultSource(DataSource):
     def schema(self) -> str:
         """Seven columns, and headers where they are asked for."""
         given = GivenOptions(self._given(), OPTIONS)
+        freeze_once()
         return spark_schema(chosen(headers=given.boolean("includeHeaders", default=False)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -48,6 +50,7 @@ class DefaultSource(DataSource):
         """For `df.write`; topics are only added to."""
         if overwrite:
             raise InvalidOption("a topic cannot be overwritten: use mode 'append'")
+        freeze_once()
         return TopicWriter(sink_options(self._given()), schema)
 
     def streamWriter(  # noqa: N802 - Spark's name

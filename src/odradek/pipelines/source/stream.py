@@ -30,9 +30,10 @@ from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.planning import plan, together
 from odradek.pipelines.source.sizes import offset_bytes
+from odradek.pipelines.workers import SentToWorkers
 
 
-class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class OdradekStreamReader(SentToWorkers, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans micro-batches in the driver, reads in tasks."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.runtime.memory import (
+from odradek.memory import (
     GC_THRESHOLDS,
     begin_start,
     calm_collector,
