@@ -6,6 +6,8 @@ import pickle
 import platform
 import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -24,6 +26,23 @@ ANSWER: Final = 10 << 20
 ANSWERS: Final = 3
 """As many at a time: more than glibc keeps by itself."""
 PAGES: Final = ANSWERS * ANSWER // resource.getpagesize()
+
+READING: Final = """
+import sys
+import odradek.pipelines.moving.tasks
+from odradek.pipelines.columns import COLUMNS
+from odradek.pipelines.decoding.aborted import AbortedTransactions
+from odradek.pipelines.decoding.runs import Fetched
+from odradek.pipelines.decoding.table import TableDecoder
+from odradek.pipelines.positions import OffsetRange
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+
+data = bytes(build_batch([Record(it, it, b"key", None, [(b"a", b"b")]) for it in range(20)]))
+decoder = TableDecoder(OffsetRange("orders", "", 0, 0, 20), tuple(COLUMNS))
+(run,) = Fetched(data, 0, 20, AbortedTransactions()).runs()
+print(sum(batch.num_rows for batch in decoder.decode(run, 0)), "pandas" in sys.modules)
+"""
 
 linux = pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="it is Linux that waits")
 
@@ -89,6 +108,12 @@ def test_a_worker_keeps_the_memory_of_answers(spark: Any) -> None:
     """It is not taken from the system again, page by page."""
     faults = run_tasks(spark, range(2), faults_of_more_answers)
     assert all(count < PAGES // 2 for count in faults), faults
+
+
+def test_rows_are_read_without_pandas() -> None:
+    """Which takes a worker half a second to import, and 36 MB."""
+    said = subprocess.run([sys.executable, "-c", READING], check=True, capture_output=True)
+    assert said.stdout.split() == [b"20", b"False"]
 
 
 @pytest.fixture

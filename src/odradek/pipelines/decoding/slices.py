@@ -1,7 +1,9 @@
-"""Arrow columns of bytes out of one buffer: slices that rise and do not overlap.
+"""Arrow columns out of buffers: of bytes, as slices that rise and do not overlap, and of numbers.
 
-The buffer is seen as an Arrow array of slice, gap, slice, gap..., which costs nothing; Arrow takes
-every second of them, which copies each slice once, in C++.
+A buffer of bytes is seen as an Arrow array of slice, gap, slice, gap..., which costs nothing; Arrow
+takes every second of them, which copies each slice once, in C++.
+
+Nothing here calls `pa.array`, which imports pandas: half a second for each worker of Spark.
 """
 
 from typing import Any
@@ -44,5 +46,19 @@ def _evens(count: int) -> pa.Array:
     if found is None:
         if len(_even) >= KEPT_MAX:
             _even.clear()
-        found = _even[count] = pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
+        found = _even[count] = number_column(np.arange(0, 2 * count, 2, dtype=np.int32))
     return found
+
+
+def number_column(values: Any) -> pa.Array:
+    """An array of numpy as it lies in memory."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def text_column(text: str, count: int) -> pa.Array:
+    """The same text so many times."""
+    data = text.encode()
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(data))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data * count)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)

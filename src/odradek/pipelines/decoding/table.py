@@ -14,7 +14,7 @@ from odradek.pipelines.columns import COLUMNS, arrow_schema
 from odradek.pipelines.decoding.fields import Fields, MalformedRecords, record_fields
 from odradek.pipelines.decoding.headers import headers_column
 from odradek.pipelines.decoding.runs import DamagedBatch, Run
-from odradek.pipelines.decoding.slices import binary_column
+from odradek.pipelines.decoding.slices import binary_column, number_column, text_column
 from odradek.pipelines.decoding.varints import MalformedVarint
 from odradek.pipelines.positions import OffsetRange
 
@@ -32,8 +32,8 @@ class TableDecoder:
         self._names = tuple(names)
         self._schema = arrow_schema(names)
         self._wants = frozenset(names)
-        self._topic = pa.array([of.topic] * ROWS_MAX, COLUMNS["topic"])
-        self._partition = pa.array(np.full(ROWS_MAX, of.partition, np.int32))
+        self._topic = text_column(of.topic, ROWS_MAX)
+        self._partition = number_column(np.full(ROWS_MAX, of.partition, np.int32))
 
     def decode(self, run: Run, position: int) -> Iterator[pa.RecordBatch]:
         """The records of a run from an offset on; DamagedBatch behind those that are whole."""
@@ -59,7 +59,7 @@ class TableDecoder:
         parts: dict[str, Any] = {}
         self._add_slices(run, fields, parts)
         if "offset" in self._wants:
-            parts["offset"] = pa.array(offsets)
+            parts["offset"] = number_column(offsets)
         self._add_times(run, fields.numbers[:, 0], parts)
         return [
             self._batch(parts, first, min(ROWS_MAX, high - first))
@@ -109,4 +109,4 @@ class TableDecoder:
                 COLUMNS["timestamp"], len(times), [None, pa.py_buffer(times * MICROS)]
             )
         if "timestampType" in self._wants:
-            parts["timestampType"] = pa.array(np.repeat(kinds, counts))
+            parts["timestampType"] = number_column(np.repeat(kinds, counts))

@@ -21,7 +21,7 @@ from odradek.records.compression import Codec, compress
 BATCH_BYTES: Final = 512 << 10
 OVERHEAD_BYTES: Final = 32  # of a record beside key, value and headers, at most
 JOINED_BYTES_MAX: Final = 64 << 20
-NOTHING: Final = pa.scalar(b"", pa.binary())
+NOTHING: Final = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _records(rows: Rows, deltas: Any, since: Any) -> pa.Array:
     )
     if headers is None:
         bodies = bodies + 1
-        tail: Any = [pa.scalar(b"\0", pa.binary())]
+        tail: Any = [b"\0"]
     else:
         header_counts = zigzag(counts)
         bodies = bodies + sizes(header_counts) + _lengths(headers)
