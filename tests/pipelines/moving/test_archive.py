@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.archive import archive
 from odradek.pipelines.moving.reports import BatchReport
 from odradek.pipelines.moving.triggers import Once
-from tests.pipelines.moving.archives import archive_of, records_of, rows_in
-from tests.pipelines.topics import Topics
+from tests.pipelines.moving.archives import archive_of, batches_in, records_of, rows_in
+from tests.pipelines.topics import Topics, now_ms
 
 FORMATS = ("delta", "iceberg", "parquet")
 
@@ -46,6 +47,31 @@ def test_the_table_holds_what_the_topic_holds(
     topics.fill_numbers(topic, 10, partition=2)
     assert archive(spark, job, Once()).written == 10
     assert rows_in(job.table) == records_of(topics.bootstrap, topic, range(3))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_records_of_far_times_are_kept(
+    spark: Any, topics: Topics, tmp_path: Path, name: str
+) -> None:
+    """A client that takes microseconds for milliseconds writes to the year 55,000."""
+    topic = topics.make()
+    now = now_ms()
+    topics.fill(topic, [{"value": b"now", "timestamp": now}])
+    topics.fill(topic, [{"value": b"far", "timestamp": now * 1_000}])
+    for folder, partitioning in (("plain", ()), ("by-day", ("day(timestamp)",))):
+        table = f"{name}:{tmp_path}/{folder}"
+        job = archive_of(topics.bootstrap, topic, table, partitioning=partitioning)
+        assert archive(spark, job, Once()).written == 2
+        found = [
+            row
+            for batch in batches_in(table)
+            for row in zip(
+                batch.column("value").to_pylist(),
+                batch.column("timestamp").cast(pa.int64()).to_pylist(),
+                strict=True,
+            )
+        ]
+        assert sorted(found) == [(b"far", now * 1_000_000), (b"now", now * 1_000)]
 
 
 def test_a_topic_that_was_made_again_is_refused(spark: Any, topics: Topics, tmp_path: Path) -> None:

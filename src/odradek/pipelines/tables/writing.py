@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,6 +27,9 @@ OPEN_FILES_MAX: Final = 16
 REPEATING: Final = ("topic", "_topic", "partition", "_partition", "timestampType")
 """Columns with few values: Parquet keeps these as a dictionary."""
 STATISTICS: Final = ("partition", "offset", "timestamp")
+EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
+CALENDAR: Final = range(-62_135_596_800_000_000, 253_402_300_800_000_000)
+"""The microseconds of the years 1 to 9999, which is what engines read in statistics of files."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +91,19 @@ class RangeWriter:
         self._open.clear()
 
     def _file(self, values: tuple[str, ...], rows: pa.RecordBatch) -> "_OpenFile":
+        unsaid = _beyond_calendar(rows, self._schema)
         if values in self._open:
-            self._open.move_to_end(values)
-            return self._open[values]
+            if unsaid <= self._open[values].unsaid:
+                self._open.move_to_end(values)
+                return self._open[values]
+            self._close(values)
         if len(self._open) >= OPEN_FILES_MAX:
             self._close(next(iter(self._open)))
         offsets = rows.column(self._layout.column("offset"))
         span = Span(self._span.topic_id, self._span.partition, offsets[0].as_py(), self._span.end)
         names = [field.name for field in self._layout.partitioning]
         pairs = tuple(zip(names, values, strict=True))
-        self._open[values] = _OpenFile(self._layout, self._schema, span, pairs)
+        self._open[values] = _OpenFile(self._layout, self._schema, span, pairs, unsaid)
         return self._open[values]
 
     def _close(self, values: tuple[str, ...]) -> None:
@@ -106,9 +113,15 @@ class RangeWriter:
 class _OpenFile:
     """One Parquet file that is being written."""
 
-    def __init__(
-        self, layout: Layout, schema: pa.Schema, span: Span, values: tuple[tuple[str, str], ...]
+    def __init__(  # noqa: PLR0917 - all of them make the file
+        self,
+        layout: Layout,
+        schema: pa.Schema,
+        span: Span,
+        values: tuple[tuple[str, str], ...],
+        unsaid: frozenset[str],
     ) -> None:
+        self.unsaid = unsaid
         self._layout = layout
         self._schema = schema
         self._values = values
@@ -120,7 +133,7 @@ class _OpenFile:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows = 0
-        self._bounds: dict[str, tuple[Any, Any]] = {}
+        self._bounds: dict[str, tuple[int, int]] = {}
 
     @property
     def bytes(self) -> int:
@@ -167,22 +180,36 @@ class _OpenFile:
             self._schema,
             compression=compression_of(table, self._layout.compression),
             use_dictionary=[name for name in REPEATING if name in self._schema.names],
-            write_statistics=bounded(self._schema),
+            write_statistics=[it for it in bounded(self._schema) if it not in self.unsaid],
             store_schema=True,
         )
 
     def _note(self, rows: pa.RecordBatch) -> None:
         for name in STATISTICS:
             column = self._layout.column(name)
-            if column in self._schema.names:
-                bounds = pc.min_max(rows.column(column)).as_py()
+            if column in self._schema.names and column not in self.unsaid:
+                bounds = pc.min_max(rows.column(column).cast(pa.int64())).as_py()
                 low, high = self._bounds.get(column, (bounds["min"], bounds["max"]))
                 self._bounds[column] = (min(low, bounds["min"]), max(high, bounds["max"]))
 
     def _stats(self) -> str:
-        low = {name: _json_value(pair[0]) for name, pair in self._bounds.items()}
-        high = {name: _json_value(pair[1]) for name, pair in self._bounds.items()}
+        low: dict[str, int | str] = {}
+        high: dict[str, int | str] = {}
+        for name, bounds in self._bounds.items():
+            is_time = pa.types.is_timestamp(self._schema.field(name).type)
+            low[name], high[name] = map(_time, bounds) if is_time else bounds
         return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
+
+
+def _beyond_calendar(rows: pa.RecordBatch, schema: pa.Schema) -> frozenset[str]:
+    """The columns with times of which a file's statistics can say nothing."""
+    found = []
+    for column in schema:
+        if pa.types.is_timestamp(column.type) and column.type.unit == "us":
+            bounds = pc.min_max(rows.column(column.name).cast(pa.int64())).as_py()
+            if any(it is not None and it not in CALENDAR for it in bounds.values()):
+                found.append(column.name)
+    return frozenset(found)
 
 
 def bounded(schema: pa.Schema) -> list[str]:
@@ -222,8 +249,9 @@ class _Counted:
         """The context of the store closes the file."""
 
 
-def _json_value(value: Any) -> Any:
-    return value if isinstance(value, int) else value.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+def _time(micros: int) -> str:
+    """In Delta's form."""
+    return (EPOCH + timedelta(microseconds=micros)).isoformat(timespec="milliseconds") + "Z"
 
 
 def write_rows(
