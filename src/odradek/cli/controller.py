@@ -8,7 +8,6 @@ import click
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import Noun
-from odradek.cli.moments import moment_text
 from odradek.cli.naming import brokers_named
 from odradek.cli.options import options
 from odradek.cli.printing import cell, print_json, show, show_outcomes, show_table
@@ -22,6 +21,7 @@ from odradek.model.admin_operations import (
     CONTROLLER_MOVE,
     CONTROLLER_PLACEMENT,
 )
+from odradek.model.moments import moment_text
 
 LOOK_SECONDS: Final = 0.1
 TITLES: Final = {

@@ -11,7 +11,6 @@ from odradek.cli import log_dir_balance, log_dir_move
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
-from odradek.cli.moments import moment_text
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.printing import Size, show, show_outcomes, show_table
 from odradek.cli.talking import talk
@@ -28,6 +27,7 @@ from odradek.model.admin_operations import (
 )
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.moments import moment_text
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 
 SIZES: Final = ("bytes", "free")

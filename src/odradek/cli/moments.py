@@ -35,8 +35,3 @@ def duration_of(text: str) -> int:
     weeks, days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total = (7 * weeks + days) * DAY + hours * HOUR + minutes * MINUTE + seconds * SECOND
     return int(total)
-
-
-def moment_text(millis: int) -> str:
-    """A moment, in UTC, to the second."""
-    return datetime.fromtimestamp(millis / SECOND, UTC).isoformat(timespec="seconds")

@@ -14,8 +14,8 @@ from typing import IO, Final
 import click
 
 from odradek.cli.failing import Failed
-from odradek.cli.moments import moment_text
 from odradek.cli.options import options
+from odradek.model.moments import moment_text
 from odradek.model.units import KIB
 
 UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")

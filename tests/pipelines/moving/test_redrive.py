@@ -20,6 +20,7 @@ from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics, now_ms
 
 WHEN = now_ms()
+FAR = 14  # is dead, and of a client that took microseconds for milliseconds
 
 
 def with_letters(topics: Topics, letters: DeadLetters, tmp_path: Path) -> tuple[str, Archive]:
@@ -30,7 +31,7 @@ def with_letters(topics: Topics, letters: DeadLetters, tmp_path: Path) -> tuple[
             "value": b"%d" % (it // 2),
             "key": b"k%d" % it,
             "partition": it % 2,
-            "timestamp": WHEN + it,
+            "timestamp": (WHEN + it) * (1_000 if it == FAR else 1),
             "headers": [("odradek.topic", b"mine"), ("n", None)] if it % 3 else None,
         }
         for it in range(40)

@@ -13,6 +13,7 @@ from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.tables.writing import beyond_calendar
 
 ROW = "_odradek_row"
 
@@ -60,12 +61,20 @@ def _shown(definition: Definition, batch: pa.RecordBatch, open_session: OpenSess
     if job.checks and given:
         for row, reason in _not_met(definition, converted.rows, open_session).items():
             fates[given[row]] = reason
-    rows = dict(zip(given, converted.rows.to_pylist(), strict=True))
+    rows = dict(zip(given, _readable(converted.rows).to_pylist(), strict=True))
     places = batch.select(("topic", "partition", "offset")).to_pylist()
     return [
         Shown(**place, row=None if at in fates else rows[at], reason=fates.get(at, ""))
         for at, place in enumerate(places)
     ]
+
+
+def _readable(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """With numbers in the place of times that no calendar has."""
+    for name in beyond_calendar(rows):
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, rows.column(at).cast(pa.int64()))
+    return rows
 
 
 def _not_met(

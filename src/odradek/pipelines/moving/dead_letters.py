@@ -7,10 +7,12 @@ their headers. Without either the run stops at the first.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 import pyarrow as pa
 
+from odradek.model.moments import CALENDAR, EPOCH
 from odradek.pipelines.columns import HEADERS_TYPE
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.values import RECORD_SCHEMA
@@ -18,6 +20,7 @@ from odradek.pipelines.moving.values import RECORD_SCHEMA
 REASON: Final = "reason"
 DEAD_SCHEMA: Final = RECORD_SCHEMA.append(pa.field(REASON, pa.string()))
 HEADER_PREFIX: Final = "odradek."
+MICROS: Final = 1_000
 HEADERS: Final = ("topic", "partition", "offset", "timestamp", REASON)
 
 
@@ -53,7 +56,11 @@ def dead_rows(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
 
 def dead_letters(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
     """The same for a topic: key and value as they were, where from and why in headers."""
-    rows = dead_rows(batch, dead).to_pylist()
+    letters = dead_rows(batch, dead)
+    micros = letters.column("timestamp").cast(pa.int64())
+    rows = letters.drop_columns(["timestamp"]).to_pylist()
+    for row, time in zip(rows, micros.to_pylist(), strict=True):
+        row["timestamp"] = _time_text(time)
     named = [
         [
             *(row["headers"] or ()),
@@ -69,6 +76,19 @@ def dead_letters(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBat
         ],
         ["key", "value", "headers"],
     )
+
+
+def _time_text(micros: int) -> str:
+    """As Python writes a time; as milliseconds where its calendar has ended."""
+    within = micros // MICROS in CALENDAR
+    return str(EPOCH + timedelta(microseconds=micros)) if within else str(micros // MICROS)
+
+
+def time_in_text(text: str) -> int:
+    """The microseconds of such a text."""
+    if text.removeprefix("-").isdecimal():
+        return int(text) * MICROS
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
 
 
 def refuse(batch: pa.RecordBatch, dead: Mapping[int, str]) -> None:

@@ -8,7 +8,6 @@ letters a group notes how far they were sent. Either comes last: after a crash i
 redrive sends these records a second time, and none is lost.
 """
 
-import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -25,6 +24,7 @@ from odradek.pipelines.moving.dead_letters import (
     HEADERS,
     DeadLetters,
     DeadLetterTable,
+    time_in_text,
 )
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import DEAD, OpenTable
@@ -41,6 +41,7 @@ from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 
 SENT: Final = ("key", "value", "topic", "partition", "timestamp", "headers")
+WHERE: Final = ("topic", "partition", "offset", "headers")
 KEYS: Final = tuple(f"{HEADER_PREFIX}{it}" for it in HEADERS)
 
 
@@ -138,15 +139,15 @@ def _chosen(batch: pa.RecordBatch, sink: SinkOptions) -> pa.RecordBatch:
 
 def as_they_were(letters: pa.RecordBatch) -> pa.RecordBatch:
     """Records out of those of a topic of dead letters."""
-    rows = list(_originals(letters.to_pylist()))
+    rows = list(_originals(letters.select(WHERE).to_pylist()))
     return pa.RecordBatch.from_arrays(
         [
             letters.column("key"),
             letters.column("value"),
             pa.array([it["topic"] for it in rows], pa.string()),
             pa.array([int(it["partition"]) for it in rows], COLUMNS["partition"]),
-            pa.array(
-                [dt.datetime.fromisoformat(it["timestamp"]) for it in rows], COLUMNS["timestamp"]
+            pa.array([time_in_text(it["timestamp"]) for it in rows], pa.int64()).cast(
+                COLUMNS["timestamp"]
             ),
             pa.array([it["headers"] for it in rows], HEADERS_TYPE),
         ],

@@ -6,7 +6,6 @@ they mean another topic, or another history of the same one.
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from time import time_ns
 from typing import Final
 
@@ -22,8 +21,9 @@ from odradek.model.ids import (
     topic_id_from_text,
     topic_id_text,
 )
+from odradek.model.moments import moment_text
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.model.units import SECOND, Timestamp
+from odradek.model.units import Timestamp
 from odradek.pipelines.connections import client_of, sentences
 from odradek.pipelines.errors import DataLoss, InvalidOption, PipelineError
 from odradek.pipelines.positions import NO_EPOCH, Positions, TopicPositions
@@ -157,10 +157,9 @@ class SourceOffsets:
         found = self._ask({it: time.at(now) for it, time in times.items()})
         none = [it for it, row in found.items() if row.offset < 0]
         if none and not or_latest:
-            moment = datetime.fromtimestamp(times[none[0]].at(now) / SECOND, UTC)
+            moment = moment_text(times[none[0]].at(now), "milliseconds")
             raise PipelineError(
-                f"no record of {none[0]} is as late as "
-                f"{moment.isoformat(timespec='milliseconds')}; "
+                f"no record of {none[0]} is as late as {moment}; "
                 "with option startingOffsetsByTimestampStrategy=latest reading begins at its end"
             )
         return {**found, **self._ask(dict.fromkeys(none, LATEST))}

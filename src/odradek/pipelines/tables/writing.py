@@ -9,13 +9,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from odradek.model.moments import CALENDAR, moment_text
 from odradek.pipelines.tables.compression import compression_of
 from odradek.pipelines.tables.files import DataFile, Span, path_of
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
@@ -27,9 +27,7 @@ OPEN_FILES_MAX: Final = 16
 REPEATING: Final = ("topic", "_topic", "partition", "_partition", "timestampType")
 """Columns with few values: Parquet keeps these as a dictionary."""
 STATISTICS: Final = ("partition", "offset", "timestamp")
-EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
-CALENDAR: Final = range(-62_135_596_800_000_000, 253_402_300_800_000_000)
-"""The microseconds of the years 1 to 9999, which is what engines read in statistics of files."""
+MICROS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class RangeWriter:
         self._open.clear()
 
     def _file(self, values: tuple[str, ...], rows: pa.RecordBatch) -> "_OpenFile":
-        unsaid = _beyond_calendar(rows, self._schema)
+        unsaid = beyond_calendar(rows.select(self._schema.names))
         if values in self._open:
             if unsaid <= self._open[values].unsaid:
                 self._open.move_to_end(values)
@@ -201,13 +199,13 @@ class _OpenFile:
         return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
 
 
-def _beyond_calendar(rows: pa.RecordBatch, schema: pa.Schema) -> frozenset[str]:
-    """The columns with times of which a file's statistics can say nothing."""
+def beyond_calendar(rows: pa.RecordBatch) -> frozenset[str]:
+    """The columns with times that Python cannot read, nor an engine in the statistics of a file."""
     found = []
-    for column in schema:
+    for column in rows.schema:
         if pa.types.is_timestamp(column.type) and column.type.unit == "us":
             bounds = pc.min_max(rows.column(column.name).cast(pa.int64())).as_py()
-            if any(it is not None and it not in CALENDAR for it in bounds.values()):
+            if any(it is not None and it // MICROS not in CALENDAR for it in bounds.values()):
                 found.append(column.name)
     return frozenset(found)
 
@@ -251,7 +249,7 @@ class _Counted:
 
 def _time(micros: int) -> str:
     """In Delta's form."""
-    return (EPOCH + timedelta(microseconds=micros)).isoformat(timespec="milliseconds") + "Z"
+    return moment_text(micros // MICROS, "milliseconds").replace("+00:00", "Z")
 
 
 def write_rows(

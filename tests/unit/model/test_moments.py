@@ -1,0 +1,30 @@
+"""Moments as text."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from odradek.model.moments import CALENDAR, moment_text
+
+
+@pytest.mark.parametrize(
+    ("millis", "text"),
+    [
+        (0, "1970-01-01T00:00:00+00:00"),
+        (1_769_860_800_999, "2026-01-31T12:00:00+00:00"),
+        (CALENDAR[0], "0001-01-01T00:00:00+00:00"),
+        (CALENDAR[-1], "9999-12-31T23:59:59+00:00"),
+        (CALENDAR[0] - 1, f"{CALENDAR[0] - 1} ms after 1970"),
+        (1_769_860_800_999_000, "1769860800999000 ms after 1970"),
+    ],
+)
+def test_a_moment_is_text(millis: int, text: str) -> None:
+    """Also one that no calendar has."""
+    assert moment_text(millis) == text
+
+
+def test_the_calendar_is_pythons() -> None:
+    """From its first millisecond to its last."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    assert moment_text(CALENDAR[0], "milliseconds") == first.isoformat(timespec="milliseconds")
+    assert moment_text(CALENDAR[-1], "milliseconds") == last.isoformat(timespec="milliseconds")
