@@ -1,4 +1,4 @@
-"""Moments as text."""
+"""Moments as text, also those that no calendar has."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ from odradek.model.moments import CALENDAR, moment_text
     ],
 )
 def test_a_moment_is_text(millis: int, text: str) -> None:
-    """Also one that no calendar has."""
+    """To the second; beyond the calendar as it was."""
     assert moment_text(millis) == text
 
 
