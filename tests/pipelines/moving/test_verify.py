@@ -17,7 +17,7 @@ from odradek.pipelines.tables.table import Change
 from odradek.pipelines.tables.writing import write_rows
 from tests.pipelines.moving.archives import archive_of, reading
 from tests.pipelines.moving.local_spark import LocalSpark
-from tests.pipelines.topics import Topics
+from tests.pipelines.topics import Topics, now_ms
 
 SPARK = LocalSpark()
 Rows = list[dict[str, Any]]
@@ -49,15 +49,24 @@ def found_in(topics: Topics, job: Archive) -> list[str]:
 
 def plant(job: Archive, number: int, change: Callable[[Rows], Rows]) -> None:
     """Writes a file of the table anew, with other rows."""
+
+    def changed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist(change(batch.to_pylist()), schema=batch.schema)
+
+    plant_columns(job, number, changed)
+
+
+def plant_columns(
+    job: Archive, number: int, change: Callable[[pa.RecordBatch], pa.RecordBatch]
+) -> None:
+    """The same with columns."""
     opened = OpenTable(job.table, {}, ROWS)
     rewriting = Rewriting(opened.layout(), topics_of(opened.snapshot))
     files = [it for it in opened.table.files(opened.snapshot) if it.span and it.span.partition == 0]
     file = sorted(files, key=lambda it: it.span.start if it.span else 0)[number]
-    rows = [row for batch in rewriting.read(file) for row in batch.to_pylist()]
-    schema = opened.snapshot.schema
-    batch = pa.RecordBatch.from_pylist(change(rows), schema=schema)
+    (batch,) = pa.Table.from_batches(rewriting.read(file)).to_batches()
     assert file.span is not None
-    new = write_rows(opened.layout(), file.span, [batch])
+    new = write_rows(opened.layout(), file.span, [change(batch)])
     opened.table.commit(opened.snapshot, Change("replace", tuple(new), (file,)))
 
 
@@ -98,6 +107,26 @@ def test_each_fault_is_named(topics: Topics, tmp_path: Path) -> None:
     ]
     assert len(found) == 6
     assert found[5].startswith("-1 offsets 50 to 59 in a file that cannot be read: data/rows")
+
+
+def test_a_time_that_no_calendar_has(topics: Topics, tmp_path: Path) -> None:
+    """It is compared as others are: a client took microseconds for milliseconds."""
+    topic = topics.make()
+    topics.fill(topic, [{"value": b"far", "timestamp": now_ms() * 1_000}])
+    job = archive_of(topics.bootstrap, topic, f"parquet:{tmp_path}/t")
+    archive(SPARK, job, Once())
+    source = reading(topics.bootstrap, topic, Mode.BATCH)
+    assert verify(SPARK, Verify(source, job.table)).findings == ()
+    plant_columns(job, 0, at_the_beginning)
+    (found,) = verify(SPARK, Verify(source, job.table)).findings
+    assert str(found) == f"{topic}-0 offset 0 different in table and log: timestamp"
+
+
+def at_the_beginning(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """All times are 1970."""
+    at = rows.schema.get_field_index("timestamp")
+    times = pa.array([0] * rows.num_rows, pa.int64()).cast(rows.schema.field(at).type)
+    return rows.set_column(at, rows.schema.field(at), times)
 
 
 def _at(row: dict[str, Any]) -> int:
