@@ -32,7 +32,7 @@ FIRST: Final = {
 docs/simulation.md says how long they were looked for; unit tests and conversations find them."""
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("mistake", FIRST)
 def test_known_mistakes_are_found(mistake: str) -> None:
     """Each breaks a promise soon."""

@@ -30,7 +30,7 @@ def kept_seeds() -> list[tuple[str, int]]:
     return [(words[0], int(words[1])) for words in lines if words and words[0] != "#"]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_800)
 def test_fresh_seeds_keep_every_promise() -> None:
     """Each day has seeds of its own; over the days many are tried."""
     first = int(time.time() // 86_400) * SEEDS_PER_DAY
