@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 
+from odradek.pipelines.tables.table import TableExists
 from tests.pipelines.tables import archiver
 from tests.pipelines.tables.lake import FORMATS, Lake, expected
 
@@ -68,6 +69,25 @@ def test_a_catalog_that_several_make_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(together.parties) as threads:
         for number in range(10):
             assert len(set(threads.map(opened, [number] * together.parties))) == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_table_that_several_make_at_once(name: str, tmp_path: Path) -> None:
+    """One makes it, and the namespace of its catalog; the others are told that there is one."""
+    together = Barrier(4)
+
+    def created(lake: Lake) -> bool:
+        together.wait()
+        try:
+            lake.create()
+        except TableExists:
+            return False
+        return True
+
+    with ThreadPoolExecutor(together.parties) as threads:
+        for number in range(10):
+            lakes = [Lake(f"{name}:{tmp_path}/{number}/") for _ in range(together.parties)]
+            assert sorted(threads.map(created, lakes)) == [False, False, False, True]
 
 
 def _run(target: object, *arguments: object) -> int | None:

@@ -97,7 +97,7 @@ class IcebergTable:
         }
         try:
             with _named(self.location):
-                self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
+                self._create_namespace()
                 transaction = self._catalog.create_table_transaction(
                     self._identifier, schema, location=self._place, properties=settings
                 )
@@ -111,6 +111,15 @@ class IcebergTable:
         except (TableAlreadyExistsError, CommitFailedException) as error:
             raise TableExists(f"{self.location} was created by another process") from error
         return self.load()
+
+    def _create_namespace(self) -> None:
+        """Another process may do it meanwhile, which is as good."""
+        namespace = self._identifier[:-1]
+        try:
+            self._catalog.create_namespace_if_not_exists(namespace)
+        except Exception:  # of SQLAlchemy
+            if not self._catalog.namespace_exists(namespace):
+                raise
 
     def commit(self, base: Snapshot, change: Change) -> Snapshot:
         """One transaction: schema, files, positions."""
