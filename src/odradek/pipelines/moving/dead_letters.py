@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from odradek.model.moments import CALENDAR, EPOCH
+from odradek.model.moments import EPOCH, in_calendar
 from odradek.pipelines.columns import HEADERS_TYPE
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.values import RECORD_SCHEMA
@@ -80,8 +80,8 @@ def dead_letters(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBat
 
 def _time_text(micros: int) -> str:
     """As Python writes a time; as milliseconds where its calendar has ended."""
-    within = micros // MICROS in CALENDAR
-    return str(EPOCH + timedelta(microseconds=micros)) if within else str(micros // MICROS)
+    millis = micros // MICROS
+    return str(EPOCH + timedelta(microseconds=micros)) if in_calendar(millis) else str(millis)
 
 
 def time_in_text(text: str) -> int:

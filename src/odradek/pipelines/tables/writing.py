@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from odradek.model.moments import CALENDAR, moment_text
+from odradek.model.moments import in_calendar, moment_text
 from odradek.pipelines.tables.compression import compression_of
 from odradek.pipelines.tables.files import DataFile, Span, path_of
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
@@ -205,7 +205,7 @@ def beyond_calendar(rows: pa.RecordBatch) -> frozenset[str]:
     for column in rows.schema:
         if pa.types.is_timestamp(column.type) and column.type.unit == "us":
             bounds = pc.min_max(rows.column(column.name).cast(pa.int64())).as_py()
-            if any(it is not None and it // MICROS not in CALENDAR for it in bounds.values()):
+            if any(it is not None and not in_calendar(it // MICROS) for it in bounds.values()):
                 found.append(column.name)
     return frozenset(found)
 
