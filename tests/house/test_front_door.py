@@ -1,5 +1,7 @@
 """What a newcomer meets first: the licence, and `./dev` from wherever they stand."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -37,6 +39,51 @@ def test_dev_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     refused = run_dev("tset", cwd=tmp_path)
     assert refused.returncode == 2
     assert "no command named tset" in refused.stderr
+
+
+def test_dev_refuses_a_subset_that_is_not_there(tmp_path: Path) -> None:
+    """Before an environment is built for it."""
+    tools = tmp_path / "tree"
+    tools.mkdir()
+    (tools / "dev").write_text(tree.text(DEV))
+    (tools / "tests" / "unit").mkdir(parents=True)
+    refused = subprocess.run(
+        ["bash", str(tools / "dev"), "test", "nosuch"], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert refused.stderr == "dev: there is no tests/nosuch; there are: unit/\n"
+
+
+def test_dev_says_in_a_line_that_it_was_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C while pip installs: no traceback, and no half of an environment that looks whole."""
+    copy = tmp_path / "dev"
+    copy.write_text(tree.text(DEV))
+    for name in ("build.txt", "up.txt"):
+        (tmp_path / "pins").mkdir(exist_ok=True)
+        (tmp_path / "pins" / name).write_text("")
+    (tmp_path / "pyproject.toml").touch()
+    python = tmp_path / "python"
+    python.write_text(
+        '#!/bin/bash\ncase "$*" in\n*" install "*) echo installing; exec sleep 60 ;;\nesac\n'
+    )
+    python.chmod(0o755)
+    command = ["bash", str(copy), "up"]
+    environment = {"PATH": "/usr/bin:/bin", "ODRADEK_PYTHON": str(python)}
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "installing\n"
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "dev: interrupted; the next ./dev begins this step again"
+    assert not (tmp_path / ".venv-up" / "venv.stamp").exists()
 
 
 @pytest.mark.parametrize("script", ["dev", ".ci/run"])
