@@ -72,5 +72,34 @@ def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def topics(broker: OdradekBroker, request: pytest.FixtureRequest) -> Topics:
-    """Makes and fills topics of this test."""
-    return Topics(broker.bootstrap, request.node.name)
+    """Makes and fills topics of this test: modules share a broker, and may share names of tests."""
+    module = request.module.__name__.rpartition(".")[2]
+    return Topics(broker.bootstrap, f"{module}.{request.node.name}")
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[dict[str, str]]:
+    """A bucket `lake`, as the options of a store."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    options = {
+        "endpoint": endpoint,
+        "region": "us-east-1",
+        "access_key_id": "test",
+        "secret_access_key": "test",
+    }
+    client = boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )
+    client.create_bucket(Bucket="lake")
+    yield options
+    server.stop()

@@ -30,7 +30,7 @@ def test_the_tutorial_leads_where_it_says(broker: OdradekBroker, tmp_path: Path)
         "PATH": f"{command.parent}:{os.environ['PATH']}",
         "ODRADEK_BOOTSTRAP": broker.bootstrap,
     }
-    first, second, third = BLOCK.findall(text)
+    first, second, drafting, third = BLOCK.findall(text)
     for block in (first, second):
         _type(block, tmp_path, environment)
     rows = [row for it in batches_in(f"delta:{tmp_path}/lake/orders") for row in it.to_pylist()]
@@ -42,6 +42,8 @@ def test_the_tutorial_leads_where_it_says(broker: OdradekBroker, tmp_path: Path)
         row for it in batches_in(f"delta:{tmp_path}/lake/orders-dead") for row in it.to_pylist()
     ]
     assert (dead["value"], dead["offset"]) == (b"no order", 2)
+    _type(drafting, tmp_path, environment)
+    assert 'id = "long"' in (tmp_path / "drafted.toml").read_text(encoding="utf-8")
     _type(third, tmp_path, environment)
 
 

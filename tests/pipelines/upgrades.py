@@ -26,6 +26,7 @@ from tests.pipelines.moving.archives import reading
 from tests.pipelines.tables.lake import CLUSTER, FORMATS, SCHEMA, TOPIC, TOPIC_ID, Lake, new_range
 
 KEPT: Final = Path(__file__).parent / "releases"
+RELEASES: Final = sorted(it.name.removesuffix(".tar.gz") for it in KEPT.iterdir())
 ROWS_KEPT: Final = 40
 RECORDS: Final = 25  # that the stream of the kept checkpoint has read
 OLD_PLACE: Final = "place"  # says where the table lay, which stands in all of Iceberg's files

@@ -1,37 +1,30 @@
 """The options `kafka.*`: how brokers are reached, and how much is fetched at a time.
 
 A setting of Kafka's clients that means something for ours is honoured, with Kafka's name and, where
-nothing speaks against it, with Kafka's default. Those that Spark's connector refuses are refused.
-Settings that describe the Java client (its buffers, its threads, its groups) have no effect.
+nothing speaks against it, with Kafka's default; `kafka_settings` says what becomes of the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from odradek.client.addresses import addresses
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import MIB, MINUTE, Bytes, Millis
 from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.given import KAFKA, GivenOptions
+from odradek.pipelines.given import KAFKA, GivenOptions, nearest
+from odradek.pipelines.kafka_settings import (
+    HONOURED,
+    REFUSED,
+    REFUSED_PREFIXES,
+    WITHOUT_EFFECT,
+    known,
+)
 
 CLIENT_ID: Final = "odradek-spark"
 FETCH_BYTES_MAX: Final = Bytes(50 * MIB)
 PARTITION_FETCH_BYTES_MAX: Final = Bytes(8 * MIB)
 FETCH_WAIT_MS_MAX: Final = Millis(500)
-REFUSED: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "auto.offset.reset": "use option 'startingOffsets': Spark keeps the offsets",
-        "key.deserializer": "keys are bytes; decode them with functions of DataFrames",
-        "value.deserializer": "values are bytes; decode them with functions of DataFrames",
-        "key.serializer": "keys must be strings or bytes; encode them with functions of DataFrames",
-        "value.serializer": "values must be strings or bytes; encode them as such",
-        "enable.auto.commit": "Spark keeps the offsets",
-        "interceptor.classes": "an interceptor is a Java class",
-    }
-)
-"""What Spark's connector refuses, with the reason."""
 ISOLATION_LEVELS: Final = ("read_uncommitted", "read_committed")
 
 
@@ -49,11 +42,20 @@ class ClientOptions:
     """For how long a broker that is gone, or a partition without a leader, is asked again."""
 
 
+def _refuse(names: Iterable[str]) -> None:
+    """InvalidOption for a setting that Kafka's clients do not have, or that means nothing here."""
+    for name in names:
+        prefix = next((it for it in REFUSED_PREFIXES if name.startswith(it)), name)
+        if reason := REFUSED.get(name) or REFUSED_PREFIXES.get(prefix):
+            raise InvalidOption(f"option '{KAFKA}{name}' is not supported: {reason}")
+        if not known(name):
+            near = nearest(name, (*HONOURED, *WITHOUT_EFFECT, *REFUSED))
+            raise InvalidOption(f"Kafka's clients have no setting {name!r}{near}")
+
+
 def read_client(given: GivenOptions) -> ClientOptions:
     """The options `kafka.*` of a reader or writer."""
-    for name, reason in REFUSED.items():
-        if given.kafka(name) is not None:
-            raise InvalidOption(f"option '{KAFKA}{name}' is not supported: {reason}")
+    _refuse(given.kafka_names())
     bootstrap = given.kafka("bootstrap.servers")
     if bootstrap is None or not bootstrap.strip():
         raise InvalidOption("option 'kafka.bootstrap.servers' must be given")

@@ -5,6 +5,7 @@ trace. The name of the class in that text is how the sentence is found again.
 """
 
 import re
+from importlib import import_module
 from typing import Final
 
 DEPTH_MAX: Final = 16
@@ -26,8 +27,16 @@ class CorruptData(PipelineError):
     """Bytes that are no batch, or not the bytes that were sent; names partition and offset."""
 
 
-class Unreachable(PipelineError):
+class Away(PipelineError):
+    """Something that a run needs does not answer; later it may, and a run that has begun waits."""
+
+
+class Unreachable(Away):
     """No broker answered, or no leader was elected, in the time that is allowed for it."""
+
+
+class NothingCompared(PipelineError):
+    """Two sides have nothing in common: that is no proof that they are equal."""
 
 
 class NoJava(PipelineError):
@@ -38,19 +47,37 @@ class JavaStopped(NoJava):
     """Java ended before Spark began; what it lacks it wrote to its standard error."""
 
 
-_SENTENCE = re.compile(r"^(?:\S*: )*odradek\.pipelines(?:\.\w+)+: (?P<text>.+)$", re.MULTILINE)
+_SENTENCE = re.compile(
+    r"^(?:\S*: )*(?P<module>odradek\.pipelines(?:\.\w+)*)\.(?P<name>\w+): (?P<text>.+)$",
+    re.MULTILINE,
+)
 
 
-def sentence_of(error: BaseException) -> str | None:
-    """The sentence that an error of ours carries, through whatever it was wrapped in; else None."""
+def error_of(error: BaseException) -> PipelineError | None:
+    """The error of ours that an error carries, through whatever it was wrapped in; else None."""
     current: BaseException | None = error
     for _ in range(DEPTH_MAX):
         if current is None:
             return None
         if isinstance(current, PipelineError):
-            return str(current)
-        found = _SENTENCE.findall(str(current))
+            return current
+        found = list(_SENTENCE.finditer(str(current)))
         if found:
-            return str(found[-1]).strip()
+            return _class_of(found[-1])(found[-1]["text"].strip())
         current = current.__cause__ or current.__context__
     return None
+
+
+def sentence_of(error: BaseException) -> str | None:
+    """What the error of ours says that an error carries."""
+    found = error_of(error)
+    return None if found is None else str(found)
+
+
+def _class_of(found: re.Match[str]) -> type[PipelineError]:
+    try:
+        kind = getattr(import_module(found["module"]), found["name"], PipelineError)
+    except ImportError:
+        return PipelineError
+    is_ours = isinstance(kind, type) and issubclass(kind, PipelineError)
+    return kind if is_ours else PipelineError

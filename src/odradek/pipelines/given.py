@@ -47,6 +47,10 @@ class GivenOptions:
         """The text of an option; None: it was not given."""
         return self._texts.get(name.lower())
 
+    def kafka_names(self) -> list[str]:
+        """The settings of Kafka's clients that were given."""
+        return sorted(it.removeprefix(KAFKA) for it in self._texts if it.startswith(KAFKA))
+
     def kafka(self, name: str) -> str | None:
         """The text of a setting of Kafka's clients."""
         return self._texts.get(KAFKA + name)

@@ -52,6 +52,7 @@ def test_batches_are_counted_and_partitions_told_apart() -> None:
         "written_bytes_total": 600,
         "batches_total": 2,
         "files_total": 4,
+        "offsets_skipped_total": 0,
         "batch_seconds": 1.5,
     }
     first, second = (f'{run},topic="t",partition="{it}"' for it in (0, 1))

@@ -1,20 +1,30 @@
 """Avro to rows, with a registry that answers as Confluent's and Karapace do."""
 
+import datetime as dt
 import io
 import json
 import struct
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import fastavro
+import pyarrow as pa
 import pytest
 
+from odradek.pipelines.formats.avro_types import as_stored
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
 from odradek.pipelines.formats.registry import RegistryFailed
+from odradek.pipelines.moving.opening import ROWS, OpenTable
+from odradek.pipelines.moving.tasks import GrowingWriter
 from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.positions import OffsetRange, Positions
+from odradek.pipelines.tables.files import Span
 from tests.pipelines.formats.records import records
+from tests.pipelines.moving.archives import batches_in
 
 FIRST = {
     "type": "record",
@@ -26,16 +36,85 @@ FIRST = {
     ],
 }
 SECOND = {**FIRST, "fields": [*FIRST["fields"], {"name": "note", "type": ["null", "string"]}]}
+TIMES = (
+    ("int", "date", 20_000, dt.date(2024, 10, 4)),
+    ("int", "time-millis", 36_000_001, "10:00:00.001"),
+    ("long", "time-micros", 36_000_000_001, "10:00:00.000001"),
+    ("long", "timestamp-millis", 1, dt.datetime(1970, 1, 1, 0, 0, 0, 1_000, dt.UTC)),
+    ("long", "timestamp-micros", -1, dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, dt.UTC)),
+    ("long", "timestamp-nanos", 2_000, dt.datetime(1970, 1, 1, 0, 0, 0, 2, dt.UTC)),
+    ("long", "local-timestamp-millis", 1_700_000_000_123, "2023-11-14T22:13:20.123"),
+    ("long", "local-timestamp-micros", 1, "1970-01-01T00:00:00.000001"),
+    ("long", "local-timestamp-nanos", 1_000_000_001, "1970-01-01T00:00:01.000000001"),
+    ("string", "uuid", "not checked", "not checked"),
+    ("bytes", "big-decimal", b"\x04\x04\xd2\x04", "12.34"),
+    ("long", "no-such-type", 7, 7),
+)
+"""What Avro stores, what it means, a value as it is stored, and as the column has it."""
+
+
+def _of(stored: str, logical: str, **more: object) -> dict[str, Any]:
+    return {"type": stored, "logicalType": logical, **more}
+
+
+KINDS: dict[str, Any] = {
+    **{f"f{at}": _of(it[0], it[1]) for at, it in enumerate(TIMES)},
+    "nothing": "null",
+    "money": _of("bytes", "decimal", precision=5, scale=2),
+    "fixed": _of("fixed", "decimal", name="F", size=3, precision=5),
+    "id": _of("fixed", "uuid", name="U", size=16),
+    "span": ["null", _of("fixed", "duration", name="D", size=12)],
+    "many": {"type": "array", "items": _of("int", "date")},
+    "inner": {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "m", "type": {"type": "map", "values": "double"}}],
+    },
+}
+ALL: dict[str, Any] = {
+    "type": "record",
+    "name": "All",
+    "fields": [{"name": name, "type": kind} for name, kind in KINDS.items()],
+}
+STORED: dict[str, Any] = {
+    **{f"f{at}": it[2] for at, it in enumerate(TIMES)},
+    "nothing": None,
+    "money": (-12_345).to_bytes(2, signed=True),
+    "fixed": (99_999).to_bytes(3, signed=True),
+    "id": bytes(range(16)),
+    "span": b"\x01\0\0\0\x02\0\0\0\x03\0\0\0",
+    "many": [0, 1],
+    "inner": {"m": {"x": 0.5}},
+}
 OTHER = {"type": "record", "name": "Other", "fields": [{"name": "id", "type": "string"}]}
 
 
+SHOP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "number"},
+        "at": {"type": "string", "format": "date-time"},
+        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+"""A JSON Schema."""
+
+
 class Registry(BaseHTTPRequestHandler):
-    """Knows three schemas."""
+    """Knows schemas of Avro, and of JSON."""
 
     schemas: ClassVar[dict[str, Any]] = {
         "/schemas/ids/1": FIRST,
         "/schemas/ids/2": SECOND,
         "/schemas/ids/3": OTHER,
+        "/schemas/ids/4": ALL,
+        "/subjects/all-value/versions/latest": ALL,
+        "/schemas/ids/11": SHOP,
+        "/schemas/ids/12": {
+            **SHOP,
+            "properties": {**SHOP["properties"], "code": {"type": "number"}},
+        },
+        "/subjects/shop-value/versions/latest": SHOP,
         "/subjects/orders-value/versions/latest": FIRST,
     }
 
@@ -77,7 +156,7 @@ def convert(registry: str, *values: bytes | None) -> Converted:
 
 
 def test_a_newer_schema_adds_its_columns(registry: str) -> None:
-    """Maps are lists of pairs, as a table has them."""
+    """Maps are maps; a table in which they are lists of pairs keeps these."""
     row = {"id": 1, "kind": "A", "counts": {"x": 2}}
     found = convert(registry, value(1, FIRST, row), value(2, SECOND, {**row, "note": "late"}), None)
     assert not found.dead
@@ -85,10 +164,15 @@ def test_a_newer_schema_adds_its_columns(registry: str) -> None:
     first, second = found.rows.to_pylist()
     assert (first["kind"], first["counts"], first["note"]) == (
         "A",
-        [{"key": "x", "value": 2}],
+        [("x", 2)],
         None,
     )
     assert second["note"] == "late"
+    format_ = avro_values(registry, ("orders",))
+    old = pa.list_(pa.struct([("key", pa.string()), ("value", pa.int32())]))
+    table = format_.schema.set(format_.schema.get_field_index("counts"), pa.field("counts", old))
+    (again,) = format_.convert(records([value(1, FIRST, row)]), table).rows.to_pylist()
+    assert again["counts"] == [{"key": "x", "value": 2}]
 
 
 def test_what_is_no_avro_or_fits_no_column_is_a_dead_letter(registry: str) -> None:
@@ -104,6 +188,67 @@ def test_what_is_no_avro_or_fits_no_column_is_a_dead_letter(registry: str) -> No
     clash = convert(registry, good, value(3, OTHER, {"id": "x"}))
     assert list(clash.dead) == [1]
     assert "column id" in clash.dead[1]
+
+
+def test_logical_types_are_what_they_mean(registry: str, tmp_path: Path) -> None:
+    """Exactly; and a table of each format takes them and gives them back."""
+    format_ = avro_values(registry, ("all",))
+    stored = as_stored(ALL)
+    batch = records([value(4, stored, STORED)])
+    found = format_.convert(batch, format_.schema)
+    assert not found.dead
+    (row,) = found.rows.to_pylist()
+    for at, (_, logical, _, expected) in enumerate(TIMES):
+        assert row[f"f{at}"] == expected, logical
+    assert (row["money"], row["fixed"]) == (Decimal("-123.45"), Decimal(99_999))
+    assert row["id"] == "00010203-0405-0607-0809-0a0b0c0d0e0f"
+    assert row["span"] == {"months": 1, "days": 2, "millis": 3}
+    assert row["many"] == [dt.date(1970, 1, 1), dt.date(1970, 1, 2)]
+    assert row["inner"] == {"m": [("x", 0.5)]}
+    assert "nothing" not in row
+    for form in ("delta", "iceberg", "parquet"):
+        location = f"{form}:{tmp_path / form}"
+        opened = OpenTable(location, {}, ROWS)
+        opened.create(format_.schema, (), Positions("c", {}), "_")
+        for offset in (100, 101):  # made, and then loaded
+            again = format_.convert(batch, opened.snapshot.schema)
+            assert not again.dead
+            piece = OffsetRange("orders", "A" * 22, 3, offset, offset + 1, 1)
+            writer = GrowingWriter(opened.layout(), Span("A" * 22, 3, offset, offset + 1))
+            writer.write(again.rows)
+            assert writer.growth is None
+            opened.append("c", [piece], writer.finish())
+            opened = OpenTable(location, {}, ROWS)
+        assert [it for batch in batches_in(location) for it in batch.to_pylist()] == [row, row]
+
+
+@pytest.mark.parametrize(
+    ("field", "stored", "reason"),
+    [
+        ("f5", 2_001, "column f5: 2001 has nanoseconds"),
+        ("f0", 1 << 30, "column f0:"),
+        ("f4", 1 << 62, "column f4:"),
+        ("f1", 86_400_000, "no time of a day"),
+        ("f10", b"\x04\x04", "no big-decimal"),
+        (
+            "money",
+            (100_000).to_bytes(3, signed=True),
+            "column money: 1000.00 is no decimal128(5, 2)",
+        ),
+    ],
+)
+def test_what_no_column_keeps_is_a_dead_letter(
+    registry: str, field: str, stored: object, reason: str
+) -> None:
+    """Nothing is rounded: libraries do it with decimals of too many digits."""
+    format_ = avro_values(registry, ("all",))
+    plain = as_stored(ALL)
+    found = format_.convert(
+        records([value(4, plain, {**STORED, field: stored}), value(4, plain, STORED) + b"x"]),
+        format_.schema,
+    )
+    assert reason in found.dead[0]
+    assert found.dead[1] == "1 bytes are behind the record of Avro schema 4"
 
 
 def test_a_registry_that_does_not_answer_stops_the_run() -> None:

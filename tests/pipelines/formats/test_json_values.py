@@ -99,7 +99,7 @@ def test_a_closed_schema_takes_no_new_columns() -> None:
         (b'{"at": "yesterday"}', "column at: 'yesterday' is no timestamp"),
         (b'{"s": 1}', "column s: 1 is no struct"),
         (b'{"t": [1, {"b": 1}]}', "column t:"),
-        (b'{"_offset": 1}', "field _offset: names with '_' before them"),
+        (b'{"_offset": 1}', "field '_offset': names with '_' before them"),
         (b'{"new": ' + b"[" * 60 + b"]" * 60 + b"}", "nested more than 32 deep"),
     ],
 )
@@ -123,7 +123,10 @@ def test_of_values_that_contradict_each_other_the_first_one_counts() -> None:
     """A column has one type, so the others are dead letters."""
     found = convert(b'{"new": 1}', b'{"new": "x"}', b'{"new": null}')
     assert [it["new"] for it in rows(found)] == [1, None]
-    assert found.dead == {1: "column new: it is string, other values are int64"}
+    assert found.dead == {
+        1: "column new: it is string, other values are int64; "
+        "the first is at offset 100 of orders-3"
+    }
 
 
 def test_a_record_without_a_value_is_dropped() -> None:
@@ -134,9 +137,33 @@ def test_a_record_without_a_value_is_dropped() -> None:
     assert found.rows.num_rows == 1
 
 
+def test_a_map_has_any_keys() -> None:
+    """Its values have one type; a key that stands twice is refused, and what is no map."""
+    found = convert(
+        b'{"m": {"a b": 1, "": 2}}',
+        b'{"m": {}}',
+        b'{"m": {"a": 1, "a": 2}}',
+        b'{"m": {"a": "x"}}',
+        b'{"m": [1]}',
+        m="map<string, long>",
+    )
+    assert rows(found) == [{"m": [("a b", 1), ("", 2)]}, {"m": []}]
+    assert list(found.dead) == [2, 3, 4]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["lnog", "array<>", "struct<a>", "decimal(50,2)", "decimal(2,3)", "array<long", "map<a,b>"],
+    [
+        "lnog",
+        "array<>",
+        "struct<a>",
+        "decimal(50,2)",
+        "decimal(2,3)",
+        "array<long",
+        "map<a,b>",
+        "map<long, long>",
+        "map<string>",
+    ],
 )
 def test_what_is_no_type_is_refused(text: str) -> None:
     """The sentence says which text is no type."""

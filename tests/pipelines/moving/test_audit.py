@@ -7,6 +7,7 @@ import pytest
 
 from odradek.client.blocking import BlockingClient
 from odradek.model.ids import TopicPartition
+from odradek.pipelines.errors import NothingCompared
 from odradek.pipelines.moving.audit import audit_brokers, audit_directories
 from odradek.pipelines.source.options import Mode
 from odradek.records.batch import headers, read_header, seal
@@ -121,6 +122,45 @@ def test_bytes_that_are_no_batch(copies: Copies) -> None:
     assert "broker 1" in text
 
 
+def test_behind_bytes_that_are_no_batch_it_goes_on(copies: Copies) -> None:
+    """Of the same file: what follows is compared, and what is wrong there is named, too."""
+    file = segments(copies, "1")[0]
+    data = bytearray(file.read_bytes())
+    rows = list(headers(data))
+    assert len(rows) > 2
+    (position, header), (_, behind), (last, broken), *_ = rows
+    data[position + 16] ^= 4
+    data[last + 70] ^= 4
+    file.write_bytes(data)
+    texts = found_in(copies)
+    assert len(texts) == 2
+    assert texts[0].startswith(
+        f"offsets {header.base_offset} to {behind.base_offset - 1}: the copy"
+    )
+    assert f"{file.name} byte {position} is corrupt (no batch" in texts[0]
+    assert texts[1].startswith(f"offsets {broken.base_offset} to {broken.last_offset}: the copy of")
+    assert f"{file.name} byte {last} is corrupt" in texts[1]
+
+
+def test_a_file_that_cannot_be_read(copies: Copies) -> None:
+    """It is one fault, and the others are compared."""
+    first, second, *_ = segments(copies, "2")
+    first.unlink()
+    first.mkdir()
+    (text,) = found_in(copies)
+    assert text.startswith(f"offsets 0 to {int(second.stem) - 1}: the copy of broker 2, {TOPIC}-0/")
+    assert f"{first.name} cannot be read (" in text
+
+
+def test_nothing_compared_is_no_success(copies: Copies) -> None:
+    """Nothing is known to be committed."""
+    for broker in "123":
+        path = copies[broker][0] / "replication-offset-checkpoint"
+        path.write_text(path.read_text().replace(f"{TOPIC} 0 100", f"{TOPIC} 0 0"))
+    with pytest.raises(NothingCompared):
+        audit_directories(SPARK, copies)
+
+
 def test_what_is_not_committed_may_differ(copies: Copies) -> None:
     """Above the high watermark a copy may be truncated yet."""
     for broker in "123":
@@ -157,4 +197,9 @@ def test_brokers_are_asked(tmp_path: Path) -> None:
         (fault,) = done.faults
         assert (fault.first, fault.last, fault.kind) == (20, 29, "is corrupt")
         assert fault.replica.startswith(f"broker {follower}, ")
+        assert fault.place == str(file.parent)
         assert TopicPartition(fault.topic, fault.partition) == TopicPartition("t", 0)
+        cluster.brokers[follower].stop()
+        away, *_ = audit_brokers(SPARK, source).faults
+        assert (away.first, away.last, away.kind) == (0, 49, "cannot be read")
+        cluster.brokers[follower].start()

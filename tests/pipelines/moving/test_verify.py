@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import TopicPartition
 
+from odradek.pipelines.errors import NothingCompared, PipelineError
 from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.triggers import Once
@@ -15,6 +17,8 @@ from odradek.pipelines.source.options import Mode
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 from odradek.pipelines.tables.table import Change
 from odradek.pipelines.tables.writing import write_rows
+from odradek.records.batch import headers
+from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.moving.archives import archive_of, reading
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics, now_ms
@@ -106,7 +110,7 @@ def test_each_fault_is_named(topics: Topics, tmp_path: Path) -> None:
         "-0 offset 110 not in the log",
     ]
     assert len(found) == 6
-    assert found[5].startswith("-1 offsets 50 to 59 in a file that cannot be read: data/rows")
+    assert found[5].startswith("-1 offsets 50 to 59 in a file that cannot be read: rows")
 
 
 def test_a_time_that_no_calendar_has(topics: Topics, tmp_path: Path) -> None:
@@ -120,6 +124,80 @@ def test_a_time_that_no_calendar_has(topics: Topics, tmp_path: Path) -> None:
     plant_columns(job, 0, at_the_beginning)
     (found,) = verify(SPARK, Verify(source, job.table)).findings
     assert str(found) == f"{topic}-0 offset 0 different in table and log: timestamp"
+
+
+def damage(broker: OdradekBroker, topic: str, offset: int, at: int) -> None:
+    """Changes a byte of the batch that begins at an offset of partition 0; the broker is away."""
+    (file,) = broker.directory.glob(f"*/{topic}-0/*.log")
+    data = bytearray(file.read_bytes())
+    (position, _), *_ = [it for it in headers(data) if it[1].base_offset == offset]
+    data[position + at] ^= 4
+    file.write_bytes(data)
+
+
+CHECKSUM, MAGIC = 70, 16
+
+
+@pytest.mark.parametrize("at", [CHECKSUM, MAGIC])
+def test_damage_in_the_log_is_one_fault_among_others(tmp_path: Path, at: int) -> None:
+    """What can be read is compared, in this partition and in others; the damage is named."""
+    broker = OdradekBroker(tmp_path / "broker")
+    broker.start()
+    topics = Topics(broker.bootstrap, "damaged")
+    topic = topics.make(partitions=2)
+    for first in range(0, 100, 10):
+        for partition in (0, 1):
+            topics.fill_numbers(topic, 10, partition=partition, first=first)
+    options = {"maxOffsetsPerTrigger": 20}
+    job = archive_of(topics.bootstrap, topic, f"parquet:{tmp_path}/t", options=options)
+    archive(SPARK, job, Once())
+    plant(job, 0, lambda rows: with_value(rows, 3, value=b"other"))
+    plant(job, 7, lambda rows: with_value(rows, 3, value=b"other"))
+    broker.stop()
+    damage(broker, topic, 50, at)
+    broker.start()
+    patient = {"kafka__default__api__timeout__ms": 2_000}
+    source = reading(broker.bootstrap, topic, Mode.BATCH, **patient)
+    done = verify(SPARK, Verify(source, job.table))
+    broker.stop()
+    found = [(it.kind, it.first, it.last) for it in done.findings]
+    if at == CHECKSUM:
+        assert ("damaged in the log", 50, 59) in found
+        assert ("different in table and log", 73, 73) in found
+    else:
+        assert ("damaged in the log", 50, 99) in found
+    assert ("different in table and log", 3, 3) in found
+    assert {it[0] for it in found} == {"damaged in the log", "different in table and log"}
+    assert all(it.partition == 0 for it in done.findings)
+
+
+def test_the_table_of_another_topic_is_refused(topics: Topics, tmp_path: Path) -> None:
+    """It holds nothing that could be compared; also where one of two topics is not in it."""
+    job = archived(topics, tmp_path, "delta")
+    (topic,) = job.source.selection.topics
+    other = topics.make("other")
+    topics.fill_numbers(other, 10)
+    for asked in (other, f"{topic},{other}"):
+        source = reading(topics.bootstrap, asked, Mode.BATCH)
+        with pytest.raises(PipelineError, match=f"holds no records of topic '{other}'"):
+            verify(SPARK, Verify(source, job.table))
+
+
+def test_a_comparison_of_nothing_is_none(topics: Topics, tmp_path: Path) -> None:
+    """The log begins where the table has ended; a topic without records; a name that fits none."""
+    job = archived(topics, tmp_path, "delta")
+    (topic,) = job.source.selection.topics
+    ends = [TopicPartition(topic, number, 100) for number in (0, 1)]
+    for future in topics.admin.delete_records(ends).values():
+        future.result()
+    source = reading(topics.bootstrap, topic, Mode.BATCH)
+    with pytest.raises(NothingCompared, match="no offset in common"):
+        verify(SPARK, Verify(source, job.table))
+    empty = archive_of(topics.bootstrap, topics.make("empty"), f"delta:{tmp_path}/empty")
+    archive(SPARK, empty, Once())
+    (topic,) = empty.source.selection.topics
+    with pytest.raises(PipelineError):
+        verify(SPARK, Verify(reading(topics.bootstrap, topic, Mode.BATCH), empty.table))
 
 
 def at_the_beginning(rows: pa.RecordBatch) -> pa.RecordBatch:

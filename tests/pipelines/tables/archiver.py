@@ -18,7 +18,19 @@ STEP = 10
 WATCHED = ("odradek/pipelines/tables", "pyiceberg/table", "pyiceberg/catalog")
 
 
-def archive(location: str, end: int, kill_at: int | None = None, said: str = "") -> None:
+def archive_and_merge(location: str, end: int, kill_at: int | None = None, said: str = "") -> None:
+    """Merges what is small after each batch."""
+    archive(location, end, kill_at, said, merges=True)
+
+
+def archive(
+    location: str,
+    end: int,
+    kill_at: int | None = None,
+    said: str = "",
+    *,
+    merges: bool = False,
+) -> None:
     """Adds batches of ten offsets until the table ends there, whoever adds beside it."""
     mortal = Mortal(kill_at, WATCHED)
     sys.setprofile(mortal)
@@ -27,6 +39,9 @@ def archive(location: str, end: int, kill_at: int | None = None, said: str = "")
     while (at := reached(snapshot)) < end:
         try:
             snapshot = lake.append(snapshot, new_range(at, min(at + STEP, end)))
+            if merges:
+                merge_small(lake.table, lake.layout(snapshot), snapshot)
+                snapshot = lake.table.load()
         except TableRefused:
             snapshot = lake.table.load()
     sys.setprofile(None)

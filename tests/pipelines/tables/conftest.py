@@ -12,34 +12,6 @@ if TYPE_CHECKING:
 FORMATS = ("delta", "iceberg", "parquet")
 
 
-@pytest.fixture(scope="session")
-def bucket() -> Iterator[dict[str, str]]:
-    """A bucket `lake`, as the options of a store."""
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    options = {
-        "endpoint": endpoint,
-        "region": "us-east-1",
-        "access_key_id": "test",
-        "secret_access_key": "test",
-    }
-    client = boto3.client(
-        "s3",
-        endpoint_url=endpoint,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
-    client.create_bucket(Bucket="lake")
-    yield options
-    server.stop()
-
-
 def on_s3(name: str, directory: Path, options: dict[str, str]) -> "Lake":
     """A table in the bucket; Iceberg's catalog stays in a file."""
     from tests.pipelines.tables.lake import Lake
@@ -51,12 +23,14 @@ def on_s3(name: str, directory: Path, options: dict[str, str]) -> "Lake":
         "type": "sql",
         "uri": f"sqlite:///{directory}/catalog.db",
         "warehouse": place,
-        "s3.endpoint": options["endpoint"],
-        "s3.region": options["region"],
-        "s3.access-key-id": options["access_key_id"],
-        "s3.secret-access-key": options["secret_access_key"],
+        **of_iceberg(options),
     }
     return Lake("iceberg:test.lake.orders", catalog)
+
+
+def of_iceberg(options: dict[str, str]) -> dict[str, str]:
+    """The options of a bucket, as pyiceberg calls them."""
+    return {f"s3.{name.replace('_', '-')}": value for name, value in options.items()}
 
 
 @pytest.fixture
@@ -65,6 +39,16 @@ def rest_catalog(tmp_path: Path) -> Iterator[str]:
     from tests.pipelines.tables.rest_catalog import serving
 
     with serving(tmp_path) as uri:
+        yield uri
+
+
+@pytest.fixture
+def rest_catalog_of_s3(tmp_path: Path, bucket: dict[str, str]) -> Iterator[str]:
+    """The same; it tells with each table how the bucket is reached."""
+    from tests.pipelines.tables.rest_catalog import serving
+
+    place = f"s3://lake/{tmp_path.name}"
+    with serving(tmp_path, place, of_iceberg(bucket)) as uri:
         yield uri
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from odradek.pipelines.columns import COLUMNS, arrow_schema
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.tables import commits
-from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.files import DataFile, Span, directory_of
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.partitioning import PartitionField
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
@@ -73,6 +73,7 @@ class Lake:
             snapshot.schema,
             snapshot.partitioning,
             self.table.holds_partition_columns,
+            directory=directory_of(snapshot.properties),
         )
 
     def written(self, snapshot: Snapshot, span: OffsetRange) -> list[DataFile]:

@@ -2,11 +2,11 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -29,15 +29,28 @@ STATUS: Final[dict[type[Exception], int]] = {
 
 
 @contextmanager
-def serving(directory: Path) -> Iterator[str]:
-    """The URI of a catalog whose tables lie in this directory."""
+def serving(
+    directory: Path,
+    warehouse: str = "",
+    store: Mapping[str, str] = MappingProxyType({}),
+    away: threading.Event | None = None,
+) -> Iterator[str]:
+    """The URI of a catalog whose tables lie in this directory, or in a bucket.
+
+    How the bucket is reached is told with each table, as catalogs do that give out credentials.
+    While `away` is set it answers that it cannot.
+    """
     catalog = SqlCatalog(
-        "served", uri=f"sqlite:///{directory}/served.db", warehouse=directory.as_uri()
+        "served",
+        uri=f"sqlite:///{directory}/served.db",
+        warehouse=warehouse or directory.as_uri(),
+        **store,
     )
 
     class Handler(_Handler):
         served = catalog
 
+    Handler.away = away or threading.Event()
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -50,6 +63,7 @@ def serving(directory: Path) -> Iterator[str]:
 
 class _Handler(BaseHTTPRequestHandler):
     served: SqlCatalog
+    away: threading.Event
 
     def log_message(self, *_: Any) -> None:
         """Nothing is said."""
@@ -69,11 +83,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: dict[str, Any]) -> None:
         parts = [unquote(it) for it in self.path.partition("?")[0].strip("/").split("/")]
         try:
-            status, document = 200, self._done(parts[1:], body)
+            status, document = 200, {} if self.away.is_set() else self._done(parts[1:], body)
         except tuple(STATUS) as error:
             status = next(code for kind, code in STATUS.items() if isinstance(error, kind))
             text = {"message": str(error), "type": type(error).__name__, "code": status}
             document = {"error": text}
+        if self.away.is_set():
+            status = 503
         data = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -97,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
                 done = self.served.commit_table(table, request.requirements, request.updates)
                 return json.loads(done.model_dump_json())  # type: ignore[no-any-return]
             case _, ["namespaces", namespace, "tables", name]:
-                return _table(self.served.load_table((namespace, name)))
+                return self._table(self.served.load_table((namespace, name)))
             case _, ["namespaces", namespace]:
                 return {"namespace": [namespace], "properties": {}}
         raise AssertionError((self.command, parts))
@@ -109,18 +125,18 @@ class _Handler(BaseHTTPRequestHandler):
         make = (
             self.served._create_staged_table if request.stage_create else self.served.create_table
         )
-        return _table(make(identifier, request.table_schema, properties=request.properties))
+        return self._table(make(identifier, request.table_schema, properties=request.properties))
+
+    def _table(self, table: Any) -> dict[str, Any]:
+        told = self.served.properties.items()
+        return {
+            "metadata-location": table.metadata_location,
+            "metadata": json.loads(table.metadata.model_dump_json()),
+            "config": {name: value for name, value in told if name.startswith("s3.")},
+        }
 
 
 def _request(body: dict[str, Any]) -> CreateTableRequest:
     """Fields that a client leaves out are none."""
     fields = {"location": None, "partition-spec": None, "write-order": None, **body}
     return CreateTableRequest.model_validate(fields)
-
-
-def _table(table: Any) -> dict[str, Any]:
-    return {
-        "metadata-location": table.metadata_location,
-        "metadata": json.loads(table.metadata.model_dump_json()),
-        "config": {},
-    }

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from odradek.pipelines.tables.files import Span
+from odradek.pipelines.tables.local_store import LocalStore
 from odradek.pipelines.tables.rewriting import READ_BYTES, Rewriting
-from odradek.pipelines.tables.store import LocalStore
 from odradek.pipelines.tables.writing import ROW_GROUP_BYTES, Layout, write_rows
 
 VALUE_BYTES = 100_000

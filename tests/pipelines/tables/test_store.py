@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipelines.tables.store import WRITE_BEHIND_BYTES, LocalStore
+from odradek.pipelines.tables.local_store import WRITE_BEHIND_BYTES, LocalStore
 
 
 def test_an_object_is_durable_with_its_name_and_the_directories_above(

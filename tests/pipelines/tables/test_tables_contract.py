@@ -1,10 +1,13 @@
 """What every table promises, whatever its format and wherever it lies."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from odradek.pipelines.positions import NO_EPOCH
 from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.files import directory_of
 from odradek.pipelines.tables.partitioning import parse
 from odradek.pipelines.tables.rewriting import merge_small
 from odradek.pipelines.tables.sweep import orphans, sweep
@@ -237,7 +240,9 @@ def test_expired_versions_free_their_files(lake: Lake) -> None:
     assert not orphans(lake.table, age_ms=-10_000)
     lake.table.expire(1 << 62)
     sweep(lake.table, age_ms=-10_000)
-    assert len(list(lake.table.store.list("data"))) == 1
+    directory = directory_of(snapshot.properties)
+    left = [it for it in lake.table.store.list(directory) if it.key.endswith(".parquet")]
+    assert len(left) == 1
     assert lake.again().rows() == expected(50)
 
 
@@ -259,3 +264,20 @@ def test_an_epoch_that_is_not_known_is_not_zero(lake: Lake) -> None:
     unknown = type(span)(span.topic, span.topic_id, 0, 0, 5)
     commits.append(lake.table, lake.create(), commits.Batch(CLUSTER, (unknown,), ()))
     assert lake.again().table.load().positions.topics[TOPIC].leader_epochs == {0: NO_EPOCH}
+
+
+@pytest.mark.parametrize("form", ["delta", "parquet"])
+def test_a_log_that_cannot_be_read(form: str, tmp_path: Path) -> None:
+    """One sentence names the file; once it is restored, the same process reads on."""
+    lake = Lake(f"{form}:{tmp_path}")
+    lake.append(lake.create(), new_range(0, 10))
+    other = lake.again()
+    lake.append(lake.table.load(), new_range(10, 20))
+    last = max(tmp_path.glob("_*/*2.json"))
+    text = last.read_bytes()
+    last.write_bytes(text[:40])
+    for reader in other, Lake(lake.location):
+        with pytest.raises(TableRefused, match=f"{last.name} cannot be read"):
+            reader.table.load()
+    last.write_bytes(text)
+    assert other.rows() == expected(20)

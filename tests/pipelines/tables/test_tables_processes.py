@@ -45,16 +45,18 @@ def test_writers_at_once_lose_and_double_nothing(name: str, tmp_path: Path) -> N
 def test_an_archiver_killed_anywhere_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
     """Whatever step the process died at, the next finds rows and ends that belong together."""
     said = tmp_path / "calls"
-    _run(archiver.archive, f"{name}:{tmp_path}/whole", 30, None, str(said))
+    run_process(archiver.archive, f"{name}:{tmp_path}/whole", 30, None, str(said))
     calls = int(said.read_text())
     location = f"{name}:{tmp_path}/{name}"
     chance = random.Random(name)
     deaths, kills = 0, KILLS[name]
     for number in range(kills):
         kill_at = chance.randrange(1, calls)
-        deaths += _run(archiver.archive, location, (number + 2) * 20, kill_at) == -signal.SIGKILL
+        deaths += (
+            run_process(archiver.archive, location, (number + 2) * 20, kill_at) == -signal.SIGKILL
+        )
     assert deaths >= kills // 2
-    assert _run(archiver.archive, location, (kills + 2) * 20) == 0
+    assert run_process(archiver.archive, location, (kills + 2) * 20) == 0
     assert Lake(location).rows() == expected((kills + 2) * 20)
 
 
@@ -90,7 +92,8 @@ def test_a_table_that_several_make_at_once(name: str, tmp_path: Path) -> None:
             assert sorted(threads.map(created, lakes)) == [False, False, False, True]
 
 
-def _run(target: object, *arguments: object) -> int | None:
+def run_process(target: object, *arguments: object) -> int | None:
+    """The exit code of a process that does this."""
     process = processes.Process(target=target, args=arguments)  # type: ignore[arg-type]
     process.start()
     process.join()

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odradek.pipelines.tables.files import Span
-from odradek.pipelines.tables.store import LocalStore
+from odradek.pipelines.tables.local_store import LocalStore
 from odradek.pipelines.tables.writing import Layout, write_rows
 
 ROWS = 50_000

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from odradek.pipelines.columns import COLUMNS, arrow_schema
+from odradek.pipelines.columns import COLUMNS, MICROS, arrow_schema
 from odradek.pipelines.decoding.fields import Fields, MalformedRecords, record_fields
 from odradek.pipelines.decoding.headers import headers_column
 from odradek.pipelines.decoding.runs import DamagedBatch, Run
@@ -20,7 +20,6 @@ from odradek.pipelines.positions import OffsetRange
 
 ROWS_MAX: Final = 10_000
 """Of one Arrow batch: Spark takes many small ones at half the speed."""
-MICROS: Final = 1_000
 MILLIS_MAX: Final = ((1 << 63) - 1) // MICROS
 
 

@@ -7,11 +7,15 @@ name = "orders"                       # of the pipeline, and of the group that s
 bootstrap-server = "localhost:9092"
 topics = ["orders"]                   # or pattern = "orders-.*"
 start = "earliest"                    # latest, -10m, 2026-01-31T00:00:00Z
+on-data-loss = "fail"                 # skip
 
 [values]
-format = "json"                       # raw, json, avro
+format = "json"                       # raw, json, json-schema, avro
 [values.columns]
 id = "long"
+
+[keys]
+format = "string"                     # json; without it keys stay bytes
 
 [expectations.has-amount]
 condition = "amount is not null"
@@ -21,7 +25,7 @@ action = "dead-letter"                # fail, drop
 table = "delta:lake/orders-dead"
 
 [table]
-location = "delta:lake/orders"
+location = "delta:lake/orders"        # delta:lake/{topic}: a table for each topic
 partition-by = ["day(_timestamp)"]
 
 [trigger]
@@ -31,7 +35,7 @@ every = "30s"                         # once = true; without either: continuousl
 Relative locations are relative to the file. Nothing here needs Spark.
 """
 
-import datetime as dt
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,8 +45,12 @@ from typing import Any, Final
 from odradek.model.names import topic_name_fault
 from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.formats.avro_values import avro_values
+from odradek.pipelines.formats.avro_values import AvroValues, avro_values
+from odradek.pipelines.formats.beside import CHOICES, KEY_FORMATS, Beside, Keys
+from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_values
 from odradek.pipelines.formats.json_values import JsonValues
+from odradek.pipelines.formats.names import Unfit, check_name
+from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.types import parse as parse_type
 from odradek.pipelines.given import GivenOptions, nearest
 from odradek.pipelines.moving.archive import Archive
@@ -54,6 +62,7 @@ from odradek.pipelines.moving.values import RAW, Values
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.source.options import parse as parse_source
+from odradek.pipelines.source.points import point_options
 from odradek.pipelines.tables.location import parse as parse_location
 from odradek.pipelines.tables.partitioning import check as check_partitioning
 from odradek.pipelines.tables.partitioning import parse as parse_partitioning
@@ -62,13 +71,15 @@ from odradek.pipelines.tables.writing import FILE_BYTES
 SECTIONS: Final = (
     "source",
     "values",
+    "keys",
     "expectations",
     "dead-letters",
     "table",
     "trigger",
     "spark",
 )
-FORMATS: Final = ("raw", "json", "avro")
+FORMATS: Final = ("raw", "json", "json-schema", "avro")
+ON_LOSS: Final = ("fail", "skip")
 
 
 @dataclass(frozen=True)
@@ -89,15 +100,26 @@ class Definition:
     trigger: Trigger
     spark: SparkSettings
     registry: str | None = None
-    """Of Avro's schemas; `with_newest_columns` asks it."""
+    """Of the values' schemas; `with_newest_columns` asks it."""
 
     def with_newest_columns(self) -> "Definition":
-        """With the columns that the registry knows, which a table of Avro's values is made with."""
+        """With the columns that the registry knows, which a table of such values is made with."""
         if self.registry is None:
             return self
         topics = self.archive.source.selection.topics
-        values = avro_values(self.registry, topics)
+        values = _with_newest(self.archive.values, topics)
         return replace(self, archive=replace(self.archive, values=values))
+
+
+def _with_newest(values: Values, topics: tuple[str, ...]) -> Values:
+    match values:
+        case Beside():
+            return replace(values, values=_with_newest(values.values, topics))
+        case AvroValues():
+            return avro_values(values.registry, topics)
+        case JsonSchemaValues():
+            return json_schema_values(values.registry, topics)
+    return values
 
 
 def load(path: Path) -> Definition:
@@ -120,7 +142,7 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
     if fault := topic_name_fault(name):
         raise WrongFile(f"name {name!r}: {fault}")
     source = _source(of["source"])
-    values, registry = _values(of["values"])
+    values, registry = _values(of["values"], of["keys"])
     expectations = _expectations(of["expectations"])
     dead_letters = _dead_letters(of["dead-letters"], folder)
     if dead_letters is None:
@@ -131,6 +153,9 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
                 )
     table = of["table"]
     location = _location(table.needed("location"), folder)
+    letters = dead_letters.location if isinstance(dead_letters, DeadLetterTable) else ""
+    if "{topic}" in letters and "{topic}" not in location:
+        raise WrongFile("dead-letters.table has a {topic}, and table.location has none")
     partitioning = table.texts("partition-by")
     if registry is None:
         check_partitioning(tuple(parse_partitioning(it) for it in partitioning), values.schema)
@@ -164,40 +189,27 @@ def _source(section: Section) -> SourceOptions:
     if bool(topics) == bool(pattern):
         raise WrongFile("[source] needs topics, or a pattern, and not both")
     options |= {"subscribe": ",".join(topics)} if topics else {"subscribePattern": str(pattern)}
-    options |= _point("source.start", section.text("start") or "earliest", "starting")
+    options |= point_options("source.start", section.text("start") or "earliest", "starting")
     for key, option in {"max-records": "maxOffsetsPerTrigger"}.items():
         if (limit := section.number(key)) is not None:
             options[option] = str(limit)
     if (size := section.text("max-bytes")) is not None:
         options["maxBytesPerTrigger"] = size
+    on_loss = section.text("on-data-loss", ON_LOSS[0])
+    if on_loss not in ON_LOSS:
+        raise WrongFile(f"source.on-data-loss must be {' or '.join(ON_LOSS)}, not {on_loss!r}")
+    options["failOnDataLoss"] = "false" if on_loss == "skip" else "true"
     if section.boolean("read-committed", default=True):
         options["kafka.isolation.level"] = "read_committed"
     section.done()
     return parse_source(options, Mode.STREAM)
 
 
-def _point(what: str, text: str, prefix: str) -> dict[str, str]:
-    """A point such as `earliest`, `-10m` or a time, as an option of the source."""
-    if text in {"earliest", "latest"} or text.startswith("{"):
-        return {f"{prefix}Offsets": text}
-    if text.startswith("-") or text.isdigit():
-        return {f"{prefix}Timestamp": text}
-    try:
-        moment = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise WrongFile(
-            f"{what} must be earliest, latest, -10m or a time such as 2026-01-31T00:00:00Z, "
-            f"not {text!r}"
-        ) from None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-    return {f"{prefix}Timestamp": str(int(moment.timestamp() * 1_000))}
-
-
 def within(job: Archive, start: str, end: str | None) -> Archive:
     """The same of a range: from one point to another, without one to the table's end."""
     options = {"kafka.bootstrap.servers": job.source.client.bootstrap, "subscribe": "any"}
-    options |= _point("--from", start, "starting")
-    options |= {} if end is None else _point("--to", end, "ending")
+    options |= point_options("--from", start, "starting")
+    options |= {} if end is None else point_options("--to", end, "ending")
     points = parse_source(options, Mode.BATCH)
     source = replace(job.source, mode=Mode.BATCH, starting=points.starting, ending=points.ending)
     return replace(job, source=source)
@@ -213,26 +225,58 @@ def redriving(definition: Definition, topic: str | None) -> Redrive:
     return Redrive(letters, SinkOptions(client, topic), f"{definition.name}-redrive")
 
 
-def _values(section: Section) -> tuple[Values, str | None]:
+def _values(section: Section, keys: Section) -> tuple[Values, str | None]:
+    beside, decoded = section.texts("record-columns"), _keys(keys)
+    for name in beside:
+        if name not in CHOICES:
+            known = " and ".join(CHOICES)
+            raise WrongFile(f"values.record-columns: there are {known}, not {name!r}")
+    values, registry = _format(section)
+    if not beside and decoded is None:
+        return values, registry
+    if values is RAW:
+        raise WrongFile("raw records have all columns, with their keys as they are")
+    return Beside(values, tuple(dict.fromkeys(beside)), decoded), registry
+
+
+def _keys(section: Section) -> Keys | None:
+    """How keys are decoded; None: they are not."""
+    form, kind = section.text("format"), section.text("type", "string")
+    section.done()
+    if form is None:
+        return None
+    if form not in KEY_FORMATS:
+        raise WrongFile(f"keys.format must be string or json, not {form!r}")
+    try:
+        return Keys(form, parse_type(kind or ""))
+    except InvalidOption as error:
+        raise WrongFile(f"keys.type: {error}") from error
+
+
+def _format(section: Section) -> tuple[Values, str | None]:
     form = section.text("format", "raw")
     assert form is not None
     if form not in FORMATS:
         raise WrongFile(
-            f"values.format must be raw, json or avro, not {form!r}{nearest(form, FORMATS)}"
+            f"values.format must be one of {', '.join(FORMATS)}, not {form!r}"
+            f"{nearest(form, FORMATS)}"
         )
-    if form == "avro":
+    if form in {"avro", "json-schema"}:
         registry = section.needed("registry")
         section.done()
-        return avro_values(registry, ()), registry
+        return (AvroValues if form == "avro" else JsonSchemaValues)(registry), registry
     if form == "raw":
         section.done()
         return RAW, None
     columns = section.section("columns")
     typed = []
-    for name in columns.names():
+    names = list(columns.names())
+    for name in names:
         try:
+            check_own(name)
+            check_name(name, names)
             typed.append((name, parse_type(columns.needed(name))))
-        except InvalidOption as error:
+        except (InvalidOption, Unfit) as error:
             raise WrongFile(f"values.columns.{name}: {error}") from error
     values = JsonValues(tuple(typed), may_grow=section.boolean("new-columns", default=True))
     section.done()
@@ -266,6 +310,11 @@ def _dead_letters(section: Section, folder: Path) -> DeadLetters | None:
 def _location(text: str, folder: Path) -> str:
     """A local directory is relative to the file that names it."""
     form, place = parse_location(text)
+    for braces in re.findall(r"\{[^}]*\}?|\}", text):
+        if braces != "{topic}":
+            raise WrongFile(
+                f"location {text!r}: {{topic}} stands for a topic, {braces} for nothing"
+            )
     is_catalog = form == "iceberg" and "/" not in place and "." in place.strip(".")
     if "://" in place or is_catalog or Path(place).is_absolute():
         return text

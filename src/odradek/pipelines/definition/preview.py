@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from odradek.pipelines.columns import beyond_calendar
 from odradek.pipelines.definition.definition import Definition
 from odradek.pipelines.moving.checks import FAIL, condition_of
 from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
-from odradek.pipelines.tables.writing import beyond_calendar
 
 ROW = "_odradek_row"
 

@@ -54,6 +54,7 @@ class Figures:
         self._batches = self._files = 0
         self._last: BatchReport | None = None
         self._newest_ms: dict[TopicPartition, int] = {}
+        self._lag: dict[TopicPartition, int] = {}
 
     def __call__(self, report: BatchReport) -> None:
         """Counts a batch."""
@@ -62,6 +63,9 @@ class Figures:
             self._batches += 1
             self._files += report.files
             self._last = report
+            for it in report.latest:
+                missing = (report.latest.offset(it) or 0) - (report.end.offset(it) or 0)
+                self._lag[it] = max(0, missing)
             for it, millis in report.newest_ms.items():
                 self._newest_ms[it] = max(millis, self._newest_ms.get(it, millis))
 
@@ -80,6 +84,7 @@ class Figures:
             "written_bytes": ("Bytes of the data files committed.", total.bytes),
             "batches": ("Batches committed.", self._batches),
             "files": ("Data files committed.", self._files),
+            "offsets_skipped": ("Offsets that were gone or damaged.", total.skipped),
         }
         for key, (text, value) in counters.items():
             yield f"# HELP odradek_pipeline_{key}_total {text}"
@@ -90,8 +95,7 @@ class Figures:
             return
         yield "# HELP odradek_pipeline_lag Records of a partition behind the table's end."
         yield "# TYPE odradek_pipeline_lag gauge"
-        for it in last.latest:
-            lag = max(0, (last.latest.offset(it) or 0) - (last.end.offset(it) or 0))
+        for it, lag in sorted(self._lag.items()):
             place = f'{name},topic="{it.topic}",partition="{it.partition}"'
             yield f"odradek_pipeline_lag{{{place}}} {lag}"
         yield "# HELP odradek_pipeline_freshness_seconds Age of a partition's newest row."

@@ -5,6 +5,7 @@ from odradek.pipelines.moving.dead_letters import DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.source.offsets import SourceOffsets
+from odradek.pipelines.tables.gaps import said
 from odradek.pipelines.tables.table import Change, NoSuchTable
 
 
@@ -27,6 +28,5 @@ def reset(definition: Definition) -> int:
 
 def _empty(opened: OpenTable, start: Positions) -> int:
     files = opened.table.files(opened.snapshot)
-    change = Change("reset", remove=tuple(files), positions=start)
-    opened.table.commit(opened.snapshot, change)
+    opened.begin_again(Change("reset", remove=tuple(files), properties=said(())), start)
     return sum(it.rows for it in files)

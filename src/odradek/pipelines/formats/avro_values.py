@@ -15,7 +15,7 @@ import fastavro
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.formats.avro_types import columns_of, plain
+from odradek.pipelines.formats.avro_types import Column, as_stored, columns_of, converted
 from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
 from odradek.pipelines.formats.rows import make_rows, record_fields
 from odradek.pipelines.moving.values import PREFIX, Converted
@@ -29,10 +29,12 @@ Columns = tuple[tuple[str, pa.DataType], ...]
 
 
 @lru_cache(maxsize=1_000)
-def _known(url: str, number: int) -> tuple[Any, Columns]:
+def _known(url: str, number: int) -> tuple[Any, Mapping[str, Column], pa.Schema]:
     """Parsed once in each worker."""
     schema = schema_by_id(url, number)
-    return fastavro.parse_schema(schema), columns_of(schema)
+    columns = columns_of(schema)
+    kinds = pa.schema([(name, it.kind) for name, it in columns.items()])
+    return fastavro.parse_schema(as_stored(schema)), columns, kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +70,34 @@ class AvroValues:
                 dropped.add(at)
                 continue
             try:
-                parsed[at], columns = self._read(value)
-                table = _with(table, columns)
+                parsed[at], kinds = self._read(value)
+                table = grown(table, kinds, "the table") or table
             except (ValueError, UnknownSchema, InvalidOption, TableRefused) as error:
                 parsed[at], dead[at] = None, str(error)
         return make_rows(
             batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False
         )
 
-    def _read(self, value: bytes) -> tuple[Mapping[str, Any], Columns]:
+    def _read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
         if len(value) < HEAD.size or value[0] != MAGIC:
             raise ValueError("the value does not begin with the number of an Avro schema")
         _, number = HEAD.unpack_from(value)
-        schema, columns = _known(self.registry, number)
+        schema, columns, kinds = _known(self.registry, number)
         body = io.BytesIO(value[HEAD.size :])
         try:
             record: Any = fastavro.schemaless_reader(body, schema, None)
         except Exception as error:
             raise ValueError(f"the value is no record of Avro schema {number}: {error}") from error
-        return {name: plain(record.get(name), kind) for name, kind in columns}, columns
+        if rest := len(value) - HEAD.size - body.tell():
+            raise ValueError(f"{rest} bytes are behind the record of Avro schema {number}")
+        return {name: _field(name, it, record) for name, it in columns.items()}, kinds
 
 
-def _with(table: pa.Schema, columns: Columns) -> pa.Schema:
-    """The table's schema and the columns of a value's."""
-    return grown(table, pa.schema(list(columns)), "the table") or table
+def _field(name: str, column: Column, record: Mapping[str, Any]) -> Any:
+    try:
+        return converted(column, record.get(name))
+    except (ArithmeticError, ValueError) as error:
+        raise ValueError(f"column {name}: {error}") from error
 
 
 def avro_values(registry: str, topics: tuple[str, ...]) -> AvroValues:
@@ -99,6 +105,6 @@ def avro_values(registry: str, topics: tuple[str, ...]) -> AvroValues:
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
         schema = newest_schema(registry, topic)
-        for name, kind in columns_of(schema) if schema is not None else ():
-            columns.setdefault(name, kind)
+        for name, it in columns_of(schema).items() if schema is not None else ():
+            columns.setdefault(name, it.kind)
     return AvroValues(registry, tuple(columns.items()))

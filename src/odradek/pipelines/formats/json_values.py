@@ -5,17 +5,20 @@ that the table does not have adds a column, unless the schema is closed; a value
 cannot hold makes the record a dead letter. A record without a value (a tombstone) is dropped.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-import orjson
+import numpy as np
 import pyarrow as pa
 
-from odradek.pipelines.formats.rows import make_rows, record_fields
+from odradek.pipelines.columns import completed
+from odradek.pipelines.formats.json_batches import Dirt, read_objects
+from odradek.pipelines.formats.json_text import NoObject, read_object
+from odradek.pipelines.formats.rows import make_rows, own_columns, record_fields, with_record
 from odradek.pipelines.moving.values import PREFIX, Converted
 
-NO_OBJECT: Final = "the value is JSON, but no object"
+NO_ROWS: Final = np.array([], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class JsonValues:
 
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     may_grow: bool = True
+    dirt: Dirt = field(default_factory=Dirt, compare=False)
 
     @property
     def prefix(self) -> str:
@@ -36,7 +40,27 @@ class JsonValues:
         return pa.schema([*record_fields(), *(pa.field(*it) for it in self.columns)])
 
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
-        """One row for each object."""
+        """One row for each object: most of a batch at once, what is special one by one."""
+        columns = own_columns(table)
+        read = read_objects(batch.column("value"), columns, self.dirt, may_grow=self.may_grow)
+        if len(read) == 1 and len(read[0].at) == batch.num_rows:
+            return Converted(with_record(batch, list(columns), read[0].columns))
+        rest = np.delete(
+            np.arange(batch.num_rows), np.concatenate([NO_ROWS, *(it.at for it in read)])
+        )
+        exact = self.one_by_one(batch.take(pa.array(rest)), table)
+        numbers = rest.tolist()
+        dead = {numbers[at]: reason for at, reason in exact.dead.items()}
+        dropped = frozenset(numbers[at] for at in exact.dropped)
+        alive = np.delete(rest, sorted({*exact.dead, *exact.dropped}))
+        parts = [
+            (it.at, with_record(batch.take(pa.array(it.at)), list(columns), it.columns))
+            for it in read
+        ]
+        return Converted(in_order([*parts, (alive, exact.rows)]), dead, dropped)
+
+    def one_by_one(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """The same of each object by itself, exactly."""
         dead: dict[int, str] = {}
         dropped: set[int] = set()
         parsed: list[Mapping[str, Any] | None] = []
@@ -46,14 +70,18 @@ class JsonValues:
                 dropped.add(at)
                 continue
             try:
-                found = orjson.loads(value)
-            except orjson.JSONDecodeError as error:
-                dead[at] = f"the value is no JSON: {error}"
-                continue
-            if isinstance(found, dict):
-                parsed[at] = found
-            else:
-                dead[at] = NO_OBJECT
+                parsed[at] = read_object(value)
+            except NoObject as error:
+                dead[at] = str(error)
         return make_rows(
             batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=self.may_grow
         )
+
+
+def in_order(parts: Sequence[tuple[Any, pa.RecordBatch]]) -> pa.RecordBatch:
+    """The rows of all parts by the numbers of their records; the last part has all columns."""
+    schema = parts[-1][1].schema
+    rows = pa.Table.from_batches([completed(rows, schema) for _, rows in parts]).combine_chunks()
+    order = np.argsort(np.concatenate([at for at, _ in parts]))
+    (found,) = rows.take(pa.array(order)).to_batches() or [parts[-1][1]]
+    return found

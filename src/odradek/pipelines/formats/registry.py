@@ -7,13 +7,18 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import Away, PipelineError
 
 TIMEOUT_SECONDS: Final = 10
+SERVER_ERROR: Final = 500
 
 
 class RegistryFailed(PipelineError):
     """The registry does not answer, or does not know the schema."""
+
+
+class RegistryAway(RegistryFailed, Away):
+    """It does not answer, or that it cannot now."""
 
 
 @lru_cache(maxsize=1_000)
@@ -46,6 +51,7 @@ def _get(url: str, path: str) -> Any:
     except urllib.error.HTTPError as error:
         if error.code == 404:
             raise UnknownSchema(f"the schema registry knows nothing at {where}") from error
-        raise RegistryFailed(f"the schema registry answers {error.code} at {where}") from error
+        kind = RegistryAway if error.code >= SERVER_ERROR else RegistryFailed
+        raise kind(f"the schema registry answers {error.code} at {where}") from error
     except (OSError, ValueError) as error:
-        raise RegistryFailed(f"the schema registry at {url} does not answer: {error}") from error
+        raise RegistryAway(f"the schema registry at {url} does not answer: {error}") from error

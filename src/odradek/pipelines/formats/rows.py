@@ -2,7 +2,8 @@
 
 A row has the columns of its value behind those of its record: topic, partition, offset, timestamp
 and key, with `_` before their names. A value that no column can hold makes its record a dead
-letter, with a reason that names the column; the others of its batch are not held up.
+letter, with a reason that names the column; the others of its batch are not held up. A field that
+is null is as if it were not there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,15 +12,18 @@ from typing import Any, Final
 import pyarrow as pa
 
 from odradek.pipelines.columns import COLUMNS
-from odradek.pipelines.formats.types import Unfit, fitted, merged, settled, type_of
+from odradek.pipelines.formats.fitting import fitted
+from odradek.pipelines.formats.names import Unfit, check_name, once
+from odradek.pipelines.formats.types import DEPTH_MAX, merged, settled, type_of
 from odradek.pipelines.moving.values import PREFIX, Converted
 
 OF_RECORD: Final = ("topic", "partition", "offset", "timestamp", "key")
+FIRST: Final = b"odradek.first"
+"""Of a column in the metadata of a schema, which Delta and Parquet keep."""
 _NONE: Final = frozenset({type(None)})
 _TAKEN_AS_THEY_ARE: Final[Mapping[pa.DataType, frozenset[type]]] = {
     pa.bool_(): _NONE | {bool},
     pa.float64(): _NONE | {float},
-    pa.string(): _NONE | {str},
 }
 """Types of values that need no look at each of them."""
 
@@ -32,6 +36,11 @@ def record_fields() -> list[pa.Field]:
     return [pa.field(PREFIX + name, COLUMNS[name]) for name in OF_RECORD]
 
 
+def own_columns(table: pa.Schema) -> pa.Schema:
+    """The columns of a table that come from values."""
+    return pa.schema([it for it in table if not it.name.startswith(PREFIX)])
+
+
 def make_rows(
     batch: pa.RecordBatch,
     parsed: Parsed,
@@ -42,86 +51,148 @@ def make_rows(
     may_grow: bool = True,
 ) -> Converted:
     """The rows of a batch. Rows of `dead` and `dropped` give none."""
-    names = [it.name for it in record_fields()]
     columns: dict[str, list[Any]] = {}
-    types: dict[str, pa.DataType] = {it.name: it.type for it in table if it.name not in names}
+    types: dict[str, pa.DataType] = {it.name: it.type for it in own_columns(table)}
     known = frozenset(types)
-    for name in dict.fromkeys([*types, *_names(parsed)]):
-        if name.startswith(PREFIX) and name not in known:
-            _refuse_reserved(parsed, name, dead)
+    maker = Columns(batch, parsed, dead, may_grow=may_grow)
+    maker.first.update(
+        {it.name: it.metadata[FIRST].decode() for it in table if FIRST in (it.metadata or ())}
+    )
+    for name in dict.fromkeys([*types, *(maker.names() if may_grow else ())]):
+        if name not in known and not maker.can_be_column(name, types):
             continue
-        if name not in known and not may_grow:
-            continue
-        kind = _type_for(name, types.get(name), parsed, dead, may_grow=may_grow)
+        kind = maker.type_for(name, types.get(name))
         if kind is not None:
-            types[name], columns[name] = kind, _fitted(name, kind, parsed, dead)
+            types[name], columns[name] = kind, maker.fitted(name, kind)
     alive = [at for at in range(batch.num_rows) if at not in dead and at not in dropped]
-    taken = batch.take(pa.array(alive, pa.int32()))
-    arrays = [taken.column(name) for name in OF_RECORD]
-    arrays += [
-        pa.array([column[at] for at in alive], types[name]) for name, column in columns.items()
-    ]
-    fields = [*record_fields(), *(pa.field(name, types[name]) for name in columns)]
-    rows = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-    return Converted(rows, dead, dropped)
+    arrays = [pa.array([column[at] for at in alive], types[it]) for it, column in columns.items()]
+    fields = [maker.field(name, types[name]) for name in columns]
+    return Converted(
+        with_record(batch.take(pa.array(alive, pa.int32())), fields, arrays), dead, dropped
+    )
 
 
-def _names(parsed: Parsed) -> list[str]:
-    """Of all fields, in the order in which they appear."""
-    return list(dict.fromkeys(name for fields in parsed if fields for name in fields))
+def with_record(
+    records: pa.RecordBatch, fields: Sequence[pa.Field], columns: Sequence[pa.Array]
+) -> pa.RecordBatch:
+    """Rows of these columns behind those of their records."""
+    schema = pa.schema([*record_fields(), *fields])
+    return pa.RecordBatch.from_arrays(
+        [*(records.column(it) for it in OF_RECORD), *columns], schema=schema
+    )
 
 
-def _refuse_reserved(parsed: Parsed, name: str, dead: dict[int, str]) -> None:
-    for at, fields in enumerate(parsed):
-        if fields and name in fields:
-            dead.setdefault(at, f"field {name}: names with {PREFIX!r} before them are the record's")
+class Columns:
+    """The values of a batch, column by column; notes the records that fit none."""
 
+    def __init__(
+        self, batch: pa.RecordBatch, parsed: Parsed, dead: dict[int, str], *, may_grow: bool
+    ) -> None:
+        self._batch = batch
+        self._parsed = parsed
+        self._dead = dead
+        self._may_grow = may_grow
+        self.first: dict[str, str] = {}
+        """Which record brought a column that was not declared."""
 
-def _type_for(
-    name: str, known: pa.DataType | None, parsed: Parsed, dead: dict[int, str], *, may_grow: bool
-) -> pa.DataType | None:
-    """The column's type: the table's, where nested fields may come; without one, what fits."""
-    if known is not None and not (may_grow and _is_nested(known)):
-        return known
-    found = pa.null() if known is None else known
-    for at, fields in enumerate(parsed):
-        value = fields.get(name) if fields else None
-        if value is None or at in dead:
-            continue
+    def names(self) -> list[str]:
+        """Of all fields that say something, in the order in which they appear."""
+        return list(
+            dict.fromkeys(
+                name
+                for fields in self._parsed
+                if fields
+                for name, it in fields.items()
+                if it is not None
+            )
+        )
+
+    def can_be_column(self, name: str, others: Mapping[str, pa.DataType]) -> bool:
+        """Whether the table may get such a column; if not, those that have it are dead."""
         try:
-            found = merged(found, type_of(value)) if known is None else _grown(found, value)
+            check_own(name)
+            check_name(name, others)
         except Unfit as reason:
-            dead[at] = f"column {name}: {reason}"
-    return settled(found)
+            for at, fields in enumerate(self._parsed):
+                if fields and fields.get(name) is not None:
+                    self._dead.setdefault(at, str(reason))
+            return False
+        return True
+
+    def type_for(self, name: str, known: pa.DataType | None) -> pa.DataType | None:
+        """The column's type: the table's, where nested fields may come; without one, what fits."""
+        if known is not None and not (self._may_grow and _is_nested(known)):
+            return known
+        found = pa.null() if known is None else known
+        for at, fields in enumerate(self._parsed):
+            if not fields or fields.get(name) is None or at in self._dead:
+                continue
+            try:
+                value = once(fields, name)
+                wider = merged(found, type_of(value)) if known is None else _grown(found, value)
+                if not wider.equals(found) and name not in self.first:
+                    self.first[name] = self._place(at)
+                found = wider
+            except Unfit as reason:
+                self._dead[at] = f"column {name}: {reason}{self._named(name)}"
+        return settled(found)
+
+    def field(self, name: str, kind: pa.DataType) -> pa.Field:
+        """The column, which says of itself who brought it."""
+        first = self.first.get(name)
+        return pa.field(name, kind, metadata=None if first is None else {FIRST: first})
+
+    def _place(self, at: int) -> str:
+        place = {it: self._batch.column(it)[at].as_py() for it in OF_RECORD[:3]}
+        return "offset {offset} of {topic}-{partition}".format(**place)
+
+    def _named(self, name: str) -> str:
+        """The record that others are compared with."""
+        return f"; the first is at {self.first[name]}" if name in self.first else ""
+
+    def fitted(self, name: str, kind: pa.DataType) -> list[Any]:
+        """The values, each as its column takes it."""
+        values = [fields.get(name) if fields else None for fields in self._parsed]
+        if {type(it) for it in values} <= _TAKEN_AS_THEY_ARE.get(kind, _NONE):
+            return values
+        for at, fields in enumerate(self._parsed):
+            if fields:
+                try:
+                    values[at] = fitted(once(fields, name), kind)
+                except Unfit as reason:
+                    self._dead.setdefault(at, f"column {name}: {reason}{self._named(name)}")
+        return values
 
 
-def _grown(kind: pa.DataType, value: object) -> pa.DataType:
+def check_own(name: str) -> None:
+    """Unfit for a name that only columns of the record have."""
+    if name.startswith(PREFIX):
+        raise Unfit(f"field {name[:60]!r}: names with {PREFIX!r} before them are the record's")
+
+
+def _grown(kind: pa.DataType, value: object, depth: int = 0) -> pa.DataType:
     """The table's type with the fields of structs that this value adds; what it has stays."""
+    if depth > DEPTH_MAX:
+        raise Unfit(f"it is nested more than {DEPTH_MAX} deep")
     if pa.types.is_struct(kind) and isinstance(value, dict):
         fields = {it.name: it.type for it in kind}
         for name, it in value.items():
+            if it is None:
+                continue
             old = fields.get(name)
-            fields[name] = type_of(it) if old is None else _grown(old, it)
+            if old is None:
+                check_name(name, fields)
+                fields[name] = type_of(once(value, name), depth + 1)
+            else:
+                fields[name] = _grown(old, it, depth + 1)
         return pa.struct(list(fields.items()))
     if pa.types.is_list(kind) and isinstance(value, list):
         item = kind.value_type
         for it in value:
-            item = _grown(item, it)
+            item = _grown(item, it, depth + 1)
         return pa.list_(item)
     return kind
 
 
 def _is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_struct(kind) or pa.types.is_list(kind))
-
-
-def _fitted(name: str, kind: pa.DataType, parsed: Parsed, dead: dict[int, str]) -> list[Any]:
-    values = [fields.get(name) if fields else None for fields in parsed]
-    if {type(it) for it in values} <= _TAKEN_AS_THEY_ARE.get(kind, _NONE):
-        return values
-    for at, value in enumerate(values):
-        try:
-            values[at] = fitted(value, kind)
-        except Unfit as reason:
-            dead.setdefault(at, f"column {name}: {reason}")
-    return values

@@ -1,4 +1,4 @@
-"""Types of columns as a person writes them, as values have them, and as Arrow holds them.
+"""Types of columns as a person writes them, and as values have them.
 
 Written as in Spark: `long`, `timestamp`, `decimal(10, 2)`, `array<string>`,
 `struct<id: long, name: string>`.
@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.formats.names import Unfit, check_name, once
 from odradek.pipelines.given import nearest
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -34,12 +35,7 @@ NAMES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
 )
 DECIMAL: Final = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 DEPTH_MAX: Final = 32
-
-EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-
-
-class Unfit(Exception):
-    """A value that its column cannot hold; the text says why."""
+INT64_MAX: Final = (1 << 63) - 1
 
 
 # As a person writes them
@@ -58,6 +54,11 @@ def _parse(plain: str, whole: str) -> pa.DataType:
     inner = plain[plain.find("<") + 1 : -1] if plain.endswith(">") else ""
     if plain.startswith("array<") and inner:
         return pa.list_(_parse(inner, whole))
+    if plain.startswith("map<") and inner:
+        parts = list(_parts(inner))
+        if len(parts) != 2 or parts[0].lower() != "string":
+            raise InvalidOption(f"{whole!r} is no type: a map is map<string, TYPE>")
+        return pa.map_(pa.string(), _parse(parts[1], whole))
     if plain.startswith("struct<") and inner:
         fields = []
         for part in _parts(inner):
@@ -73,7 +74,7 @@ def _parse(plain: str, whole: str) -> pa.DataType:
         return pa.decimal128(precision, scale)
     found = NAMES.get(plain.lower())
     if found is None:
-        known = [*NAMES, "decimal(P,S)", "array<TYPE>", "struct<NAME: TYPE>"]
+        known = [*NAMES, "decimal(P,S)", "array<TYPE>", "map<string, TYPE>", "struct<NAME: TYPE>"]
         raise InvalidOption(f"there is no type {whole!r}{nearest(plain, known)}")
     return found
 
@@ -89,6 +90,19 @@ def _parts(text: str) -> Iterable[str]:
     yield text[begin:]
 
 
+def written(kind: pa.DataType) -> str:
+    """The text of a type, as `parse` takes it."""
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{it.name}: {written(it.type)}' for it in kind)}>"
+    if pa.types.is_list(kind):
+        return f"array<{written(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<string, {written(kind.item_type)}>"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return next(name for name, it in NAMES.items() if it == kind)
+
+
 # As values have them
 
 
@@ -102,8 +116,10 @@ def type_of(value: object, depth: int = 0) -> pa.DataType:
         case bool():
             return pa.bool_()
         case int():
+            if not -INT64_MAX <= value + 1 <= INT64_MAX + 1:
+                raise Unfit("it is a whole number that no long holds")
             return pa.int64()
-        case float():
+        case float() | Decimal():
             return pa.float64()
         case str():
             return pa.string()
@@ -119,9 +135,10 @@ def type_of(value: object, depth: int = 0) -> pa.DataType:
                 item = merged(item, type_of(it, depth + 1))
             return pa.list_(item)
         case dict():
-            return pa.struct(
-                [pa.field(str(name), type_of(it, depth + 1)) for name, it in value.items()]
-            )
+            said = [str(name) for name, it in value.items() if it is not None]
+            for name in said:
+                check_name(name, said)
+            return pa.struct([(it, type_of(once(value, it), depth + 1)) for it in said])
         case _:
             raise Unfit(f"there is no type for {type(value).__name__}")
 
@@ -139,6 +156,7 @@ def merged(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(one) and pa.types.is_struct(other):
         fields = {it.name: it.type for it in one}
         for it in other:
+            check_name(it.name, fields)
             fields[it.name] = merged(fields.get(it.name, pa.null()), it.type)
         return pa.struct(list(fields.items()))
     raise Unfit(f"it is {other}, other values are {one}")
@@ -156,76 +174,3 @@ def settled(kind: pa.DataType) -> pa.DataType | None:
         known = [(name, it) for name, it in fields if it is not None]
         return pa.struct(known) if known else None
     return kind
-
-
-# As Arrow holds them
-
-
-def fitted(value: Any, kind: pa.DataType) -> Any:
-    """The value as a column of this type takes it; Unfit says why it cannot."""
-    if value is None:
-        return None
-    if pa.types.is_struct(kind):
-        if not isinstance(value, dict):
-            raise _unfit(value, kind)
-        return {it.name: fitted(value.get(it.name), it.type) for it in kind}
-    if pa.types.is_list(kind):
-        if not isinstance(value, list):
-            raise _unfit(value, kind)
-        return [fitted(it, kind.value_type) for it in value]
-    return _scalar(value, kind)
-
-
-def _scalar(value: Any, kind: pa.DataType) -> Any:
-    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-    try:
-        if pa.types.is_boolean(kind) and isinstance(value, bool):
-            return value
-        if pa.types.is_integer(kind) and is_number and value == int(value):
-            return _within(int(value), kind.bit_width, kind)
-        if pa.types.is_floating(kind) and is_number:
-            return float(value)
-        if pa.types.is_decimal(kind) and (is_number or isinstance(value, str)):
-            return _decimal(value, kind)
-        if pa.types.is_string(kind) and isinstance(value, str):
-            return value
-        if pa.types.is_binary(kind) and isinstance(value, (bytes, str)):
-            return value.encode() if isinstance(value, str) else value
-        if pa.types.is_timestamp(kind):
-            return _timestamp(value, is_number=is_number)
-        if pa.types.is_date(kind) and isinstance(value, str):
-            return dt.date.fromisoformat(value)
-        if pa.types.is_date(kind) and isinstance(value, dt.date):
-            return value
-    except (ArithmeticError, ValueError) as error:
-        raise _unfit(value, kind) from error
-    raise _unfit(value, kind)
-
-
-def _within(number: int, bits: int, kind: pa.DataType) -> int:
-    if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        raise _unfit(number, kind)
-    return number
-
-
-def _decimal(value: Any, kind: pa.DataType) -> Decimal:
-    exact = Decimal(str(value))
-    rounded = exact.quantize(Decimal(1).scaleb(-kind.scale))
-    if rounded != exact or len(rounded.as_tuple().digits) > kind.precision:
-        raise _unfit(value, kind)
-    return rounded
-
-
-def _timestamp(value: Any, *, is_number: bool) -> dt.datetime:
-    """ISO 8601, UTC unless it says otherwise; a number is milliseconds, as Kafka's are."""
-    if is_number:
-        return EPOCH + dt.timedelta(milliseconds=value)
-    found = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
-    if not isinstance(found, dt.datetime):
-        raise ValueError(value)  # noqa: TRY004 - it becomes Unfit like what cannot be parsed
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
-
-
-def _unfit(value: object, kind: pa.DataType) -> Unfit:
-    text = repr(value)
-    return Unfit(f"{text if len(text) <= 60 else text[:57] + '...'} is no {kind}")

@@ -17,6 +17,7 @@ from time import monotonic_ns
 from typing import Any, Final
 
 from odradek.model.ids import TopicPartition
+from odradek.pipelines.errors import Away
 from odradek.pipelines.moving.checks import Check, run_checked
 from odradek.pipelines.moving.compact import KEPT_MS, merge_small
 from odradek.pipelines.moving.dead_letters import (
@@ -29,14 +30,16 @@ from odradek.pipelines.moving.jobs import run_tasks, tasks_for
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unheard
 from odradek.pipelines.moving.steps import Step, Steps
-from odradek.pipelines.moving.tasks import WriteRange, Written
+from odradek.pipelines.moving.tasks import WriteRange, Written, agreed
 from odradek.pipelines.moving.triggers import Once, Trigger, pause_ms
 from odradek.pipelines.moving.values import RAW, Values
+from odradek.pipelines.moving.waiting import ONCE_MS_MAX, Waiting
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.rewriting import DamagedTable
 from odradek.pipelines.tables.store import now_ms as wall_ms
 from odradek.pipelines.tables.sweep import BATCH_AGE_MS_MAX
 from odradek.pipelines.tables.table import TableRefused
@@ -74,7 +77,11 @@ class Archive:
         """Has all pieces written."""
         if self.checks:
             return run_checked(spark, pieces, work, self.checks)
-        return run_tasks(spark, pieces, work, tasks_for(spark, pieces))
+
+        def written(it: WriteRange, some: Sequence[OffsetRange]) -> Sequence[Written]:
+            return run_tasks(spark, some, it, tasks_for(spark, some))
+
+        return agreed(work, pieces, written)[0]
 
 
 def archive(
@@ -87,24 +94,34 @@ def archive(
 ) -> Account:
     """Runs until the trigger is done, `stopping` is set or something fails; the sum of all batches.
 
-    Raises a `PipelineError` for whatever a user can mend. What was committed before stays.
+    Raises a `PipelineError` for whatever a user can mend. What was committed before stays. What
+    is away is waited for.
     """
     stopping = stopping or Event()
     archiver = Archiver(spark, job)
     if isinstance(trigger, Once):
         archiver.steps.end_now()
     total, number = Account(), 0
+    waiting = Waiting(ONCE_MS_MAX if isinstance(trigger, Once) else None)
     while not stopping.is_set():
-        began = _now_ms()
-        step = archiver.step()
-        if step.ranges:
+        began = now_ms()
+        try:
+            if waiting.is_on:
+                archiver.reload()
+            step = archiver.step()
+            waiting.begun()
+            report = archiver.run(step, number + 1, began) if step.ranges else None
+            waiting.answered(now_ms())
+        except Away as error:
+            waiting.wait(error, now_ms(), stopping)
+            continue
+        if report is not None:
             number += 1
-            report = archiver.run(step, number, began)
             total += report.account
             on_batch(report)
         elif isinstance(trigger, Once):
             break
-        stopping.wait(pause_ms(trigger, began, _now_ms(), idle=not step.ranges) / 1_000)
+        stopping.wait(pause_ms(trigger, began, now_ms(), idle=not step.ranges) / 1_000)
     return total
 
 
@@ -127,6 +144,12 @@ class Archiver:
             if not self.dead.exists:
                 self.dead.create(DEAD_SCHEMA, (), self.rows.snapshot.positions, "")
 
+    def reload(self) -> None:
+        """The tables as they are: a commit whose answer was lost may be in them."""
+        self.rows.reload()
+        if self.dead is not None:
+            self.dead.reload()
+
     def step(self) -> Step:
         """What comes next."""
         dead = None if self.dead is None else self.dead.snapshot.positions
@@ -141,12 +164,14 @@ class Archiver:
         written = self._job.run(self._spark, step.pieces, work)
         account = sum((it.account for it in written), Account())
         account.check()
-        if _now_ms() - began_ms > BATCH_AGE_MS_MAX:
+        if now_ms() - began_ms > BATCH_AGE_MS_MAX:
             raise TableRefused("the batch took more than half a day: a sweep may take its files")
         if self.dead is not None:
             self._commit_dead(self.dead, step, written)
         files = [file for it in written for file in it.files]
-        self.rows.append(step.latest.cluster_id, step.ranges, files, [it.schema for it in written])
+        gaps = [gap for it in written for gap in it.gaps]
+        schemas = [it.schema for it in written]
+        self.rows.append(step.latest.cluster_id, step.ranges, files, schemas=schemas, gaps=gaps)
         self._upkeep(len(files))
         return BatchReport(
             number,
@@ -157,7 +182,7 @@ class Archiver:
             step.end,
             step.latest,
             _newest(step.pieces, written),
-            _now_ms() - began_ms,
+            now_ms() - began_ms,
         )
 
     def _upkeep(self, added: int) -> None:
@@ -165,7 +190,10 @@ class Archiver:
         self._added += added
         if self._job.merge_after is not None and self._added >= self._job.merge_after:
             self._added = 0
-            merge_small(self._spark, self.rows, self._job.file_bytes, is_running=True)
+            try:
+                merge_small(self._spark, self.rows, self._job.file_bytes, is_running=True)
+            except DamagedTable as error:
+                log.warning("small files are not merged: %s", error)
             self.rows.table.expire(wall_ms() - self._job.keep_ms)
             self.rows.reload()
 
@@ -202,5 +230,6 @@ def _from(of: OffsetRange, end: int | None) -> OffsetRange:
     return of if end is None else replace(of, start=end)
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
+    """Of a clock that is not set."""
     return monotonic_ns() // NANOS

@@ -4,16 +4,24 @@ A follower stores the batches of its leader as they are, so batches are compared
 checksum and leader epoch. Left out is what compaction has cleaned: each copy does that by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.connections import client_of, sentences
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import NothingCompared, PipelineError
 from odradek.pipelines.moving.jobs import run_tasks
-from odradek.pipelines.moving.replicas import NO_BATCH, AtBroker, InDirectory, Replica, Seen
+from odradek.pipelines.moving.replicas import (
+    NO_BATCH,
+    UNREADABLE,
+    AtBroker,
+    Away,
+    InDirectory,
+    Replica,
+    Seen,
+)
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 
@@ -74,8 +82,9 @@ def audit_brokers(spark: Any, source: SourceOptions) -> Audited:
         known = metadata.partition(of)
         copies = [
             AtBroker(str(it), *metadata.brokers[it].address, latest.topics[of.topic].topic_id)
-            for it in (known.replicas if known is not None else ())
             if it in metadata.brokers
+            else Away(str(it))
+            for it in (known.replicas if known is not None else ())
         ]
         start, end = earliest.offset(of) or 0, latest.offset(of) or 0
         pieces.append(Piece(of, tuple(copies), start, end))
@@ -106,7 +115,10 @@ def audit_directories(spark: Any, log_dirs: Mapping[str, Sequence[Path]]) -> Aud
 def _audited(spark: Any, pieces: Sequence[Piece]) -> Audited:
     done = run_tasks(spark, pieces, compare)
     faults = tuple(fault for it in done for fault in it.faults)
-    return Audited(len(pieces), sum(it.batches for it in done), faults)
+    batches = sum(it.batches for it in done)
+    if not batches and not faults:
+        raise NothingCompared("nothing was compared: there is no batch below what is committed")
+    return Audited(len(pieces), batches, faults)
 
 
 def compare(piece: Piece) -> Audited:
@@ -121,12 +133,25 @@ def compare(piece: Piece) -> Audited:
         faults += _corrupt(piece, replica, copy)
     for base in bases:
         faults += _unequal(piece, base, copies)
-    return Audited(1, len(bases), tuple(_together(faults)))
+    return Audited(1, len(bases), tuple(_placed(piece, _together(faults))))
+
+
+def _placed(piece: Piece, faults: Iterable[Fault]) -> Iterator[Fault]:
+    """With the folder of a broker's copy, where nothing more exact is known."""
+    folders: dict[str, str] = {}
+    replicas = {str(it): it for it in piece.replicas}
+    for it in faults:
+        if not it.place and it.replica not in folders:
+            folders[it.replica] = replicas[it.replica].folder(piece.of)
+        yield it if it.place else replace(it, place=folders[it.replica])
 
 
 def _corrupt(piece: Piece, replica: Replica, copy: Mapping[int, Seen]) -> Iterator[Fault]:
     for seen in copy.values():
-        if seen.fault:
+        if seen.fault.startswith(UNREADABLE):
+            detail = seen.fault.removeprefix(f"{UNREADABLE}: ")
+            yield _fault(UNREADABLE, piece, replica, seen, detail=detail)
+        elif seen.fault:
             yield _fault(CORRUPT, piece, replica, seen, detail=seen.fault)
 
 
@@ -146,8 +171,11 @@ def _unequal(piece: Piece, base: int, copies: Sequence[Mapping[int, Seen]]) -> I
 
 
 def _is_hidden(copy: Mapping[int, Seen], base: int) -> bool:
-    """Whether the copy cannot be read from before this offset on: that is the fault then."""
-    return any(it.fault.startswith(NO_BATCH) and it.base <= base for it in copy.values())
+    """Whether this offset is where the copy cannot be read: that is the fault then."""
+    return any(
+        it.fault.startswith((NO_BATCH, UNREADABLE)) and it.base <= base <= it.last
+        for it in copy.values()
+    )
 
 
 def _content(seen: Seen) -> tuple[int, int, int, int]:

@@ -20,6 +20,7 @@ from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 
 
@@ -48,7 +49,8 @@ def backfill(spark: Any, job: Archive) -> Account:
         _replace(dead, end.cluster_id, ranges, letters)
     files = [file for it in written for file in it.files]
     schema = rows.together([it.schema for it in written])
-    _replace(rows, end.cluster_id, ranges, files, schema=schema)
+    gaps = [gap for it in written for gap in it.gaps]
+    _replace(rows, end.cluster_id, ranges, files, schema=schema, gaps=gaps)
     return account
 
 
@@ -64,7 +66,8 @@ def _replace(
     files: Sequence[DataFile],
     *,
     schema: Any = None,
+    gaps: Sequence[Gap] = (),
 ) -> None:
     rewriting = Rewriting(opened.layout(), topics_of(opened.snapshot))
-    batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema)
+    batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema, tuple(gaps))
     commits.replace(opened.table, batch, rewriting.trim)

@@ -15,12 +15,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from odradek.pipelines.columns import completed
 from odradek.pipelines.errors import InvalidOption, PipelineError
 from odradek.pipelines.moving.jobs import ANSWER, attempted, run_tasks, tasks_for
-from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, completed
+from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agreed
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
-from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.source.reading import Skipped, read_batches
 from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.workers import SentToWorkers, freeze_once
 
@@ -33,12 +34,14 @@ PIECE: Final = "__piece"
 RECORD_COLUMN: Final = "__record"
 DROPPED: Final = "__dropped"
 REASON: Final = "__reason"
+SKIPPED: Final = "__skipped"
 HOLDS: Final = "__holds_"
 BESIDE: Final = (
     pa.field(PIECE, pa.int32()),
     pa.field(RECORD_COLUMN, pa.struct(list(RECORD_SCHEMA))),
     pa.field(DROPPED, pa.bool_()),
     pa.field(REASON, pa.string()),
+    pa.field(SKIPPED, pa.binary()),
 )
 
 
@@ -101,11 +104,8 @@ def condition_of(frame: Any, check: Check) -> Any:
 
 def _new_columns(spark: Any, pieces: Sequence[OffsetRange], work: WriteRange) -> pa.Schema | None:
     """The table's schema with the columns that values of these ranges add; None: none."""
-    uri = work.layout.store.uri
-    schema = work.layout.schema
-    for found in run_tasks(spark, pieces, FindColumns(work), tasks_for(spark, pieces)):
-        schema = grown(schema, found, uri) or schema
-    return None if schema.equals(work.layout.schema) else schema
+    _, growth = agreed(work, pieces, lambda it, some: run_tasks(spark, some, FindColumns(it)))
+    return growth
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,16 @@ class FindColumns:
 
     work: WriteRange
 
-    def __call__(self, of: OffsetRange) -> pa.Schema:
+    def __call__(self, of: OffsetRange) -> Written:
         """The table's schema and what values of the range add."""
-        schema = self.work.layout.schema
+        layouts = [self.work.layout]
         for batch in read_batches(self.work.source, of, RECORD):
-            rows = self.work.values.convert(batch, schema).rows
-            schema = grown(schema, rows.schema, self.work.layout.store.uri) or schema
-        return schema
+            for _, converted in self.work.rows_of(batch, lambda: layouts[-1]):
+                last = layouts[-1]
+                schema = grown(last.schema, converted.rows.schema, last.store.uri)
+                if schema is not None:
+                    layouts.append(replace(last, schema=schema))
+        return Written(schema=layouts[-1].schema)
 
 
 @dataclass(frozen=True)
@@ -139,13 +142,29 @@ class ReadRows(SentToWorkers):
         """The rows of the ranges whose numbers come."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for records in read_batches(self.work.source, self.pieces[number], RECORD):
+                skipped: list[Skipped] = []
+                piece = self.pieces[number]
+                for records in read_batches(self.work.source, piece, RECORD, skipped):
                     yield from self._rows(number, records)
+                if skipped:
+                    yield self._gap(number, skipped)
         freeze_once()
 
+    def _gap(self, number: int, skipped: list[Skipped]) -> pa.RecordBatch:
+        """A row of nothing but what was not read."""
+        said = {PIECE: number, SKIPPED: pickle.dumps(skipped)}
+        schema = _nullable(self.schema)
+        columns = [pa.array([said.get(it.name)], it.type) for it in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
     def _rows(self, number: int, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        for some, converted in self.work.rows_of(records, lambda: self.work.layout):
+            yield from self._rows_of(number, some, converted)
+
+    def _rows_of(
+        self, number: int, records: pa.RecordBatch, converted: Converted
+    ) -> Iterator[pa.RecordBatch]:
         schema = self.work.layout.schema
-        converted = self.work.values.convert(records, schema)
         without = np.array(sorted(converted.dead.keys() | converted.dropped), np.int32)
         kept = np.delete(np.arange(records.num_rows, dtype=np.int32), without)
         if converted.rows.num_rows:
@@ -179,6 +198,7 @@ class ReadRows(SentToWorkers):
                 record,
                 pa.array(np.isin(at, list(converted.dropped))),
                 reasons,
+                pa.nulls(len(at), pa.binary()),
             ],
             schema=_nullable(self.schema),
         )
@@ -204,7 +224,8 @@ class WriteRows(SentToWorkers):
                             yield _answer(current, output.finish())
                         current, output = number, RangeOutput(self.work, self.pieces[number])
                     assert output is not None
-                    output.take(*self._checked(batch.slice(start, end - start)))
+                    rows = _told(batch.slice(start, end - start), output.skipped)
+                    output.take(*self._checked(rows))
             if output is not None:
                 yield _answer(current, output.finish())
             freeze_once()
@@ -257,6 +278,16 @@ class WriteRows(SentToWorkers):
                     f"the record at offset {offset} of {topic}-{partition} does not fulfil "
                     f"expectation {check.name!r}: {check.condition}"
                 )
+
+
+def _told(batch: pa.RecordBatch, skipped: list[Skipped]) -> pa.RecordBatch:
+    """The rows that are some, and what was not read."""
+    column = batch.column(SKIPPED)
+    if column.null_count == len(column):
+        return batch
+    for it in column.drop_null().to_pylist():
+        skipped += pickle.loads(it)  # noqa: S301 - the first stage wrote it
+    return batch.filter(column.is_null())
 
 
 def _runs(numbers: Any) -> Iterator[tuple[int, int, int]]:

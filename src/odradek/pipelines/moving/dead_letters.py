@@ -13,14 +13,13 @@ from typing import Final
 import pyarrow as pa
 
 from odradek.model.moments import EPOCH, in_calendar
-from odradek.pipelines.columns import HEADERS_TYPE
+from odradek.pipelines.columns import HEADERS_TYPE, MICROS
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.values import RECORD_SCHEMA
 
 REASON: Final = "reason"
 DEAD_SCHEMA: Final = RECORD_SCHEMA.append(pa.field(REASON, pa.string()))
 HEADER_PREFIX: Final = "odradek."
-MICROS: Final = 1_000
 HEADERS: Final = ("topic", "partition", "offset", "timestamp", REASON)
 
 
@@ -50,7 +49,8 @@ def dead_rows(batch: pa.RecordBatch, dead: Mapping[int, str]) -> pa.RecordBatch:
     """The dead records of a batch as `DEAD_SCHEMA`."""
     numbers = sorted(dead)
     taken = batch.take(pa.array(numbers, pa.int32()))
-    reasons = pa.array([dead[it] for it in numbers], pa.string())
+    texts = [dead[it].encode(errors="backslashreplace").decode() for it in numbers]
+    reasons = pa.array(texts, pa.string())
     return pa.RecordBatch.from_arrays([*taken.columns, reasons], schema=DEAD_SCHEMA)
 
 

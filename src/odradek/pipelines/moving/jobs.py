@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from odradek.pipelines.errors import PipelineError, sentence_of
+from odradek.pipelines.errors import error_of
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.workers import SentToWorkers, freeze_once
 
@@ -60,9 +60,9 @@ def attempted(job: Callable[[], R]) -> R:
         try:
             return job()
         except Exception as error:
-            sentence = sentence_of(error)
-            if sentence is not None:
-                raise PipelineError(sentence) from error
+            ours = error_of(error)
+            if ours is not None:
+                raise ours from error
             if pause is None:
                 raise
             log.warning("a job of Spark failed and is run again: %s", str(error).split("\n", 1)[0])

@@ -2,21 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.tables import commits, partitioning
-from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.earlier import with_earlier
+from odradek.pipelines.tables.files import DataFile, directory_of
+from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.location import open_table
-from odradek.pipelines.tables.table import NoSuchTable, Snapshot, Table, TableExists, TableRefused
+from odradek.pipelines.tables.table import (
+    Change,
+    NoSuchTable,
+    Snapshot,
+    Table,
+    TableExists,
+    TableRefused,
+)
 from odradek.pipelines.tables.writing import FILE_BYTES, Layout
 
 KIND: Final = "kind"
 LAYOUT: Final = "layout"
 LAYOUT_VERSION: Final = "1"
+LAYOUT_FOLLOWED: Final = "2"
+"""Has `earlier` topics, whose ends a release that knows of none would take for the table's."""
 """Of names of files, of ends and of properties: a release that changes them raises it, so that an
 older one does not take what it cannot read for a table without ends. A table without it has 1."""
 PREFIX: Final = "prefix"
@@ -93,6 +105,27 @@ class OpenTable:
                 f"not {kinds.get(prefix, 'rows made of values')}"
             )
 
+    def begin_again(self, change: Change, after: Positions) -> None:
+        """Ends the table elsewhere, in other topics with the same names if need be, by one commit.
+
+        CommitConflict where a run commits at the same time: stop it first.
+        """
+        before, told = self.snapshot.positions, self.snapshot.properties
+        successors = with_earlier(told, before, after)
+        properties = {**(change.properties or {}), **successors}
+        if successors:
+            begins = self.begins
+            new = {
+                name: topic
+                for name, topic in after.topics.items()
+                if topic.topic_id not in {it.topic_id for it in before.topics.values()}
+            }
+            whole = Positions(begins.cluster_id, {**begins.topics, **new})
+            properties[BEGINS] = json.dumps(whole.to_json())
+            properties[LAYOUT] = LAYOUT_FOLLOWED
+        change = replace(change, positions=after, properties=properties)
+        self._snapshot = self.table.commit(self.snapshot, change)
+
     def layout(self, file_bytes: int = FILE_BYTES) -> Layout:
         """How files of this version are written."""
         return Layout(
@@ -102,6 +135,7 @@ class OpenTable:
             self.table.holds_partition_columns,
             file_bytes,
             prefix=self.prefix,
+            directory=directory_of(self.snapshot.properties),
         )
 
     def append(
@@ -109,14 +143,17 @@ class OpenTable:
         cluster_id: str,
         ranges: Sequence[OffsetRange],
         files: Sequence[DataFile],
+        *,
         schemas: Sequence[pa.Schema | None] = (),
+        gaps: Sequence[Gap] = (),
     ) -> None:
         """Commits a batch that begins where the table ends.
 
         The files of a batch that is refused are left to the sweep: after a lost answer of a catalog
         they may be in the table nevertheless.
         """
-        batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), self.together(schemas))
+        schema = self.together(schemas)
+        batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema, tuple(gaps))
         self._snapshot = commits.append(self.table, self.snapshot, batch)
 
     def together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
@@ -131,10 +168,10 @@ class OpenTable:
 
     def _check_kind(self) -> None:
         layout = self.snapshot.properties.get(LAYOUT, LAYOUT_VERSION)
-        if layout != LAYOUT_VERSION:
+        if layout not in {LAYOUT_VERSION, LAYOUT_FOLLOWED}:
             raise TableRefused(
-                f"{self.table.location} has layout version {layout}, this release reads "
-                f"{LAYOUT_VERSION}: a newer release made it"
+                f"{self.table.location} has layout version {layout}, this release reads up to "
+                f"{LAYOUT_FOLLOWED}: a newer release made it"
             )
         found = self.snapshot.properties.get(KIND)
         if found not in self._kinds:

@@ -21,9 +21,11 @@ from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
+from odradek.pipelines.tables.earlier import earlier_of
 from odradek.pipelines.tables.files import DataFile
-from odradek.pipelines.tables.ordering import Place, by_partition, rows_in_order
+from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
+from odradek.pipelines.tables.table import Snapshot
 
 COLUMNS: Final = ("key", "value", "partition", "timestamp", "headers")
 
@@ -61,7 +63,8 @@ def replay(spark: Any, job: Replay) -> Replayed:
     files, unknown = by_partition(opened.table.files(opened.snapshot))
     if unknown:
         raise PipelineError(f"{job.table}: {unknown[0].path} was not written by Odradek")
-    chosen = {place: those for place, those in files.items() if _is_chosen(place, rewriting, job)}
+    topic_id = _chosen(opened.snapshot, job)
+    chosen = {place: those for place, those in files.items() if place[0] == topic_id}
     starts = _starts(job.sink, sorted({number for _, number in chosen}), resume=job.resume)
     pieces = [Piece(number, tuple(those), starts[number]) for (_, number), those in chosen.items()]
     rate = None if job.rate is None else job.rate / max(len(pieces), 1)
@@ -70,16 +73,19 @@ def replay(spark: Any, job: Replay) -> Replayed:
     return Replayed(sum(it.sent for it in done), sum(it.held for it in done))
 
 
-def _is_chosen(place: Place, rewriting: Rewriting, job: Replay) -> bool:
-    name = rewriting.topics.get(place[0], "")
+def _chosen(snapshot: Snapshot, job: Replay) -> str:
+    """The id of the topic that was asked for; of several of one name the one that has it now."""
+    topics = snapshot.positions.topics
     if job.topic is not None:
-        if job.topic not in rewriting.topics.values():
-            raise PipelineError(f"{job.table} holds no topic {job.topic!r}")
-        return name == job.topic
-    if len(rewriting.topics) > 1:
-        names = ", ".join(sorted(rewriting.topics.values()))
+        if job.topic in topics:
+            return topics[job.topic].topic_id
+        if job.topic in earlier_of(snapshot.properties):
+            return job.topic
+        raise PipelineError(f"{job.table} holds no topic {job.topic!r}")
+    if len(topics) > 1:
+        names = ", ".join(sorted(topics))
         raise PipelineError(f"{job.table} holds several topics, name one of them: {names}")
-    return True
+    return next((it.topic_id for it in topics.values()), "")
 
 
 def _starts(sink: SinkOptions, numbers: Sequence[int], *, resume: bool) -> dict[int, int]:

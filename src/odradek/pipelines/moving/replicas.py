@@ -5,21 +5,27 @@ nothing is written, so it may be that of a running broker.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
 
 from odradek.client.blocking_connection import BlockingConnection
+from odradek.client.errors import Refused
 from odradek.model.errors import BrokerError, CorruptBatch, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicPartition, topic_id_from_text
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
-from odradek.pipelines.errors import PipelineError
-from odradek.records.batch import Buffer, check_crc, headers
+from odradek.records.batch import MAGIC, MAGIC_AT, Buffer, check_crc, headers, read_header
+from odradek.wire.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 NO_BATCH: Final = "no batch"
+UNREADABLE: Final = "cannot be read"
 CLEANED: Final = "cleaner-offset-checkpoint"
 FETCH_BYTES: Final = 8 << 20
 FETCH_WAIT_MS: Final = 200
@@ -58,11 +64,20 @@ class InDirectory:
             behind = files[number + 1] if number + 1 < len(files) else None
             if int(file.stem) >= end or (behind is not None and int(behind.stem) <= start):
                 continue
-            for seen in walked(
-                file.read_bytes(), int(file.stem), str(file.relative_to(self.log_dir))
-            ):
+            name = str(file.relative_to(self.log_dir))
+            until = end if behind is None else int(behind.stem)
+            try:
+                data = file.read_bytes()
+            except OSError as error:
+                yield unread(max(start, int(file.stem)), until, name, error)
+                continue
+            for seen in walked(data, int(file.stem), name, until):
                 if seen.last >= start and seen.base < end:
                     yield seen
+
+    def folder(self, of: TopicPartition) -> str:  # noqa: ARG002
+        """Nothing more than what is said of each fault."""
+        return ""
 
     def start(self, of: TopicPartition) -> int:
         """The first offset of the oldest segment."""
@@ -106,22 +121,31 @@ class AtBroker:
 
     def batches(self, of: TopicPartition, start: int, end: int) -> Iterator[Seen]:
         """As far as the broker gives them; it may have to learn first that they are committed."""
-        connection = BlockingConnection((self.host, self.port), "odradek-audit")
+        at, deadline = start, monotonic() + LAG_SECONDS_MAX
         try:
-            at, deadline = start, monotonic() + LAG_SECONDS_MAX
-            while at < end and monotonic() < deadline:
-                data = self._fetch(connection, of, at)
-                for seen in walked(data, at, "", is_cut=True):
-                    if seen.last < at:
-                        continue
-                    if seen.base < end:
-                        yield seen
-                    at = seen.last + 1
-                    deadline = monotonic() + LAG_SECONDS_MAX
-                    if seen.fault.startswith(NO_BATCH):
-                        return
-        finally:
-            connection.close()
+            with closing(BlockingConnection((self.host, self.port), "odradek-audit")) as connection:
+                while at < end and monotonic() < deadline:
+                    data = self._fetch(connection, of, at)
+                    for seen in walked(data, at, "", end, is_cut=True):
+                        if seen.last < at:
+                            continue
+                        if seen.base < end:
+                            yield seen
+                        at = seen.last + 1
+                        deadline = monotonic() + LAG_SECONDS_MAX
+        except BrokerError as error:
+            yield unread(at, end, "", error)
+
+    def folder(self, of: TopicPartition) -> str:
+        """Where the broker has the copy; nothing if it does not say it."""
+        request = DescribeLogDirsRequest([DescribableLogDirTopic(of.topic, [of.partition])])
+        try:
+            with closing(BlockingConnection((self.host, self.port), "odradek-audit")) as connection:
+                answer = connection.ask(request)
+        except BrokerError:
+            return ""
+        name = f"{of.topic}-{of.partition}"
+        return next((f"{it.log_dir}/{name}" for it in answer.results if it.topics), "")
 
     def _fetch(self, connection: BlockingConnection, of: TopicPartition, at: int) -> Buffer:
         topic_id = topic_id_from_text(self.topic_id) if self.topic_id else NO_TOPIC_ID
@@ -135,10 +159,7 @@ class AtBroker:
             topics=[FetchTopic(of.topic, topic_id, [row])],
         )
         by_name = topic_id == NO_TOPIC_ID
-        try:
-            answer = connection.ask(request, BY_NAME if by_name else None)
-        except BrokerError as error:
-            raise PipelineError(f"{self}: {error}") from error
+        answer = connection.ask(request, BY_NAME if by_name else None)
         if not answer.responses:
             return b""
         found = answer.responses[0].partitions[0]
@@ -146,38 +167,92 @@ class AtBroker:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             return b""
         if code:
-            raise PipelineError(f"{self}: {of}: {code.sentence}")
+            raise Refused(code, code.sentence)
         data: Buffer = found.records or b""
         return data
 
 
-Replica = InDirectory | AtBroker
+@dataclass(frozen=True, slots=True)
+class Away:
+    """The copy of a broker that is not in the cluster now."""
+
+    broker: str
+
+    def __str__(self) -> str:
+        return f"broker {self.broker}"
+
+    def batches(self, of: TopicPartition, start: int, end: int) -> Iterator[Seen]:  # noqa: ARG002
+        """None can be read."""
+        yield unread(start, end, "", "the broker is away")
+
+    def folder(self, of: TopicPartition) -> str:  # noqa: ARG002
+        """It cannot be asked."""
+        return ""
 
 
-def walked(data: Buffer, first: int, file: str, *, is_cut: bool = False) -> Iterator[Seen]:
-    """Every batch of a segment or of a response; the last one says what follows if it is none."""
+Replica = InDirectory | AtBroker | Away
+
+
+def unread(start: int, end: int, place: str, why: object) -> Seen:
+    """In the place of batches that cannot be read, up to and without `end`."""
+    return Seen(start, max(start, end - 1), -1, 0, 0, place, f"{UNREADABLE}: {why}")
+
+
+def walked(
+    data: Buffer, first: int, file: str, until: int, *, is_cut: bool = False
+) -> Iterator[Seen]:
+    """Every batch of a segment or of a response, which ends at the offset `until`.
+
+    What is no batch is one fault, up to the next place that holds one.
+    """
     at, base = 0, first
-    try:
-        for position, header in headers(data, cut_tail=is_cut):
-            at, base = position + header.size, header.next_offset
-            fault = ""
-            try:
-                check_crc(data, header, position)
-            except CorruptBatch as error:
-                fault = str(error)
-            yield Seen(
-                header.base_offset,
-                header.last_offset,
-                header.leader_epoch,
-                header.size,
-                header.crc,
-                f"{file} byte {position}" if file else "",
-                fault,
-            )
-    except CorruptBatch as error:
-        yield Seen(
-            base, base, -1, 0, 0, f"{file} byte {at}" if file else "", f"{NO_BATCH}: {error}"
-        )
+    while at < len(data):
+        try:
+            for position, header in headers(data, at, cut_tail=is_cut):
+                at, base = position + header.size, header.next_offset
+                fault = ""
+                try:
+                    check_crc(data, header, position)
+                except CorruptBatch as error:
+                    fault = str(error)
+                yield Seen(
+                    header.base_offset,
+                    header.last_offset,
+                    header.leader_epoch,
+                    header.size,
+                    header.crc,
+                    _place(file, position),
+                    fault,
+                )
+        except CorruptBatch as error:
+            behind = _next_batch(data, at, base)
+            end = until if behind is None else behind[1]
+            fault = f"{NO_BATCH}: {error}"
+            yield Seen(base, max(base, end - 1), -1, 0, 0, _place(file, at), fault)
+            if behind is None:
+                return
+            at, base = behind
+        else:
+            return
+
+
+def _place(file: str, position: int) -> str:
+    return f"{file} byte {position}" if file else ""
+
+
+def _next_batch(data: Buffer, at: int, base: int) -> tuple[int, int] | None:
+    """Where the next batch of later offsets begins whose checksum is right, and its offset."""
+    whole, found = bytes(data), at
+    while (found := whole.find(MAGIC, found + MAGIC_AT + 1)) >= 0:
+        found -= MAGIC_AT
+        try:
+            header = read_header(whole, found)
+            check_crc(whole, header, found)
+        except CorruptBatch:
+            continue
+        if header.base_offset >= base:
+            return found, header.base_offset
+    return None
 
 
 def _checkpoint(path: Path) -> Mapping[TopicPartition, int]:

@@ -22,6 +22,8 @@ class Account:
     dead: int = 0
     bytes: int = 0
     """Of the files that were written."""
+    skipped: int = 0
+    """Offsets that were gone or damaged, where the run may go on without them."""
 
     def __add__(self, other: "Account") -> "Account":
         return Account(
@@ -30,6 +32,7 @@ class Account:
             self.dropped + other.dropped,
             self.dead + other.dead,
             self.bytes + other.bytes,
+            self.skipped + other.skipped,
         )
 
     def check(self) -> None:

@@ -5,6 +5,7 @@ offset. The table holds what was archived, so a topic that is another one now, o
 which are in the table, stops the archive whatever may be skipped.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -51,7 +52,7 @@ class Steps:
         Where the table of dead letters is ahead of the rows', the batch ends where it ends.
         """
         latest = self._offsets.latest()
-        begin = self._begin(table, latest)
+        begin = self.begin(table, latest)
         self._check(begin, self._continuity.check(self._offsets, begin, latest))
         end = self._next.end(begin, self._target or latest, hurry=self._target is not None)
         if dead is not None:
@@ -64,7 +65,8 @@ class Steps:
         )
         return Step(begin, end, latest, ranges, tuple(pieces))
 
-    def _begin(self, table: Positions, latest: Positions) -> Positions:
+    def begin(self, table: Positions, latest: Positions) -> Positions:
+        """Where the next batch begins: the table's ends, in the topics as they are now."""
         topics = {}
         for name, topic in latest.topics.items():
             known = table.topics.get(name)
@@ -78,20 +80,42 @@ class Steps:
             )
         return Positions(table.cluster_id or latest.cluster_id, topics)
 
+    def standstills(self, begin: Positions, latest: Positions) -> tuple[str, ...]:
+        """Why the next batch would stop, a sentence for each topic or partition."""
+        skipping = SourceOffsets(replace(self._source, fail_on_data_loss=False))
+        found = tuple(_faults(begin, skipping.confirmed(begin)))
+        if found or not self._source.fail_on_data_loss:
+            return found
+        try:
+            Continuity().check(self._offsets, begin, latest)
+        except DataLoss as error:
+            return (str(error),)
+        return ()
+
     def _check(self, begin: Positions, found: Positions) -> None:
         """DataLoss where going on would mean other records than those behind the table's."""
-        for it in begin:
-            topic = found.topics.get(it.topic)
-            if topic is None or topic.topic_id != begin.topics[it.topic].topic_id:
-                raise DataLoss(
-                    f"topic {it.topic!r} was deleted and created again; "
-                    "the table holds records of the one before"
-                )
-            if (found.offset(it) or 0) < (begin.offset(it) or 0):
-                raise DataLoss(
-                    f"{it} was truncated at offset {found.offset(it)}; the table holds records "
-                    f"up to offset {begin.offset(it)} that the topic does not hold any more"
-                )
+        for fault in _faults(begin, found):
+            raise DataLoss(fault)
+
+
+def _faults(begin: Positions, found: Positions) -> Iterator[str]:
+    """Where other records are now than the table holds: `found` is where reading can go on."""
+    for name in sorted(begin.topics):
+        topic = found.topics.get(name)
+        if topic is None or topic.topic_id != begin.topics[name].topic_id:
+            yield (
+                f"topic {name!r} was deleted and created again; "
+                "the table holds records of the one before"
+            )
+    for it in begin:
+        same = it.topic in found.topics and (
+            found.topics[it.topic].topic_id == begin.topics[it.topic].topic_id
+        )
+        if same and (found.offset(it) or 0) < (begin.offset(it) or 0):
+            yield (
+                f"{it} was truncated at offset {found.offset(it)}; the table holds records "
+                f"up to offset {begin.offset(it)} that the topic does not hold any more"
+            )
 
 
 def _capped(begin: Positions, end: Positions, dead: Positions) -> Positions:

@@ -1,26 +1,29 @@
 """What one task of an archive does: reads a range, makes rows, writes files, and says which."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from odradek.pipelines.columns import MICROS, completed
 from odradek.pipelines.moving.dead_letters import dead_letters, dead_rows, refuse
 from odradek.pipelines.moving.reports import Account
+from odradek.pipelines.moving.tracing import traced
 from odradek.pipelines.moving.values import RECORD, Converted, Values
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
 from odradek.pipelines.source.options import SourceOptions
-from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.source.reading import Skipped, read_batches
+from odradek.pipelines.tables.accepting import accepted
 from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import Layout, RangeWriter
-
-MICROS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Written:
     account: Account = field(default_factory=Account)
     schema: pa.Schema | None = None  # where the rows have more than the table
     newest_ms: int | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,46 @@ class WriteRange:
     def __call__(self, of: OffsetRange) -> Written:
         """Reads and writes one range."""
         with RangeOutput(self, of) as output:
-            for batch in read_batches(self.source, of, RECORD):
-                output.take(batch, self.values.convert(batch, output.schema))
+            for batch in read_batches(self.source, of, RECORD, output.skipped):
+                for records, converted in self.rows_of(batch, lambda: output.layout):
+                    output.take(records, converted)
             return output.finish()
+
+    def rows_of(
+        self, batch: pa.RecordBatch, layout: Callable[[], Layout]
+    ) -> Iterator[tuple[pa.RecordBatch, Converted]]:
+        """What becomes of records in a table that has this layout, which may grow meanwhile."""
+
+        def convert(records: pa.RecordBatch) -> Converted:
+            found = self.values.convert(records, layout().schema)
+            accepted(layout(), found.rows)
+            return found
+
+        return traced(batch, convert)
+
+
+def agreed(
+    work: WriteRange,
+    pieces: Sequence[OffsetRange],
+    run: Callable[[WriteRange, Sequence[OffsetRange]], Sequence[Written]],
+) -> tuple[list[Written], pa.Schema | None]:
+    """What became of the pieces, and the one schema that all of them added to the table's.
+
+    Two pieces may give a new column two types. The first of them has it; the other is done again
+    with that column in the table, so that its records which do not fit are dead letters.
+    """
+    schema, uri = work.layout.schema, work.layout.store.uri
+    done: dict[int, Written] = {}
+    while rest := [number for number in range(len(pieces)) if number not in done]:
+        now = replace(work, layout=replace(work.layout, schema=schema))
+        for number, it in zip(rest, run(now, [pieces[it] for it in rest]), strict=True):
+            try:
+                schema = grown(schema, it.schema, uri) or schema
+            except TableRefused:
+                continue
+            done[number] = it
+    growth = None if schema.equals(work.layout.schema) else schema
+    return [replace(done[number], schema=growth) for number in range(len(pieces))], growth
 
 
 class RangeOutput:
@@ -60,6 +101,8 @@ class RangeOutput:
         self._rows = GrowingWriter(work.layout, span)
         self._letters = None if work.dead_layout is None else RangeWriter(work.dead_layout, span)
         self._sender = None if work.dead_topic is None else TopicSender(work.dead_topic)
+        self._of = of
+        self.skipped: list[Skipped] = []
         self._account = Account()
         self._newest: int | None = None
 
@@ -82,9 +125,14 @@ class RangeOutput:
             self._letters.abandon()
 
     @property
-    def schema(self) -> pa.Schema:
+    def layout(self) -> Layout:
         """Of the table, with what was added to it here."""
-        return self._rows.schema
+        return self._rows.layout
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of that."""
+        return self.layout.schema
 
     def take(self, records: pa.RecordBatch, converted: Converted) -> None:
         """What became of some records."""
@@ -101,8 +149,15 @@ class RangeOutput:
         dead_files = () if self._letters is None else tuple(self._letters.finish())
         if self._sender is not None:
             self._sender.finish()
-        account = self._account + Account(bytes=sum(file.bytes for file in files))
-        return Written(files, dead_files, account, self._rows.growth, self._newest)
+        account = self._account + Account(
+            bytes=sum(file.bytes for file in files),
+            skipped=sum(it.end - it.start for it in self.skipped),
+        )
+        of, gaps = self._of, []
+        for it in self.skipped:
+            why = "retention deleted them" if it.is_expired else it.why
+            gaps.append(Gap(of.topic, of.topic_id, of.partition, it.start, it.end, why))
+        return Written(files, dead_files, account, self._rows.growth, self._newest, tuple(gaps))
 
     def _bury(self, records: pa.RecordBatch, dead: Mapping[int, str]) -> None:
         if self._letters is not None:
@@ -117,27 +172,23 @@ class GrowingWriter:
     """Writes rows whose columns may become more: then it goes on in new files."""
 
     def __init__(self, layout: Layout, span: Span) -> None:
-        self._layout = layout
+        self.layout = layout
+        """Of the table, with what was added to it here."""
         self._span = span
         self._writer = RangeWriter(layout, span)
         self._done: list[DataFile] = []
         self.growth: pa.Schema | None = None
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Of the table, with what was added to it here."""
-        return self._layout.schema
-
     def write(self, rows: pa.RecordBatch) -> None:
         """Takes rows of the table's columns or of some of them, and of new ones."""
-        if not rows.schema.equals(self.schema):
-            schema = grown(self.schema, rows.schema, self._layout.store.uri)
-            if schema is not None:
-                self._done += self._writer.finish()
-                self._layout = replace(self._layout, schema=schema)
-                self._writer = RangeWriter(self._layout, self._span)
-                self.growth = schema
-            rows = completed(rows, self.schema)
+        schema = grown(self.layout.schema, rows.schema, self.layout.store.uri)
+        if schema is not None:
+            self._done += self._writer.finish()
+            self.layout = replace(self.layout, schema=schema)
+            self._writer = RangeWriter(self.layout, self._span)
+            self.growth = schema
+        if not rows.schema.equals(self.layout.schema):
+            rows = completed(rows, self.layout.schema)
         self._writer.write(rows)
 
     def finish(self) -> list[DataFile]:
@@ -147,17 +198,6 @@ class GrowingWriter:
     def abandon(self) -> None:
         """Drops the files that are open."""
         self._writer.abandon()
-
-
-def completed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows with all columns of a schema that is at least as wide."""
-    columns = [
-        rows.column(it.name).cast(it.type)
-        if it.name in rows.schema.names
-        else pa.nulls(rows.num_rows, it.type)
-        for it in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _counted(batch: pa.RecordBatch, converted: Converted) -> Account:

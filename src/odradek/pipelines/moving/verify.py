@@ -3,26 +3,27 @@
 Compared is what both have: from where the table begins, or the log if that is later, up to where
 the table ends. Doubles are looked for in the whole table. Rows that were made of values have no
 bytes to compare, and a record may have been dropped or be dead: there only doubles and rows without
-a record are faults.
+a record are faults. What is damaged, in the log or in the table, is a fault as well, and the rest
+is compared nevertheless.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from odradek.pipelines.columns import COLUMNS
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import NothingCompared, PipelineError
 from odradek.pipelines.moving.findings import Finding, joined, runs_of
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.values import RECORD
-from odradek.pipelines.positions import NO_EPOCH, OffsetRange
+from odradek.pipelines.positions import NO_EPOCH, OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
-from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.source.reading import Skipped, read_batches
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
@@ -33,6 +34,7 @@ DOUBLE: Final = "more than once in the table"
 EXTRA: Final = "not in the log"
 DIFFERENT: Final = "different in table and log"
 UNREADABLE: Final = "in a file that cannot be read"
+DAMAGED: Final = "damaged in the log"
 
 
 @dataclass(frozen=True)
@@ -63,38 +65,62 @@ class Piece:
 
 
 def verify(spark: Any, job: Verify) -> Verified:
-    """Compares every partition that the source selects and the table knows."""
+    """Compares every partition that the source selects and the table knows.
+
+    `NothingCompared` where there is none, or where table and log have no offset in common.
+    """
     opened = OpenTable(job.table, job.table_options, ROWS)
     snapshot = opened.snapshot
     files, unknown = by_partition(opened.table.files(snapshot))
     if unknown:
         raise PipelineError(f"{job.table}: {unknown[0].path} was not written by Odradek")
     earliest = SourceOffsets(job.source).earliest()
-    begins = opened.begins
-    pieces = []
-    for it in earliest:
-        known, now = snapshot.positions.topics.get(it.topic), earliest.topics[it.topic]
-        if known is None or it.partition not in known.offsets:
-            continue
-        if known.topic_id != now.topic_id:
-            raise PipelineError(
-                f"topic {it.topic!r} was deleted and created again since it was archived"
-            )
-        start = max(begins.offset(it) or 0, earliest.offset(it) or 0)
-        of = OffsetRange(
-            it.topic,
-            now.topic_id,
-            it.partition,
-            start,
-            max(start, known.offsets[it.partition]),
-            NO_EPOCH,
-        )
-        those = files.get((now.topic_id, it.partition), [])
-        pieces.append(Piece(of, tuple(those)))
+    _check_topics(job, snapshot.positions, earliest)
+    pieces = [
+        Piece(of, tuple(files.get((of.topic_id, of.partition), [])))
+        for of in _in_both(snapshot.positions, opened.begins, earliest)
+    ]
     rewriting = Rewriting(opened.layout(), topics_of(snapshot))
     done = run_tasks(spark, pieces, VerifyPartition(job.source, rewriting, job.compacted))
-    findings = joined(it for one in done for it in one.findings)
-    return Verified(sum(it.records for it in done), sum(it.rows for it in done), tuple(findings))
+    findings = tuple(joined(it for one in done for it in one.findings))
+    records, rows = sum(it.records for it in done), sum(it.rows for it in done)
+    if not findings and not (any(it.of.size for it in pieces) and records + rows):
+        raise NothingCompared(
+            f"nothing was compared: the log and {job.table} have no offset in common"
+        )
+    return Verified(records, rows, findings)
+
+
+def _check_topics(job: Verify, table: Positions, log: Positions) -> None:
+    """Refuses a table of another cluster or of other topics than those that were asked for."""
+    if table.cluster_id and log.cluster_id and table.cluster_id != log.cluster_id:
+        raise PipelineError(
+            f"{job.table} holds records of cluster {table.cluster_id}, the brokers are of "
+            f"cluster {log.cluster_id}"
+        )
+    if not log.topics:
+        raise NothingCompared("nothing was compared: no topic has such a name")
+    missing = sorted(log.topics.keys() - table.topics.keys())
+    if missing and (job.source.selection.pattern is None or len(missing) == len(log.topics)):
+        held = ", ".join(sorted(table.topics)) or "no topic yet"
+        raise PipelineError(f"{job.table} holds no records of topic {missing[0]!r}, but of {held}")
+    for name in sorted(log.topics.keys() & table.topics.keys()):
+        if table.topics[name].topic_id != log.topics[name].topic_id:
+            raise PipelineError(
+                f"topic {name!r} was deleted and created again since it was archived: {job.table} "
+                "holds records of the one before"
+            )
+
+
+def _in_both(table: Positions, begins: Positions, log: Positions) -> Iterator[OffsetRange]:
+    """What both have of each partition that the table knows."""
+    for it in log:
+        end = table.offset(it)
+        if end is None:
+            continue
+        start = max(begins.offset(it) or 0, log.offset(it) or 0)
+        topic_id = log.topics[it.topic].topic_id
+        yield OffsetRange(it.topic, topic_id, it.partition, start, max(start, end), NO_EPOCH)
 
 
 @dataclass(frozen=True)
@@ -117,7 +143,9 @@ class Sides:
 
     def __init__(self, task: VerifyPartition, piece: Piece) -> None:
         self._task = task
+        self._source = replace(task.source, fail_on_data_loss=False)
         self._of = piece.of
+        self._skipped: list[Skipped] = []
         self._column = task.rewriting.layout.column("offset")
         self._is_raw = not task.rewriting.layout.prefix
         self._unreadable: list[Finding] = []
@@ -130,6 +158,9 @@ class Sides:
         """Everything that is wrong; what is in a file that cannot be read is not missing, too."""
         found = list(self._found())
         yield from self._unreadable
+        for skipped in self._skipped:
+            if not skipped.is_expired:
+                yield self._finding(DAMAGED, skipped.start, skipped.end - 1, skipped.why)
         for it in found:
             if not (it.kind == GAP and any(_holds(file, it) for file in self._unreadable)):
                 yield it
@@ -137,12 +168,23 @@ class Sides:
     def _found(self) -> Iterator[Finding]:
         of = self._of
         yield from self._beside(self._until(of.start), None)
-        for batch in read_batches(self._task.source, of, RECORD):
+        for batch in self._log():
             self.records += batch.num_rows
             until = batch.column("offset")[-1].as_py() + 1
             yield from self._beside(self._until(until), batch)
         yield from self._beside(self._until(of.end), None, is_compared=True)
         yield from self._beside(self._until(None), None, is_compared=True)
+
+    def _log(self) -> Iterator[pa.RecordBatch]:
+        """All that can be read: behind a batch whose end is not known nothing can."""
+        at = self._of.start
+        try:
+            for batch in read_batches(self._source, self._of, RECORD, self._skipped):
+                at = batch.column("offset")[-1].as_py() + 1
+                yield batch
+        except PipelineError as error:
+            at = max([at, *(it.end for it in self._skipped)])
+            self._skipped.append(Skipped(at, self._of.end, str(error)))
 
     def _read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         try:
@@ -187,13 +229,19 @@ class Sides:
         single, at = np.unique(offsets, return_index=True)
         there = np.zeros(0, np.int64) if log is None else log.column("offset").to_numpy()
         if not self._task.compacted:
-            extra = np.setdiff1d(single, there, assume_unique=True)
+            extra = self._comparable(np.setdiff1d(single, there, assume_unique=True))
             yield from (self._finding(EXTRA, *run) for run in runs_of(extra.tolist()))
         if self._is_raw:
             missing = np.setdiff1d(there, single, assume_unique=True)
             yield from (self._finding(GAP, *run) for run in runs_of(missing.tolist()))
             if table is not None and log is not None:
                 yield from self._differences(table.take(at), single, log, there)
+
+    def _comparable(self, offsets: Any) -> Any:
+        """Without those that could not be read in the log."""
+        for it in self._skipped:
+            offsets = offsets[(offsets < it.start) | (offsets >= it.end)]
+        return offsets
 
     def _doubles(self, offsets: Any) -> Iterator[Finding]:
         if not len(offsets):

@@ -16,7 +16,15 @@ from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.given import GivenOptions
 from odradek.records.compression import Codec
 
-OPTIONS: Final = ("topic", "includeHeaders", "checkpointLocation", "path")
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "topic": "same: wins over the column",
+        "includeHeaders": "same",
+        "checkpointLocation": "same: of the stream that writes",
+        "path": "no effect: Spark gives it to every sink",
+    }
+)
+"""And how they are beside those of Spark's sink."""
 BYTES: Final = ("string", "binary")
 HEADERS: Final = "array<struct<key:string,value:binary>>"
 TYPES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(

@@ -1,15 +1,14 @@
 """The options of the source: those of Spark's "kafka" source, its precedence, its refusals; ours.
 
-Names do not depend on case. Of the options `kafka.*` those that concern a reader of ours are
-honoured, those that Spark's source refuses are refused, and other settings of a Kafka consumer have
-no effect: they describe a client that is not here. Any other option that is not known is refused,
-with the nearest name that is.
+Names do not depend on case. What becomes of the options `kafka.*` is in `kafka_settings`. Any other
+option that is not known is refused, with the nearest name that is.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Final
 
 from odradek.model.ids import TopicPartition
@@ -85,32 +84,34 @@ class SourceOptions:
     mode: Mode = Mode.BATCH
 
 
-OPTIONS: Final = (
-    "assign",
-    "subscribe",
-    "subscribePattern",
-    "startingOffsets",
-    "startingTimestamp",
-    "startingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "endingOffsets",
-    "endingTimestamp",
-    "endingOffsetsByTimestamp",
-    "failOnDataLoss",
-    "includeHeaders",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "maxBytesPerPartition",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxBytesPerTrigger",
-    "maxTriggerDelay",
-    "groupIdPrefix",
-    "kafkaConsumer.pollTimeoutMs",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "assign": "same",
+        "subscribe": "same",
+        "subscribePattern": "a regular expression of Python's, not of Java's",
+        "startingOffsets": "same; partitions may be left out, which begin as without the option",
+        "startingTimestamp": "same, and `-10m`",
+        "startingOffsetsByTimestamp": "same",
+        "startingOffsetsByTimestampStrategy": "same",
+        "endingOffsets": "same",
+        "endingTimestamp": "same, and `-10m`",
+        "endingOffsetsByTimestamp": "same",
+        "failOnDataLoss": "same; tells a topic that was made again from one that was cut",
+        "includeHeaders": "same",
+        "minPartitions": "same",
+        "maxRecordsPerPartition": "same",
+        "maxBytesPerPartition": "ours: into tasks of so many bytes",
+        "maxOffsetsPerTrigger": "same",
+        "minOffsetsPerTrigger": "same",
+        "maxBytesPerTrigger": "ours: so many bytes in a batch",
+        "maxTriggerDelay": "same",
+        "groupIdPrefix": "no effect: readers are in no group",
+        "kafkaConsumer.pollTimeoutMs": "no effect",
+        "fetchOffset.numRetries": "no effect: see `kafka.default.api.timeout.ms`",
+        "fetchOffset.retryIntervalMs": "no effect",
+    }
 )
-"""As the documentation spells them."""
+"""As the documentation spells them, and how they are beside those of Spark's source."""
 
 SELECTIONS: Final = ("assign", "subscribe", "subscribePattern")
 ENDINGS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")

@@ -4,6 +4,7 @@ Values are those of Spark's "kafka" source. Beyond it a map may leave partitions
 take what the option is without a map, and a time may count back from now: `-10m`.
 """
 
+import datetime as dt
 import json
 import re
 from collections.abc import Mapping
@@ -73,6 +74,23 @@ class OneTime:
 
 
 Point = Earliest | Latest | Offsets | Times | OneTime
+
+
+def point_options(what: str, text: str, prefix: str) -> dict[str, str]:
+    """A point such as `earliest`, `-10m` or a time, as an option of the source; `what` names it."""
+    if text in {"earliest", "latest"} or text.startswith("{"):
+        return {f"{prefix}Offsets": text}
+    if text.startswith("-") or text.isdigit():
+        return {f"{prefix}Timestamp": text}
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidOption(
+            f"{what} must be earliest, latest, -10m or a time such as 2026-01-31T00:00:00Z, "
+            f"not {text!r}"
+        ) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+    return {f"{prefix}Timestamp": str(int(moment.timestamp() * 1_000))}
 
 
 def parse_time(option: str, text: object) -> Time:

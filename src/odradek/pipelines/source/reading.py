@@ -6,7 +6,7 @@ are decoded at once, and come in slices of a size that Spark takes well.
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -32,28 +32,47 @@ HINT: Final = "option failOnDataLoss=false skips such records"
 log = logging.getLogger("odradek.pipelines")
 
 
+class Skipped(NamedTuple):
+    """Offsets from `start` on, up to and without `end`, that were not read, and why."""
+
+    start: int
+    end: int
+    why: str
+    is_expired: bool = False  # retention deleted them; else they are damaged, or are others now
+
+
 def read_batches(
-    options: SourceOptions, of: OffsetRange, columns: Sequence[str] = PLAIN
+    options: SourceOptions,
+    of: OffsetRange,
+    columns: Sequence[str] = PLAIN,
+    skipped: list[Skipped] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range in the order of their offsets, as these columns.
 
     A broker that dies or a leader that moves is followed for `options.client.patience_ms`.
     DataLoss where records are gone, CorruptData for a batch that is damaged; with
-    `fail_on_data_loss` false either is skipped, counted and logged.
+    `fail_on_data_loss` false either is skipped, counted, logged, and added to `skipped`.
     """
-    reader = _RangeReader(options, of, columns)
+    reader = _RangeReader(options, of, columns, [] if skipped is None else skipped)
     while reader.position < of.end:
         yield from reader.read_on()
-    if reader.skipped:
-        log.warning("%s: %d offsets were skipped", of.topic_partition, reader.skipped)
+    if reader.count:
+        log.warning("%s: %d offsets were skipped", of.topic_partition, reader.count)
 
 
 class _RangeReader:
     """Reads on until the end or until something is to be skipped."""
 
-    def __init__(self, options: SourceOptions, of: OffsetRange, columns: Sequence[str]) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        of: OffsetRange,
+        columns: Sequence[str],
+        skipped: list[Skipped],
+    ) -> None:
         self.position = of.start
-        self.skipped = 0
+        self.count = 0
+        self._skipped = skipped
         self._options = options
         self._range = of
         self._epoch = of.leader_epoch
@@ -96,7 +115,8 @@ class _RangeReader:
         if self._options.fail_on_data_loss or damage.next_offset is None:
             raise CorruptData(f"{where} is damaged: {damage}; {HINT}") from damage
         log.warning("%s is damaged and skipped: %s", where, damage)
-        self._go_to(damage.next_offset)
+        self.position = max(self.position, damage.offset)
+        self._go_to(damage.next_offset, str(damage))
 
     def _skip_lost(self, lost: DataLost) -> None:
         if self._options.fail_on_data_loss:
@@ -104,13 +124,15 @@ class _RangeReader:
         log.warning("records are skipped: %s", lost)
         match lost:
             case OffsetExpired(log_start_offset=offset):
-                self._go_to(offset)
+                self._go_to(offset, str(lost), is_expired=True)
             case _:  # other records have these offsets now, or none
-                self._go_to(self._range.end)
+                self._go_to(self._range.end, str(lost))
 
-    def _go_to(self, offset: int) -> None:
+    def _go_to(self, offset: int, why: str, *, is_expired: bool = False) -> None:
         offset = max(self.position, min(offset, self._range.end))
-        self.skipped += offset - self.position
+        self.count += offset - self.position
+        if offset > self.position:
+            self._skipped.append(Skipped(self.position, offset, why, is_expired))
         self.position = offset
         self._epoch = NO_LEADER_EPOCH
 

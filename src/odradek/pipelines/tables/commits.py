@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from odradek.pipelines.positions import NO_EPOCH, OffsetRange, Positions, TopicPositions
 from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.gaps import Gap, with_gaps, without
 from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.table import (
     Change,
@@ -38,6 +39,7 @@ class Batch:
     ranges: tuple[OffsetRange, ...]
     files: tuple[DataFile, ...]
     schema: pa.Schema | None = None
+    gaps: tuple[Gap, ...] = ()
     summary: dict[str, str] = field(default_factory=dict)
 
 
@@ -50,7 +52,8 @@ def append(table: Table, snapshot: Snapshot, batch: Batch) -> Snapshot:
     for _ in range(ATTEMPTS_MAX):
         positions = after(snapshot.positions, batch, table.location)
         schema = grown(snapshot.schema, batch.schema, table.location)
-        change = Change("append", batch.files, (), positions, schema, batch.summary)
+        told = with_gaps(snapshot.properties, batch.gaps)
+        change = Change("append", batch.files, (), positions, schema, told, batch.summary)
         try:
             return table.commit(snapshot, change)
         except CommitConflict:
@@ -125,20 +128,26 @@ def replace(table: Table, batch: Batch, trim: Trim) -> Snapshot:
             if not touches(file, spans):
                 continue
             if file.path not in kept:
-                kept[file.path] = trim(file, spans)
+                kept[file.path] = () if _is_within(file, spans) else trim(file, spans)
             if kept[file.path] == (file,):
                 continue
             remove.append(file)
             rest += kept[file.path]
         schema = grown(snapshot.schema, batch.schema, table.location)
+        told = without(snapshot.properties, batch.ranges, batch.gaps)
         change = Change(
-            "replace", (*rest, *batch.files), tuple(remove), None, schema, batch.summary
+            "replace", (*rest, *batch.files), tuple(remove), None, schema, told, batch.summary
         )
         try:
             return table.commit(snapshot, change)
         except CommitConflict:
             snapshot = table.load()
     raise CommitConflict(f"{table.location}: {ATTEMPTS_MAX} other commits came first")
+
+
+def _is_within(file: DataFile, spans: Sequence[Span]) -> bool:
+    """Whether all rows of the file go, so that it need not be read: it may be damaged."""
+    return file.span is not None and any(it.holds(file.span) for it in spans)
 
 
 def _check_held(positions: Positions, ranges: Sequence[OffsetRange], location: str) -> None:
@@ -162,12 +171,12 @@ def merge(
 ) -> Snapshot | None:
     """Exchanges files for others with the same rows; None: one of them has gone meanwhile."""
     assert sum(it.rows for it in old) == sum(it.rows for it in new), "a merge keeps all rows"
-    return _exchange(table, old, Change("merge", tuple(new), tuple(old), None, None, summary))
+    return _exchange(table, old, Change("merge", tuple(new), tuple(old), summary=summary))
 
 
 def withdraw(table: Table, old: Sequence[DataFile], summary: dict[str, str]) -> Snapshot | None:
     """Takes files out; the end offsets stay. None: one of them has gone meanwhile."""
-    return _exchange(table, old, Change("withdraw", (), tuple(old), None, None, summary))
+    return _exchange(table, old, Change("withdraw", (), tuple(old), summary=summary))
 
 
 def _exchange(table: Table, old: Sequence[DataFile], change: Change) -> Snapshot | None:

@@ -16,11 +16,15 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from odradek import __version__
+from odradek.pipelines.errors import Away
 from odradek.pipelines.positions import NO_EPOCH
+from odradek.pipelines.tables.earlier import earlier_of
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.local_store import LocalStore
 from odradek.pipelines.tables.log import LogState, TopicEnds
+from odradek.pipelines.tables.object_store import ObjectStore
 from odradek.pipelines.tables.partitioning import IDENTITY, NULL, PartitionField, parse
-from odradek.pipelines.tables.store import LocalStore, S3Store, Store, nonce
+from odradek.pipelines.tables.store import Store, nonce
 from odradek.pipelines.tables.table import Change, TableRefused
 
 LOG: Final = "_delta_log"
@@ -62,9 +66,9 @@ class DeltaFormat:
         """The actions of one commit."""
         data_change = change.operation != "merge"
         actions: list[dict[str, Any]] = [_commit_info(change.operation, change.summary, now_ms)]
-        if change.schema is not None:
-            grown = LogState(base.version, change.schema, base.partitioning)
-            grown.properties = base.properties
+        if change.schema is not None or change.properties is not None:
+            grown = LogState(base.version, change.schema or base.schema, base.partitioning)
+            grown.properties = {**base.properties, **(change.properties or {})}
             actions.append(_meta_data(grown, base.properties["delta.id"], now_ms))
         if change.positions is not None:
             after = LogState(base.version, base.schema)
@@ -102,8 +106,13 @@ class DeltaFormat:
     def write_checkpoint(self, store: Store, state: LogState) -> None:  # noqa: ARG002
         """By `deltalake`, which knows the layout."""
         from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
 
-        DeltaTable(store.uri, storage_options=storage_options(store)).create_checkpoint()
+        try:
+            DeltaTable(store.uri, storage_options=storage_options(store)).create_checkpoint()
+        except (DeltaError, OSError) as error:
+            first = str(error).strip().splitlines()[0]
+            raise Away(f"{store.uri}: no checkpoint could be written: {first[:300]}") from error
 
     def clean(self, store: Store, before_ms: int) -> int:
         """By the age of the objects; the versions from the last checkpoint on stay."""
@@ -121,11 +130,10 @@ def storage_options(store: Store) -> dict[str, str]:
     """What `deltalake` is told about a store."""
     if isinstance(store, LocalStore):
         return {}
-    assert isinstance(store, S3Store)
-    options = {f"aws_{name}": value for name, value in store.options}
-    if options.get("aws_endpoint", "").startswith("http://"):
-        options["aws_allow_http"] = "true"
-    return options
+    assert isinstance(store, ObjectStore)
+    prefix = "aws_" if store.scheme == "s3" else ""
+    options = {f"{prefix}{name}": value for name, value in store.options}
+    return {**options, "allow_http": "true"} if store.is_plain else options
 
 
 def _apply(state: LogState | None, version: int, actions: Iterable[Mapping[str, Any]]) -> LogState:
@@ -222,6 +230,8 @@ def _txns(before: Mapping[str, TopicEnds], after: LogState, now_ms: int) -> list
     actions = []
     for name, topic in sorted(after.topics.items()):
         known = before.get(name)
+        if known is not None and known.topic_id != topic.topic_id:
+            known = None
         for number, (end, era) in sorted(topic.ends.items()):
             was = known.ends.get(number) if known else None
             tail = f"{after.cluster_id}:{topic.topic_id}:{number}:{name}"
@@ -239,8 +249,12 @@ def _take_txn(state: LogState, row: Mapping[str, Any]) -> None:
     match = _APP_ID.fullmatch(row["appId"])
     if match is None:
         return
+    if match["topic_id"] in earlier_of(state.properties):
+        return
     state.cluster_id = match["cluster"]
-    topic = state.topics.setdefault(match["topic"], TopicEnds(match["topic_id"]))
+    topic = state.topics.get(match["topic"])
+    if topic is None or topic.topic_id != match["topic_id"]:
+        topic = state.topics[match["topic"]] = TopicEnds(match["topic_id"])
     end, era = topic.ends.get(int(match["partition"]), (0, NO_EPOCH))
     value = int(row["version"])
     pair = (value, era) if match["kind"] == "end" else (end, value)

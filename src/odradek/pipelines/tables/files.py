@@ -7,11 +7,15 @@ wrote has no span: what it holds is known once it is read.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
 
 NO_TOPIC_ID: Final = "0"
+DIRECTORY: Final = "directory"
+"""The property of a table that says where its data files lie, if not in `data`."""
+DATA: Final = "data"
 
 _NAME = re.compile(
     r"rows\.(?P<topic_id>[\w-]+)\.(?P<partition>\d+)\.(?P<start>\d+)\.(?P<end>\d+)\.[0-9a-f]+\.parquet"
@@ -33,6 +37,14 @@ class Span:
             (self.topic_id, self.partition) == (other.topic_id, other.partition)
             and self.start < other.end
             and other.start < self.end
+        )
+
+    def holds(self, other: "Span") -> bool:
+        """Whether each offset of the other is within this one."""
+        return (
+            (self.topic_id, self.partition) == (other.topic_id, other.partition)
+            and self.start <= other.start
+            and other.end <= self.end
         )
 
 
@@ -57,12 +69,24 @@ class DataFile:
         return Span(topic_id, int(match["partition"]), int(match["start"]), int(match["end"]))
 
 
-def path_of(span: Span, values: tuple[tuple[str, str], ...], nonce: str) -> str:
+def path_of(
+    span: Span, values: tuple[tuple[str, str], ...], nonce: str, directory: str = DATA
+) -> str:
     """The path of a new file."""
     topic_id = span.topic_id or NO_TOPIC_ID
     name = f"rows.{topic_id}.{span.partition}.{span.start}.{span.end}.{nonce}.parquet"
     directories = [f"{column}={quote(value, safe='')}" for column, value in values]
-    return "/".join(["data", *directories, name])
+    return "/".join([*filter(None, [directory]), *directories, name])
+
+
+def directory_of(properties: Mapping[str, str]) -> str:
+    """Where the data files of a table lie, by its properties."""
+    return properties.get(DIRECTORY, DATA)
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a file of this name is one of ours."""
+    return _NAME.fullmatch(name) is not None
 
 
 def values_of(path: str) -> tuple[tuple[str, str], ...]:

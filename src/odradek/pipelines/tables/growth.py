@@ -1,5 +1,6 @@
 """How a table's schema may change: new columns at the end, and types that hold more than before."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -23,11 +24,19 @@ def grown(table: pa.Schema, rows: pa.Schema | None, location: str) -> pa.Schema 
     for field in rows:
         number = table.get_field_index(field.name)
         if number < 0:
+            _check_name(field.name, fields, location)
             fields.append(field.with_nullable(nullable=True))
         else:
             fields[number] = _wider(fields[number], field, location)
     schema = pa.schema(fields)
     return None if schema.equals(table) else schema
+
+
+def _check_name(name: str, fields: Sequence[pa.Field], location: str) -> None:
+    """To many readers case is nothing."""
+    other = next((it.name for it in fields if it.name.casefold() == name.casefold()), None)
+    if other is not None:
+        raise TableRefused(f"column {name} of {location} differs from {other} in case only")
 
 
 def _wider(old: pa.Field, new: pa.Field, location: str) -> pa.Field:
@@ -41,6 +50,8 @@ def _wider(old: pa.Field, new: pa.Field, location: str) -> pa.Field:
     if pa.types.is_list(old.type) and pa.types.is_list(new.type):
         item = _wider(old.type.value_field, new.type.value_field, location)
         return pa.field(old.name, pa.list_(item))
+    if pa.types.is_map(new.type) and is_pairs(old.type):
+        return old
     raise TableRefused(f"column {old.name} of {location} is {old.type}, the rows have {new.type}")
 
 
@@ -52,4 +63,15 @@ def same(old: pa.DataType, new: pa.DataType) -> bool:
         )
     if pa.types.is_list(old) and pa.types.is_list(new):
         return same(old.value_type, new.value_type)
+    if pa.types.is_map(old) and pa.types.is_map(new):
+        return same(old.key_type, new.key_type) and same(old.item_type, new.item_type)
     return bool(old.equals(new))
+
+
+def is_pairs(kind: pa.DataType) -> bool:
+    """Whether it is a list of keys and values, as which maps were stored once."""
+    return (
+        bool(pa.types.is_list(kind))
+        and bool(pa.types.is_struct(kind.value_type))
+        and [it.name for it in kind.value_type] == ["key", "value"]
+    )

@@ -10,6 +10,7 @@ another writer's, is off. Two kinds of location:
 """
 
 import json
+import logging
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,11 +18,12 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from odradek.pipelines.errors import InvalidOption, PipelineError
+from odradek.pipelines.errors import Away, InvalidOption, PipelineError
 from odradek.pipelines.positions import Positions
+from odradek.pipelines.tables.addresses import open_store, scheme_of
 from odradek.pipelines.tables.files import DataFile, values_of
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField
-from odradek.pipelines.tables.store import Store, nonce, open_store
+from odradek.pipelines.tables.store import Store, nonce
 from odradek.pipelines.tables.table import (
     NOTHING_SAID,
     Change,
@@ -39,8 +41,22 @@ NAMESPACE: Final = "odradek"
 NAME_MAPPING: Final = "schema.name-mapping.default"
 RETRIES: Final = "commit.retry.num-retries"
 FORMAT_VERSION: Final = "2"
+STORE_OPTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "s3": ("s3", ("endpoint", "region", "access-key-id", "secret-access-key", "session-token")),
+    "abfss": ("adls", ("account-name", "account-key", "sas-token", "client-id", "client-secret")),
+}
+"""What pyiceberg and obstore call the same; for Google's store the environment says it."""
+NO_STATISTICS: Final = "PyArrow statistics missing"
 CATALOG_TABLES: Final = 2
 """In SQL: those that pyiceberg makes in a new catalog."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Columns of bytes have no bounds by intention, and pyiceberg says so of each in each file."""
+    return not record.getMessage().startswith(NO_STATISTICS)
+
+
+logging.getLogger("pyiceberg.io.pyarrow").addFilter(_is_news)
 
 
 class IcebergTable:
@@ -60,12 +76,11 @@ class IcebergTable:
     def store(self) -> Store:
         """Where the catalog says that the table lies; there must be one."""
         assert self._table is not None, "load or create the table before asking where it lies"
-        options = {
-            name.removeprefix("s3.").replace("-", "_"): value
-            for name, value in self._options.items()
-            if name.startswith("s3.")
-        }
-        return open_store(self._table.location(), options)
+        address = self._table.location()
+        told = self._table.io.properties  # with what the catalog gave for this table
+        kind, names = STORE_OPTIONS.get(scheme_of(address), ("", ()))
+        options = {it.replace("-", "_"): told.get(f"{kind}.{it}") for it in names}
+        return open_store(address, {name: it for name, it in options.items() if it is not None})
 
     def load(self) -> Snapshot:
         """Asks the catalog."""
@@ -152,6 +167,9 @@ class IcebergTable:
             if change.schema is not None:
                 with transaction.update_schema() as update:
                     update.union_by_name(change.schema)
+            if change.properties is not None:
+                told = {f"{PROPERTY}{name}": it for name, it in change.properties.items()}
+                transaction.set_properties(told)
             summary = {COMMIT: commit_id, **change.summary}
             if change.positions is not None:
                 positions = json.dumps(change.positions.to_json())
@@ -319,6 +337,8 @@ def _small_type(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
         return pa.list_(pa.field("element", _small_type(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_small_type(kind.key_type), _small_type(kind.item_type))
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(it.name, _small_type(it.type)) for it in kind])
     return kind
@@ -336,14 +356,22 @@ class _named:  # noqa: N801 - read as a verb after `with`
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None or isinstance(error, PipelineError):
             return
-        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.exceptions import (
+            CommitFailedException,
+            ServerError,
+            ServiceUnavailableError,
+        )
 
         if type(error).__module__.startswith("sqlalchemy"):
             if "locked" in str(error):
                 raise CommitFailedException("the catalog is busy") from error
-            raise PipelineError(f"{self._location}: {_first_line(error)}") from error
-        if isinstance(error, OSError):
-            raise PipelineError(f"{self._location}: {_first_line(error)}") from error
+            is_away = type(error).__name__ in {"OperationalError", "InterfaceError"}
+        elif isinstance(error, (OSError, ServerError, ServiceUnavailableError)):
+            is_away = not isinstance(error, (FileNotFoundError, PermissionError))
+        else:
+            return
+        kind = Away if is_away else PipelineError
+        raise kind(f"{self._location}: {_first_line(error)}") from error
 
 
 def _first_line(error: BaseException) -> str:

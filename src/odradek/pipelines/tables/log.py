@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from odradek.pipelines.positions import NO_EPOCH, Positions, TopicPositions
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.object_store import ObjectStore
 from odradek.pipelines.tables.partitioning import PartitionField
+from odradek.pipelines.tables.staging import StagedStore
 from odradek.pipelines.tables.store import Store, now_ms
 from odradek.pipelines.tables.table import (
     NOTHING_SAID,
@@ -22,6 +24,7 @@ from odradek.pipelines.tables.table import (
     NoSuchTable,
     Snapshot,
     TableExists,
+    TableRefused,
 )
 
 LOG_KEPT_MS: Final = 7 * 24 * 3_600_000
@@ -136,6 +139,8 @@ class LogTable:
         self.store = store
         self._form = form
         self._state: LogState | None = None
+        self._in_sight: set[str] = set()
+        self._out_of_sight: set[str] = set()
 
     @property
     def location(self) -> str:
@@ -153,11 +158,22 @@ class LogTable:
         version = -1 if state is None else state.version
         while (data := self.store.get(self._form.key(version + 1))) is not None:
             version += 1
-            state = self._form.apply(state, version, data)
+            state = self._applied(state, version, data)
         if state is None:
             raise NoSuchTable(f"there is no table at {self.location}")
         self._state = state
+        self._settle(state)
         return state.snapshot()
+
+    def _applied(self, state: LogState | None, version: int, data: bytes) -> LogState:
+        try:
+            return self._form.apply(state, version, data)
+        except (ValueError, KeyError, TypeError) as error:
+            self._state = None
+            raise TableRefused(
+                f"{self.location}: {self._form.key(version)} cannot be read ({error!r}): restore "
+                "that file, or begin another table"
+            ) from error
 
     def create(
         self,
@@ -168,6 +184,8 @@ class LogTable:
         properties: Mapping[str, str] = NOTHING_SAID,
     ) -> Snapshot:
         """Puts version 0."""
+        if isinstance(self.store, ObjectStore):
+            self.store.check_conditional_puts()
         state = LogState(0, schema, partitioning, properties=dict(properties))
         state.follow(positions)
         data = self._form.first(state, now_ms())
@@ -187,6 +205,7 @@ class LogTable:
         if not self.store.put_new(key, data) and self.store.get(key) != data:
             raise CommitConflict(f"{self.location} has a version {version} by another process")
         self._state = self._form.apply(state, version, data)
+        self._settle(self._state)
         if version % self._form.checkpoint_every == 0:
             self._form.write_checkpoint(self.store, self._state)
         return self._state.snapshot()
@@ -213,6 +232,14 @@ class LogTable:
             del state.removed_ms[path]
         self._form.write_checkpoint(self.store, state)
         return self._form.clean(self.store, min(before_ms, now_ms() - LOG_KEPT_MS))
+
+    def _settle(self, state: LogState) -> None:
+        """Whoever knows a version gives its files their names: its author may have died."""
+        if not isinstance(self.store, StagedStore):
+            return
+        show, hide = state.files.keys() - self._in_sight, state.removed_ms.keys()
+        self.store.settle(show, hide - self._out_of_sight)
+        self._in_sight, self._out_of_sight = set(state.files), set(hide)
 
     def _loaded(self, snapshot: Snapshot) -> LogState:
         assert self._state is not None, "load before asking for files"

@@ -1,9 +1,11 @@
 """A Parquet table: data files, and a log of our own beside them in `_odradek/`.
 
 A version is one JSON object that names the files that came and went and where the table ends.
-Every fiftieth version has a checkpoint with the whole state. Spark and Hive do not read what
-begins with `_`. A reader of the directory alone also sees files that are not committed, or not
-any more; `read_table` and the command read those that the newest version names.
+Every fiftieth version has a checkpoint with the whole state. The data files lie in the directory of
+the table itself, those of a table that an earlier release made in `data` there. So Spark, pyarrow
+and DuckDB read the directory as it is: they pass over what begins with `_` or has another ending,
+and in a directory nothing else is in sight than the files of the newest version (`staging`). In a
+bucket there are no names to hide behind: files show that are not committed, or not any more.
 """
 
 import base64
@@ -14,13 +16,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from odradek.pipelines.positions import Positions
-from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.files import DIRECTORY, DataFile
 from odradek.pipelines.tables.log import LogState
 from odradek.pipelines.tables.partitioning import parse
 from odradek.pipelines.tables.store import Store, nonce
 from odradek.pipelines.tables.table import Change, TableRefused
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
+FORMAT_VERSION_MIN: Final = 1
+"""Has no staged files: a release that knows no later one would take these for orphans."""
 LOG: Final = "_odradek"
 LATEST: Final = f"{LOG}/latest-checkpoint"
 
@@ -38,6 +42,7 @@ class ParquetFormat:
 
     def first(self, state: LogState, now_ms: int) -> bytes:
         """The whole state, without files."""
+        state.properties.setdefault(DIRECTORY, "")
         return json.dumps(
             {
                 "format_version": FORMAT_VERSION,
@@ -63,6 +68,8 @@ class ParquetFormat:
             document["positions"] = change.positions.to_json()
         if change.schema is not None:
             document["schema"] = _schema_to_text(change.schema)
+        if change.properties is not None:
+            document["properties"] = dict(change.properties)
         return json.dumps(document).encode()
 
     def apply(self, state: LogState | None, version: int, data: bytes) -> LogState:
@@ -72,9 +79,9 @@ class ParquetFormat:
         if state is None:
             state = LogState(version, _schema_from_text(document["schema"]))
             state.partitioning = tuple(parse(text) for text in document["partitioning"])
-            state.properties = dict(document["properties"])
         elif "schema" in document:
             state.schema = _schema_from_text(document["schema"])
+        state.properties.update(document.get("properties", {}))
         if "positions" in document:
             state.follow(Positions.from_json(document["positions"]))
         at_ms = int(document["at_ms"])
@@ -133,7 +140,7 @@ def _number(key: str) -> int:
 
 def _check_version(document: Mapping[str, Any]) -> None:
     version = document.get("format_version")
-    if version != FORMAT_VERSION:
+    if not isinstance(version, int) or not FORMAT_VERSION_MIN <= version <= FORMAT_VERSION:
         raise TableRefused(
             f"the table has format version {version}, this release reads {FORMAT_VERSION}: "
             "it was written by a newer release"

@@ -1,6 +1,7 @@
 """Data files written anew: without the rows of some offsets, or several small ones as one."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Final
@@ -9,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.earlier import earlier_of
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.ordering import rows_in_order
 from odradek.pipelines.tables.partitioning import IDENTITY
@@ -26,6 +29,11 @@ SMALL_SHARE: Final = 2
 FILES_MIN: Final = 4
 """Fewer small files than this are left alone."""
 FILES_MAX: Final = 1_000
+NAMED_MAX: Final = 4
+
+
+class DamagedTable(PipelineError):
+    """A data file is not what was written, or not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,10 @@ class Rewriting:
 
     def trim(self, file: DataFile, spans: Sequence[Span]) -> tuple[DataFile, ...]:
         """The files that hold the rest of a file; the file itself, if nothing of it goes."""
+        with _readable((file,)):
+            return self._trimmed(file, spans)
+
+    def _trimmed(self, file: DataFile, spans: Sequence[Span]) -> tuple[DataFile, ...]:
         places = [self.layout.column(name) for name in ("topic", "partition", "offset")]
         if not any(pc.any(self._within(batch, spans)).as_py() for batch in self.read(file, places)):
             return (file,)
@@ -82,7 +94,8 @@ class Rewriting:
         end = max(span.end for span in spans if span is not None)
         span = Span(first.topic_id, first.partition, first.start, end)
         rows = rows_in_order(self.read, files, self.layout.column("offset"))
-        return tuple(write_rows(self.layout, span, rows))
+        with _readable(files):
+            return tuple(write_rows(self.layout, span, rows))
 
     def _within(self, batch: pa.RecordBatch, spans: Sequence[Span]) -> pa.Array:
         topic, partition, offset = (
@@ -106,9 +119,26 @@ class Rewriting:
         return Span(ids.get(topic, ""), partition, 0, 1 << 62)
 
 
+@contextmanager
+def _readable(files: Sequence[DataFile]) -> Iterator[None]:
+    """A file that is damaged or not there any more is named, with what helps."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        spans = [it.span for it in files if it.span is not None]
+        where = f"offsets {min(it.start for it in spans)} to {max(it.end for it in spans) - 1}"
+        names = ", ".join(file.path for file in files[:NAMED_MAX])
+        raise DamagedTable(
+            f"the table's rows cannot be read in one of {names}: {str(error).splitlines()[0]}; "
+            f"odradek verify finds it, odradek pipeline backfill makes {where} of its partition "
+            "again"
+        ) from error
+
+
 def topics_of(snapshot: Snapshot) -> dict[str, str]:
-    """Names by topic id, for `Rewriting`."""
-    return {topic.topic_id: name for name, topic in snapshot.positions.topics.items()}
+    """Names by topic id, for `Rewriting`; the topics that have the names now come last."""
+    now = {topic.topic_id: name for name, topic in snapshot.positions.topics.items()}
+    return {**earlier_of(snapshot.properties), **now}
 
 
 def groups_to_merge(

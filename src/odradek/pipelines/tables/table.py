@@ -58,6 +58,7 @@ class Change:
     remove: tuple[DataFile, ...] = ()
     positions: Positions | None = None
     schema: pa.Schema | None = None
+    properties: Mapping[str, str] | None = None  # those that change
     summary: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from odradek.model.moments import in_calendar, moment_text
+from odradek.model.moments import moment_text
+from odradek.pipelines.columns import MICROS, beyond_calendar, bounds_of
 from odradek.pipelines.tables.compression import compression_of
-from odradek.pipelines.tables.files import DataFile, Span, path_of
+from odradek.pipelines.tables.files import DATA, DataFile, Span, path_of
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
 from odradek.pipelines.tables.store import Store, nonce, now_ms
 
@@ -27,7 +27,6 @@ OPEN_FILES_MAX: Final = 16
 REPEATING: Final = ("topic", "_topic", "partition", "_partition", "timestampType")
 """Columns with few values: Parquet keeps these as a dictionary."""
 STATISTICS: Final = ("partition", "offset", "timestamp")
-MICROS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class Layout:
     file_bytes: int = FILE_BYTES
     compression: str = "zstd"
     prefix: str = ""  # of the columns that every record has, such as `offset`
+    directory: str = DATA  # of the data files
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -123,7 +123,7 @@ class _OpenFile:
         self._layout = layout
         self._schema = schema
         self._values = values
-        self.path = path_of(span, values, nonce())
+        self.path = path_of(span, values, nonce(), layout.directory)
         self._stack = ExitStack()
         self._sink = self._stack.enter_context(layout.store.writing(self.path))
         self._counted = _Counted(self._sink)
@@ -186,9 +186,9 @@ class _OpenFile:
         for name in STATISTICS:
             column = self._layout.column(name)
             if column in self._schema.names and column not in self.unsaid:
-                bounds = pc.min_max(rows.column(column).cast(pa.int64())).as_py()
-                low, high = self._bounds.get(column, (bounds["min"], bounds["max"]))
-                self._bounds[column] = (min(low, bounds["min"]), max(high, bounds["max"]))
+                least, greatest = bounds_of(rows.column(column))
+                low, high = self._bounds.get(column, (least, greatest))
+                self._bounds[column] = (min(low, least), max(high, greatest))
 
     def _stats(self) -> str:
         low: dict[str, int | str] = {}
@@ -197,17 +197,6 @@ class _OpenFile:
             is_time = pa.types.is_timestamp(self._schema.field(name).type)
             low[name], high[name] = map(_time, bounds) if is_time else bounds
         return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
-
-
-def beyond_calendar(rows: pa.RecordBatch) -> frozenset[str]:
-    """The columns with times that Python cannot read, nor an engine in the statistics of a file."""
-    found = []
-    for column in rows.schema:
-        if pa.types.is_timestamp(column.type) and column.type.unit == "us":
-            bounds = pc.min_max(rows.column(column.name).cast(pa.int64())).as_py()
-            if any(it is not None and not in_calendar(it // MICROS) for it in bounds.values()):
-                found.append(column.name)
-    return frozenset(found)
 
 
 def bounded(schema: pa.Schema) -> list[str]:

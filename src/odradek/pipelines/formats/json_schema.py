@@ -1,0 +1,153 @@
+"""Values that are JSON behind the number of their JSON Schema, as Confluent's serializers write it.
+
+The schema that a value was written with gives columns their types, so that these do not depend on
+which values come first; what it leaves open is typed by values, as that of plain JSON is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+import pyarrow as pa
+
+from odradek.pipelines.formats.avro_values import HEAD, MAGIC
+from odradek.pipelines.formats.beside import convert_sound
+from odradek.pipelines.formats.json_values import JsonValues
+from odradek.pipelines.formats.names import Unfit, check_name
+from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
+from odradek.pipelines.formats.rows import check_own
+from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP
+from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.tables.table import TableRefused
+
+SIMPLE: Final[Mapping[str, pa.DataType]] = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+}
+TEXTS: Final[Mapping[str, pa.DataType]] = {"date-time": TIMESTAMP, "date": pa.date32()}
+VALUE: Final = "value"
+
+
+@lru_cache(maxsize=1_000)
+def _known(url: str, number: int) -> pa.Schema:
+    return pa.schema(columns_of(schema_by_id(url, number)))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchemaValues:
+    """JSON objects with a schema; `json` has the columns of the newest one."""
+
+    registry: str
+    json: JsonValues = field(default_factory=JsonValues)
+
+    @property
+    def prefix(self) -> str:
+        """As of all that is decoded."""
+        return self.json.prefix
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of a table without rows."""
+        return self.json.schema
+
+    @property
+    def may_grow(self) -> bool:
+        """A newer schema has more."""
+        return True
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """One row for each object."""
+        dead: dict[int, str] = {}
+        texts: list[bytes | None] = []
+        for at, value in enumerate(batch.column(VALUE).to_pylist()):
+            texts.append(None if value is None else value[HEAD.size :])
+            if value is not None:
+                try:
+                    table = grown(table, self._columns(value), "the table") or table
+                except (ValueError, UnknownSchema, TableRefused) as error:
+                    dead[at] = str(error)
+        place = batch.schema.get_field_index(VALUE)
+        plain = batch.set_column(place, VALUE, pa.array(texts, pa.binary()))
+        return convert_sound(self.json, plain, table, dead)
+
+    def _columns(self, value: bytes) -> pa.Schema:
+        if len(value) < HEAD.size or value[0] != MAGIC:
+            raise ValueError("the value does not begin with the number of a schema")
+        return _known(self.registry, HEAD.unpack_from(value)[1])
+
+
+def columns_of(schema: Any) -> list[tuple[str, pa.DataType]]:
+    """The properties of an object whose types the schema says; others are left to values."""
+    kind = _type(schema, schema, 0)
+    if kind is None or not pa.types.is_struct(kind):
+        return []
+    return [(it.name, it.type) for it in kind if _can_be_column(it.name, kind)]
+
+
+def _can_be_column(name: str, kind: pa.DataType) -> bool:
+    try:
+        check_own(name)
+        check_name(name, [it.name for it in kind])
+    except Unfit:
+        return False
+    return True
+
+
+def _type(schema: Any, whole: Any, depth: int) -> pa.DataType | None:
+    """None: it may be of several types, or of any."""
+    if depth > DEPTH_MAX or not isinstance(schema, dict):
+        return None
+    if (place := schema.get("$ref")) is not None:
+        return _type(_resolved(whole, str(place)), whole, depth + 1)
+    for name in ("oneOf", "anyOf"):
+        if isinstance(choices := schema.get(name), list):
+            some = [it for it in choices if it != {"type": "null"}]
+            return _type(some[0], whole, depth + 1) if len(some) == 1 else None
+    said = schema.get("type")
+    names = [it for it in (said if isinstance(said, list) else [said]) if it != "null"]
+    match names:
+        case ["string"]:
+            return TEXTS.get(str(schema.get("format")), pa.string())
+        case ["array"]:
+            item = _type(schema.get("items"), whole, depth + 1)
+            return None if item is None else pa.list_(item)
+        case ["object"]:
+            return _object(schema, whole, depth + 1)
+        case [str() as name]:
+            return SIMPLE.get(name)
+    return None
+
+
+def _object(schema: Mapping[str, Any], whole: Any, depth: int) -> pa.DataType | None:
+    properties = schema.get("properties")
+    if not properties:
+        value = _type(schema.get("additionalProperties"), whole, depth)
+        return None if value is None else pa.map_(pa.string(), value)
+    kinds = ((name, _type(it, whole, depth)) for name, it in properties.items())
+    said = [(name, kind) for name, kind in kinds if kind is not None]
+    return pa.struct(said) if said else None
+
+
+def _resolved(whole: Any, place: str) -> Any:
+    """What a reference within the schema means."""
+    if not place.startswith("#/"):
+        return None
+    found = whole
+    for name in place.split("/")[1:]:
+        if not isinstance(found, dict):
+            return None
+        found = found.get(name.replace("~1", "/").replace("~0", "~"))
+    return found
+
+
+def json_schema_values(registry: str, topics: tuple[str, ...]) -> JsonSchemaValues:
+    """With the columns of the newest schemas of the topics, as far as the registry has them."""
+    columns: dict[str, pa.DataType] = {}
+    for topic in topics:
+        schema = newest_schema(registry, topic)
+        for name, kind in columns_of(schema) if schema is not None else ():
+            columns.setdefault(name, kind)
+    return JsonSchemaValues(registry, JsonValues(tuple(columns.items())))
