@@ -31,7 +31,7 @@ def fill(path: Path) -> None:
         log = new_log(home, TopicPartition(f"topic-{number % 100}", number // 100), CONFIG)
         for _ in range(3):
             append_turn(log, [batch])
-    home.close(NOW, BrokerEpoch(1))
+    home.closing(NOW, BrokerEpoch(1)).run()
 
 
 def open_files() -> int:

@@ -196,6 +196,10 @@ class Disk(Protocol):
         """The space that is left."""
         ...
 
+    def total_bytes(self) -> Bytes:
+        """The size of the whole volume, whoever uses it."""
+        ...
+
     def boot(self) -> str:
         """Which run of the operating system this is: its page cache has what was not synced.
 

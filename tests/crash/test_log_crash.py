@@ -77,7 +77,7 @@ def closing(m: Machine) -> None:
     for _ in range(2):
         m.append(2)
         m.append(2)
-        m.log_dir.close(m.now, BrokerEpoch(1))
+        m.log_dir.closing(m.now, BrokerEpoch(1)).run()
         m.durable.update(m.volatile)
         m.volatile.clear()
         m.start(m.disk)

@@ -14,6 +14,7 @@ What replicas copy from their leader, and what lies in a log, may look odder tha
 leaves gaps and empty batches, leaders write control batches. That is read, never produced.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from odradek.model.errors import (
@@ -42,6 +43,8 @@ from odradek.records.record import RECORD_BYTES_MIN, check_record, read_records
 from odradek.records.varint import INT64_END, read_varint, read_varlong
 
 NO_TIMESTAMP: Final = -1
+NAMED_MAX: Final = 1_000
+"""Refused records that an answer names: it stays far below a frame."""
 HEADER_BYTES: Final[int] = BATCH_HEADER_BYTES
 ANY_TIME: Final = (-INT64_END, INT64_END - 1)
 ZSTD_SINCE: Final = 7  # the version of Produce from which on clients may send zstd (KIP-110)
@@ -166,27 +169,39 @@ def check_records(
 
     The header may name another: Kafka has its brokers correct that, and `restamp` does it. With
     `keyed`, as compaction needs it, a record without a key is refused. `timestamps` are the first
-    and the last that are accepted; a record without one always is.
+    and the last that are accepted; a record without one always is. The error names each record that
+    is refused, so that a producer can send the others again.
     """
     earliest, latest = timestamps
     greatest = NO_TIMESTAMP
     expected = header.base_offset
+    keyless, untimely = dict[int, str](), dict[int, str]()
     try:
         for record in read_records(buffer, header, limit=bytes_max):
             if record.offset != expected:
                 raise InvalidRecord(f"record {record.offset} where {expected} was to come")
             expected += 1
+            place = record.offset - header.base_offset
             if keyed and record.key is None:
-                raise InvalidRecord(
-                    f"record {record.offset} has no key, and the topic is compacted"
-                )
+                keyless[place] = "the record has no key, and the topic is compacted"
             timestamp = record.timestamp
             if timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest:
-                raise InvalidTimestamp(
-                    f"timestamp {timestamp} of record {record.offset} is not from "
-                    f"{earliest} to {latest}"
-                )
+                untimely[place] = f"timestamp {timestamp} is not from {earliest} to {latest}"
             greatest = max(greatest, timestamp)
     except CorruptBatch as error:
         raise InvalidRecord(f"the checksum holds, the records do not: {error}") from error
+    _refuse(keyless, untimely)
     return greatest
+
+
+def _refuse(keyless: Mapping[int, str], untimely: Mapping[int, str]) -> None:
+    """One error for all; as with Kafka it is about times if any record has a wrong one."""
+    rejected = {**keyless, **untimely}
+    if not rejected:
+        return
+    first = min(rejected)
+    text = f"record {first} of the batch is refused: {rejected[first]}"
+    if len(rejected) > 1:
+        text += f"; so are {len(rejected) - 1} more"
+    named = {place: rejected[place] for place in sorted(rejected)[:NAMED_MAX]}
+    raise (InvalidTimestamp if untimely else InvalidRecord)(text, named)

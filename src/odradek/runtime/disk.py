@@ -330,6 +330,11 @@ class SystemDisk:
         space = os.statvfs(self._name)
         return Bytes(space.f_bavail * space.f_frsize)
 
+    def total_bytes(self) -> Bytes:
+        """As `df` shows it."""
+        space = os.statvfs(self._name)
+        return Bytes(space.f_blocks * space.f_frsize)
+
     def boot(self) -> str:
         """As Linux names it, in containers too."""
         try:

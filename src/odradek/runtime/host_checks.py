@@ -141,7 +141,7 @@ def _ensemble(config: BrokerConfig) -> Iterator[Finding]:
             silent.append(f"{server} ({getattr(error, 'strerror', None) or error})")
     if silent:
         few = len(silent) <= (len(servers) - 1) // 2
-        rest = "; a majority answers" if few else "; the broker cannot start until one does"
+        rest = "; a majority answers" if few else "; the broker waits until one does"
         text = f"{name}: no connection to {', '.join(silent)}{rest}"
         yield _finding(Severity.WARNING, name, text)
 
@@ -149,16 +149,27 @@ def _ensemble(config: BrokerConfig) -> Iterator[Finding]:
 def _log_dirs(config: BrokerConfig) -> Iterator[Finding]:
     name = log.LOG_DIRS.name
     for directory in log_dirs(config):
-        path = Path(directory)
-        there = next(it for it in (path, *path.absolute().parents) if it.exists())
-        if not there.is_dir():
-            yield _finding(Severity.ERROR, name, f"{name}: {there} is no directory")
-        elif not os.access(there, os.W_OK | os.X_OK):
-            what = "is not writable" if there == path else f"cannot be made in {there}"
-            yield _finding(Severity.ERROR, name, f"{name}: {directory} {what}")
-        elif path.absolute().is_relative_to(tempfile.gettempdir()):
-            what = "temporary files may be deleted when the host restarts"
-            yield _finding(Severity.WARNING, name, f"{name}: {directory}: {what}")
+        try:
+            found = _log_dir(Path(directory))
+        except OSError as error:
+            found = Severity.ERROR, f"cannot be looked at: {error.strerror}"
+        if found is not None:
+            severity, what = found
+            yield _finding(severity, name, f"{name}: {directory} {what}")
+
+
+def _log_dir(path: Path) -> tuple[Severity, str] | None:
+    there = next(it for it in (path, *path.absolute().parents) if it.exists())
+    if not there.is_dir():
+        what = "is no directory" if there == path else f"cannot be made: {there} is no directory"
+        return Severity.ERROR, what
+    if not os.access(there, os.W_OK | os.X_OK):
+        what = "is not writable" if there == path else f"cannot be made in {there}"
+        return Severity.ERROR, f"{what} for user {os.geteuid()}"
+    if path.absolute().is_relative_to(tempfile.gettempdir()):
+        what = "is a temporary directory: its files may be deleted when the host restarts"
+        return Severity.WARNING, what
+    return None
 
 
 def _descriptors() -> Iterator[Finding]:

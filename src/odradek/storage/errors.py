@@ -120,3 +120,7 @@ class NameTooLongToMove(BrokerError):
     """A topic whose name leaves no room for what marks a future log."""
 
     code = ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+class JobFailed(StorageError):
+    """A job on a log met an error that no code foresees; the log is not served any more."""

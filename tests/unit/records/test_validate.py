@@ -142,8 +142,22 @@ def test_compaction_needs_keys() -> None:
     batch = build_batch([RECORDS[0], Record(1, 0, None, b"no key")])
     header = check_produced(batch, version=9)
     check_records(batch, header)
-    with pytest.raises(InvalidRecord, match="record 1 has no key"):
+    with pytest.raises(InvalidRecord, match="record 1 of the batch is refused: the record has no"):
         check_records(batch, header, keyed=True)
+
+
+def test_all_records_that_are_refused_are_named() -> None:
+    """A producer fails those alone, and may send the others. Wrong times have their own code."""
+    records = [RECORDS[0], Record(1, 0, None, b""), RECORDS[2], Record(3, 9_000, None, b"")]
+    batch = rebuild_batch(records, read_header(build_batch(records)))
+    header = read_header(batch)
+    with pytest.raises(InvalidRecord, match="so are 1 more") as keyless:
+        check_records(batch, header, keyed=True)
+    assert list(keyless.value.records) == [1, 3]
+    with pytest.raises(InvalidTimestamp) as both:
+        check_records(batch, header, keyed=True, timestamps=(0, 5_000))
+    assert list(both.value.records) == [1, 3]
+    assert "9000" in both.value.records[3]
 
 
 def test_times_keep_to_the_topics_bounds() -> None:

@@ -70,7 +70,7 @@ def test_an_ensemble_that_does_not_answer(tmp_path: Path) -> None:
         ((_, sentence), *_) = found(tmp_path, zookeeper_connect=some)
         assert sentence.endswith("; a majority answers")
     ((_, sentence), *_) = found(tmp_path, zookeeper_connect="127.0.0.1:1")
-    assert "cannot start until one does" in sentence
+    assert "the broker waits until one does" in sentence
 
 
 def test_a_log_dir_that_is_a_file(tmp_path: Path) -> None:
@@ -86,3 +86,21 @@ def test_too_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1_024, 4_096))
     config, _ = read(Layers(static={"log.dirs": Given(str(tmp_path), "here")}))
     assert any("may open 4,096 files" in it.sentence for it in examine_host(config))
+
+
+def test_a_log_dir_that_cannot_be_looked_at_is_a_finding(tmp_path: Path) -> None:
+    """The other settings are looked at all the same."""
+    unreachable = tmp_path / ("x" * 300)
+    told = found(tmp_path, log_dirs=f"{unreachable},{tmp_path / 'logs'}")
+    assert told == [
+        (Severity.ERROR, f"log.dirs: {unreachable} cannot be looked at: File name too long")
+    ]
+
+
+def test_a_log_dir_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    """The dir that was meant is named, not only the file."""
+    (tmp_path / "file").touch()
+    below = tmp_path / "file" / "logs"
+    ((severity, sentence),) = found(tmp_path, log_dirs=str(below))
+    assert severity is Severity.ERROR
+    assert sentence == f"log.dirs: {below} cannot be made: {tmp_path / 'file'} is no directory"

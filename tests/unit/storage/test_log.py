@@ -7,7 +7,7 @@ import pytest
 from odradek.model.errors import CorruptBatch
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
-from odradek.records.batch import place
+from odradek.records.batch import place, read_header
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import (
     BatchLargerThanSegment,
@@ -163,6 +163,23 @@ def test_a_segment_is_rolled_by_size() -> None:
     with pytest.raises(BatchLargerThanSegment):
         t.append("z" * 600)
     assert t.append("z").base_offset == 2
+
+
+def test_a_copy_takes_what_was_taken_when_segments_were_larger() -> None:
+    """The leader's log has it; what follows it begins the next segment."""
+    leader, follower = Partition(LogConfig(segment_bytes=Bytes(2_000))), Partition()
+    for value in ("a", "x" * 900, "y" * 900, "b"):
+        batch = leader.batch([value])
+        leader.log.append(batch, read_header(batch), leader.epoch, leader.now)
+        leader.write()
+        follower.log.append_replica(memoryview(batch), follower.now)
+        follower.write()
+    assert [segment.base_offset for segment in follower.log.segments] == [0, 1, 2, 3]
+    follower.reopen()
+    assert follower.records() == leader.records()
+    with pytest.raises(BatchLargerThanSegment):
+        follower.append("z" * 900)
+    assert follower.append("z").base_offset == 4
 
 
 def test_only_a_plain_write_is_said_to_be_quick() -> None:

@@ -82,7 +82,7 @@ class Host:
         """The process ends, in good order or not, and another one begins."""
         if clean:
             for log_dir in self.dirs.online:
-                log_dir.close(NOW, BrokerEpoch(77))
+                log_dir.closing(NOW, BrokerEpoch(77)).run()
         self.come_back("exit")
 
     def come_back(self, after: str) -> None:

@@ -30,6 +30,7 @@ from odradek.storage.errors import (
     LogDirOffline,
     StorageError,
 )
+from odradek.storage.files.names import KEPT_HERE
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
@@ -350,3 +351,29 @@ def test_what_is_appended_after_a_swap_failed_is_never_lost(disk: int, call: int
         expected = 4
     h.come_back("exit")
     assert end(h) == expected
+
+
+def test_a_copy_of_another_history_with_the_same_end_has_not_caught_up() -> None:
+    """The current log was cut, and has got as many records in another leader epoch."""
+    h = Host(2)
+    move = moving(h)
+    truncate_to(move.current, Offset(2), NOW)
+    written_in(move.current, 1, "other")
+    assert move.future.log_end_offset == move.current.log_end_offset
+    assert not move.is_caught_up
+    driven(move.swap(NOW))
+    assert where(h) == "disk-1"
+    home = h.dirs.get(part(0))
+    assert home is not None
+    assert written(home) == written(move.current)
+
+
+def test_a_swap_that_fails_at_its_rename_notes_which_log_is_true() -> None:
+    """The target may have the name: the current one says so before it takes another append."""
+    h = Host(2)
+    move = moving(h)
+    h.disks[1].faults.rows.append(Fault(calls=frozenset({"rename"}), path="*-future"))
+    with pytest.raises(StorageError):
+        driven(move.swap(NOW))
+    assert where(h) == "disk-0"
+    assert h.disks[0].exists(f"{part(0)}/{KEPT_HERE}")

@@ -11,7 +11,7 @@ from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import RestJob
 from odradek.storage.logs.loading import Checkpointed
-from odradek.storage.logs.truncation import truncate_fully
+from odradek.storage.logs.truncation import truncate_fully, truncate_to
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
@@ -69,6 +69,16 @@ def test_what_recovery_cut_off_stays_off() -> None:
     t.disk.flip(t.log.active_segment.path(".log"), t.log.active_segment.size - 1, 0)
     t.open()
     assert t.log.log_end_offset == 2
+    assert not any(name.endswith(".log") for name in t.unsynced())
+
+
+def test_what_a_truncation_cut_off_stays_off() -> None:
+    """The next segment begins there, and what is flushed from then on is that one alone."""
+    t = Partition()
+    for number in range(3):
+        t.append(f"value-{number}")
+    t.flush()
+    truncate_to(t.log, Offset(2), t.now)
     assert not any(name.endswith(".log") for name in t.unsynced())
 
 

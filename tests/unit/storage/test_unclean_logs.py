@@ -61,7 +61,7 @@ def test_a_machine_may_go_down_once_its_dirs_are_closed() -> None:
     """Then nothing was in the page cache alone."""
     h = Host(1)
     fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
-    h.dirs.dirs[0].close(NOW, BrokerEpoch(1))
+    h.dirs.dirs[0].closing(NOW, BrokerEpoch(1)).run()
     h.come_back("crash")
     assert reason(h) is None
 
@@ -150,7 +150,7 @@ def test_offsets_that_were_durable_are_not_given_again(
     h = Host(1)
     log = h.dirs.get_or_create(part(0), NEW, NOW)
     fill(log, *[f"value-{number}" for number in range(many)])
-    h.dirs.dirs[0].close(NOW, BrokerEpoch(1))
+    h.dirs.dirs[0].closing(NOW, BrokerEpoch(1)).run()
     lose(h, log)
     h.come_back("exit")
     found = h.dirs.get(part(0))
@@ -232,7 +232,9 @@ def doubted() -> Host:
     h.disks[1].faults.rows.append(Fault())
     h.restart()
     (log_dir,) = h.dirs.online
-    assert log_dir.doubt(h.dirs.offline)
+    known = log_dir.doubt(h.dirs.offline, [*log_dir.logs])
+    assert known
+    log_dir.learn(known)
     log_dir.note_offline(h.dirs.offline)
     assert reason(h) is Reason.MAYBE_OLDER
     return h
@@ -245,8 +247,10 @@ def end_doubts(h: Host) -> None:
         for log_dir, opened in zip(h.dirs.dirs, h.opened, strict=True)
         if not opened.is_new
     ]
-    assert h.dirs.dirs[0].end_doubts(were_open)
-    assert not h.dirs.dirs[0].end_doubts(were_open)
+    known = h.dirs.dirs[0].end_doubts(were_open, NOW)
+    assert known
+    h.dirs.dirs[0].learn(known)
+    assert not h.dirs.dirs[0].end_doubts(were_open, NOW)
 
 
 def test_a_doubted_log_is_whole_when_the_other_dir_is_there_again() -> None:
@@ -284,5 +288,66 @@ def test_a_doubted_log_may_lack_records_for_another_reason() -> None:
     h.disks[1].faults.rows.clear()
     h.come_back("crash")
     assert reason(h) is Reason.MACHINE_WENT_DOWN
-    assert not h.dirs.dirs[0].end_doubts(["disk-1"])
+    assert not h.dirs.dirs[0].end_doubts(["disk-1"], NOW)
     assert reason(h) is Reason.MACHINE_WENT_DOWN
+
+
+def test_a_log_is_in_another_incarnation_each_time_that_it_has_lost_something() -> None:
+    """Which stays when it is whole again, and through stops that lose nothing."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    incarnations = [incarnation(h)]
+    for _ in range(2):
+        h.come_back("crash")
+        incarnations.append(incarnation(h))
+        h.dirs.dirs[0].clear_unclean([part(0)])
+        for clean in (True, False):
+            h.restart(clean=clean)
+            assert incarnation(h) == incarnations[-1]
+            assert reason(h) is None
+    assert incarnations[0] == 0
+    assert sorted(set(incarnations)) == incarnations
+    h.dirs.delete(part(0))
+    h.dirs.get_or_create(part(0), KNOWN, NOW)
+    assert incarnation(h) > incarnations[-1]
+    h.dirs.delete(part(0))
+    h.dirs.get_or_create(part(0), NEW, NOW)
+    h.restart()
+    assert incarnation(h) == 0
+
+
+def incarnation(h: Host) -> int:
+    """That of the log."""
+    log = h.dirs.get(part(0))
+    assert log is not None
+    return log.incarnation
+
+
+def test_a_log_is_in_doubt_unless_all_offline_dirs_were_named() -> None:
+    """A dir says that it served without one of them: of the other it says nothing."""
+    h = Host(3)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.disks[1].faults.rows.append(Fault())
+    h.restart()
+    h.dirs.dirs[0].note_offline(h.dirs.offline)
+    h.restart()
+    (log_dir, _) = h.dirs.online
+    assert log_dir.doubt(h.dirs.offline, [*log_dir.logs]) == {}
+    h.disks[2].faults.rows.append(Fault())
+    h.restart()
+    (log_dir,) = h.dirs.online
+    assert [*log_dir.doubt(h.dirs.offline, [*log_dir.logs])] == [part(0)]
+
+
+def test_a_doubt_is_answered_only_if_it_is_known_which_dir_was_away() -> None:
+    """The start that began to doubt ended before it could note which dirs were offline."""
+    h = Host(2)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.disks[1].faults.rows.append(Fault())
+    h.restart()
+    (log_dir,) = h.dirs.online
+    assert log_dir.doubt(h.dirs.offline, [*log_dir.logs])
+    h.disks[1].faults.rows.clear()
+    h.restart()
+    end_doubts(h)
+    assert reason(h) is Reason.UNKNOWN

@@ -1,9 +1,7 @@
 """Compacting a log: of each key the newest record stays, at its offset.
 
 The dirty part is read first, to learn where the newest record of each key lies; then all segments
-up to there are written anew, several small ones into one. Each new segment takes the place of its
-originals by steps that a crash may interrupt anywhere: written as `.cleaned` and synced; renamed
-to `.swap`, from when on it counts; the originals deleted; renamed to its final name.
+up to there are written anew, several small ones into one, and swapped (`swapping`).
 
 The active segment is never touched, nor what is not decided and committed, nor what is too young.
 The work comes in small steps, between which the disk's thread does what is more urgent, and the
@@ -27,11 +25,11 @@ from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.compacting.outline import outlines
 from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.errors import CorruptFile
-from odradek.storage.files.dir_files import delete_if_there
-from odradek.storage.files.names import CLEANED, LOG, SEGMENT_SUFFIXES, SNAPSHOT, SWAP
-from odradek.storage.logs.flushing import sync_if_there
+from odradek.storage.files.names import CLEANED, LOG
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import ReadableLog
 from odradek.storage.logs.replaying import save_indexes
+from odradek.storage.logs.swapping import swap
 from odradek.storage.segments.offset_index import RELATIVE_OFFSET_MAX
 from odradek.storage.segments.scan import walk_batches
 from odradek.storage.segments.segment import Segment
@@ -57,8 +55,8 @@ class Cleanable:
         return self.dirty_bytes / total if total else 0.0
 
 
-def cleanable(log: PartitionLog, first_dirty: Offset, now: Timestamp) -> Cleanable:
-    """What could be gained, and whether it must be done. Reads time indexes: disk's thread."""
+def cleanable(log: ReadableLog, first_dirty: Offset, now: Timestamp) -> Cleanable:
+    """What could be gained, and whether it must be done. Reads time indexes: for a view."""
     config = log.config
     first_dirty = max(first_dirty, log.log_start_offset, log.segments[0].base_offset)
     end = min(log.last_stable_offset, log.active_segment.base_offset, log.recovery_point)
@@ -128,6 +126,8 @@ class Compaction:
         self._cancelled = False
         self._keys = KeyMap(MAP_BYTES_MAX)
         self._producers = dict(log.producers.entries)
+        self._segments = log.segments[:-1]  # those that are closed; the loop adds others
+        self._active_segment = log.active_segment.copy()
         self._replaced: list[tuple[list[Segment], Segment]] = []
 
     def was_cancelled(self) -> bool:
@@ -156,7 +156,7 @@ class Compaction:
                 now=self.now,
                 delete_retention_ms=self.log.config.delete_retention_ms,
             )
-            segments = [s for s in self.log.segments[:-1] if s.base_offset < self.end]
+            segments = [s for s in self._segments if s.base_offset < self.end]
             transactions = self._transactions(Offset(0))
             for group in self._groups(segments):
                 yield from self._rewrite(group, rules, transactions)
@@ -178,7 +178,7 @@ class Compaction:
     def _learn(self) -> Iterator[Bytes]:
         """Fills the map from the dirty part; where it is full, the dirty part ends."""
         transactions = self._transactions(self.first_dirty)
-        for segment in self.log.segments[:-1]:
+        for segment in self._segments:
             if segment.base_offset >= self.end or self.was_cancelled():
                 return
             found = segment.find(max(self.first_dirty, segment.base_offset))
@@ -203,7 +203,7 @@ class Compaction:
         """The aborted transactions of which something lies at this offset or beyond."""
         return TransactionFilter(
             entry
-            for segment in self.log.segments
+            for segment in (*self._segments, self._active_segment)
             for entry in segment.aborted.entries
             if entry.last_offset >= start
         )
@@ -224,7 +224,7 @@ class Compaction:
         """Neighbours that together are no larger than one segment may be."""
         group: list[Segment] = []
         size = 0
-        for segment, end in zip(segments, _ends(self.log, segments), strict=True):
+        for segment, end in zip(segments, self._ends(), strict=False):
             fits = (
                 size + segment.size <= self.log.config.segment_bytes
                 and group
@@ -237,6 +237,9 @@ class Compaction:
             size += segment.size
         if group:
             yield group
+
+    def _ends(self) -> Iterator[Offset]:
+        return (following.base_offset for following in (*self._segments[1:], self._active_segment))
 
     def _rewrite(
         self, group: list[Segment], rules: Rules, transactions: TransactionFilter
@@ -267,7 +270,8 @@ class Compaction:
         transactions.kept = []
         cleaned.complete_times()
         save_indexes(cleaned)
-        self._swap(group, cleaned)
+        swap(self.log, group, cleaned)
+        self._replaced.append((group, cleaned))
 
     def _decide(
         self, batch: memoryview, header: BatchHeader, rules: Rules, transactions: TransactionFilter
@@ -291,26 +295,6 @@ class Compaction:
         self.bytes_written += written
         return Bytes(read + written)
 
-    def _swap(self, group: list[Segment], cleaned: Segment) -> None:
-        """From here on the new segment counts; readers keep the open files of the old ones."""
-        disk, folder = self.log.folder.disk, self.log.folder
-        cleaned.file.sync()
-        for suffix in SEGMENT_SUFFIXES[1:]:
-            sync_if_there(disk, cleaned.path(suffix))
-        disk.sync_directory(folder.name)
-        cleaned.rename(SWAP)
-        disk.sync_directory(folder.name)
-        for segment in group:
-            segment.pin()
-            segment.delete()
-            if segment is not group[0]:
-                delete_if_there(disk, segment.path(SNAPSHOT))
-        disk.sync_directory(folder.name)
-        cleaned.rename("")
-        disk.sync_directory(folder.name)
-        cleaned.rest()
-        self._replaced.append((group, cleaned))
-
 
 @contextmanager
 def _reading(path: str, position: int) -> Iterator[None]:
@@ -319,7 +303,3 @@ def _reading(path: str, position: int) -> Iterator[None]:
         yield
     except CorruptBatch as error:
         raise CorruptFile(path, position, str(error)) from None
-
-
-def _ends(log: PartitionLog, segments: list[Segment]) -> list[Offset]:
-    return [following.base_offset for following in log.segments[1 : len(segments) + 1]]

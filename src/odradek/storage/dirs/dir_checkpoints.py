@@ -23,6 +23,7 @@ from odradek.storage.files.names import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
 )
+from odradek.storage.lending import Holders
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.log import PartitionLog
 
@@ -38,6 +39,7 @@ class DirCheckpoints:
     """Those of one dir."""
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
+        self.lent_to: Holders | None = None  # the job that has its tables for itself
         self.disk = disk
         self.name = disk.name  # where the dir is
         self.failures = failures
@@ -45,10 +47,14 @@ class DirCheckpoints:
         self.contested: dict[TopicPartition, PartitionLog] = {}  # other dirs have one, too
         self.arriving: dict[TopicPartition, PartitionLog] = {}  # about to get their names here
         self.cleaner_offsets: Offsets = {}  # replaced whole, never changed: the loop reads it
+        self.starts_to_be: Offsets = {}  # of logs that begin there in a moment; on the loop
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
         self._high_watermarks: Offsets = {}
         self._changes: Counter[str] = Counter()  # of each file, by the disk's thread
+
+    def on_lent(self) -> None:
+        """Nothing of it is asked for meanwhile."""
 
     def read_checkpoints(self) -> list[str]:
         """Reads all of them; a note for each that says nothing because it cannot be read."""
@@ -81,19 +87,22 @@ class DirCheckpoints:
 
     def recovery_points(self) -> Offsets:
         """Up to where each log is durable. On the loop."""
-        return {p: log.recovery_point for p, log in self._named().items()}
+        return _recovery_points(self._named())
 
     def log_starts(self) -> Offsets:
-        """Where logs begin that do so within a segment. On the loop."""
-        return {
-            p: log.log_start_offset
-            for p, log in self._named().items()
-            if log.log_start_offset > log.segments[0].base_offset
-        }
+        """Where logs begin that do so within a segment, or are about to. On the loop.
+
+        Of one that is lent at this moment it stays what the file says.
+        """
+        logs = self._named()
+        lent = {p for p, log in logs.items() if log.lent_to is not None}
+        found = _log_starts({p: log for p, log in logs.items() if p not in lent})
+        found |= {p: at for p, at in self._log_starts.items() if p in lent}
+        return found | {p: at for p, at in self.starts_to_be.items() if p in logs}
 
     def high_watermarks(self) -> Offsets:
         """Of all logs. On the loop."""
-        return {p: log.high_watermark for p, log in self._named().items()}
+        return _high_watermarks(self._named())
 
     def _named(self) -> dict[TopicPartition, PartitionLog]:
         """All that have the name of a current log here, or are about to get it."""
@@ -101,9 +110,7 @@ class DirCheckpoints:
 
     def checkpoint(self) -> "CheckpointJob":
         """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
-        return CheckpointJob(
-            self, self.recovery_points(), self.log_starts(), self.high_watermarks()
-        )
+        return checkpoint_of(self, self._named())
 
     def notes(self, *names: str) -> list["Note"]:
         """What these checkpoints should say now. On the loop."""
@@ -258,6 +265,25 @@ class Note:
             self._dir.disk.sync_directory("")
 
 
+Logs = Mapping[TopicPartition, PartitionLog]
+
+
+def _recovery_points(logs: Logs) -> Offsets:
+    return {p: log.recovery_point for p, log in logs.items()}
+
+
+def _log_starts(logs: Logs) -> Offsets:
+    return {
+        p: log.log_start_offset
+        for p, log in logs.items()
+        if log.log_start_offset > log.segments[0].base_offset
+    }
+
+
+def _high_watermarks(logs: Logs) -> Offsets:
+    return {p: log.high_watermark for p, log in logs.items()}
+
+
 def _speak_of(partitions: Collection[TopicPartition], offsets: Offsets) -> bool:
     """Rarely: most logs that are made have names that were never used before."""
     return any(partition in offsets for partition in partitions)
@@ -280,3 +306,8 @@ class CheckpointJob(NamedTuple):
         self.log_dir.note_recovery_points(self.recovery_points)
         self.log_dir.note_log_starts(self.log_starts)
         self.log_dir.note_high_watermarks(self.high_watermarks)
+
+
+def checkpoint_of(log_dir: DirCheckpoints, logs: Logs) -> CheckpointJob:
+    """What all the checkpoints should say of these logs now. For who has them for himself."""
+    return CheckpointJob(log_dir, _recovery_points(logs), _log_starts(logs), _high_watermarks(logs))

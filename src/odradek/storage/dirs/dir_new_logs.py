@@ -5,13 +5,13 @@ of the topic, so of those that are made together the first has it written, and i
 in the directories of the others: they have nothing to sync but names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
-from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
+from odradek.model.positions import FIRST_INCARNATION, NO_LEADER_EPOCH, LeaderEpoch
 from odradek.model.units import Timestamp
 from odradek.ports import Disk
 from odradek.storage.dirs.dir_unclean_logs import DirUncleanLogs
@@ -21,11 +21,13 @@ from odradek.storage.files.dir_files import OpenFiles, write_new
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import PARTITION_METADATA, Kind, renamed
 from odradek.storage.files.new_logs import put_note
-from odradek.storage.files.unclean_logs import Reason, Unclean, UncleanLogs
+from odradek.storage.files.unclean_logs import Reason, Unclean
 from odradek.storage.logs.loading import LogOpener
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
+
+T = TypeVar("T")
 
 
 class InDir(NamedTuple):
@@ -74,9 +76,14 @@ class DirNewLogs(DirUncleanLogs):
             for new in wanted
             if not new.how.is_new and new.name == str(new.partition)
         }
-        kept = {p: it for p, it in self._unclean.logs.items() if p not in names}
+        anew = self.begun_anew(made_anew, now)
         with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs({**kept, **made_anew}))
+            self._write_unclean(
+                self._unclean._replace(
+                    logs=_without(self._unclean.logs, names) | made_anew,
+                    incarnations=_without(self._unclean.incarnations, names) | anew,
+                )
+            )
         begun: list[str] = []
         logs: list[PartitionLog] = []
         try:
@@ -96,6 +103,8 @@ class DirNewLogs(DirUncleanLogs):
                         self.disk.rename(log.folder.name, name)
             self.to_delete += begun
             raise
+        for log in logs:
+            log.incarnation = anew.get(log.partition, FIRST_INCARNATION)
         return logs
 
     def _make(
@@ -130,3 +139,9 @@ class DirNewLogs(DirUncleanLogs):
         if not written or not self.disk.link(written[-1], path):
             write_new(self.disk, path, encode_partition_metadata(log.topic_id))
             written.append(path)
+
+
+def _without(
+    known: Mapping[TopicPartition, T], gone: Collection[TopicPartition]
+) -> dict[TopicPartition, T]:
+    return {partition: it for partition, it in known.items() if partition not in gone}

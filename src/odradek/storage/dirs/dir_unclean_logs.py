@@ -4,9 +4,12 @@ What is in it was known before this start, was found by recovery, or may be so b
 went down. The broker clears a log once it has all records again.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from odradek.model.ids import TopicPartition
+from odradek.model.positions import FIRST_INCARNATION, Incarnation
+from odradek.model.units import Timestamp
 from odradek.ports import Disk
 from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
 from odradek.storage.errors import CorruptFile
@@ -25,6 +28,16 @@ from odradek.storage.files.unclean_logs import (
 from odradek.storage.logs.log import PartitionLog
 
 
+class Learnt(NamedTuple):
+    """What is known of one log now."""
+
+    unclean: Unclean | None
+    incarnation: Incarnation | None = None  # None: as before
+
+
+Known = Mapping[TopicPartition, Learnt]
+
+
 class DirUncleanLogs(DirCheckpoints):
     """Those of one dir."""
 
@@ -37,41 +50,55 @@ class DirUncleanLogs(DirCheckpoints):
         """They have all records again, or no other replica has them: the broker says so."""
         kept = {p: it for p, it in self._unclean.logs.items() if p not in partitions}
         with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs(kept))
+            self._write_unclean(self._unclean._replace(logs=kept))
 
-    def doubt(self, offline: frozenset[str]) -> bool:
-        """Whether a log of these dirs may be newer than that of the same replica here.
+    def begun_anew(
+        self, partitions: Iterable[TopicPartition], now: Timestamp
+    ) -> dict[TopicPartition, Incarnation]:
+        """What their incarnations are once they have lost something: none was so before."""
+        known = self._unclean.incarnations
+        return {it: Incarnation(max(now, known.get(it, 0) + 1)) for it in partitions}
+
+    def doubt(self, offline: frozenset[str], partitions: Collection[TopicPartition]) -> Known:
+        """Those of its logs of which these dirs may have a newer one, and what else was known.
 
         If this dir does not say that it served without them, it may have been the one that was
-        away; then none of its logs is known to be whole.
+        away; then none of its logs is known to be whole. `learn` follows.
         """
         if offline <= self._served_without:
-            return False
-        doubted = {p: Unclean(Reason.MAYBE_OLDER) for p in self.logs} | dict(self._unclean.logs)
+            return {}
+        doubted = {p: Unclean(Reason.MAYBE_OLDER) for p in partitions} | dict(self._unclean.logs)
         with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs(doubted))
-        for partition, log in self.logs.items():
-            log.unclean = doubted[partition]
-        return True
+            self._write_unclean(self._unclean._replace(logs=doubted))
+        return {partition: Learnt(doubted[partition]) for partition in partitions}
 
-    def end_doubts(self, were_open: Collection[str]) -> bool:
-        """No dir is offline any more; whether there were doubts.
+    def end_doubts(self, were_open: Collection[str], now: Timestamp) -> Known:
+        """No dir is offline any more: what is known of those that were in doubt.
 
         What served before this start is here: a newer log in it would have taken the place of the
-        one in this dir. What was in a dir that was replaced is not known any more.
+        one in this dir. What was in a dir that was replaced is not known any more. `learn` follows.
         """
         doubted = {p for p, it in self._unclean.logs.items() if it.is_doubt}
         if not doubted:
-            return False
+            return {}
         is_answered = bool(self._served_without) and self._served_without <= {*were_open}
         settled = {p: it for p, it in self._unclean.logs.items() if p not in doubted}
         settled |= {} if is_answered else all_unknown(doubted)
+        anew = {} if is_answered else self.begun_anew(doubted, now)
+        incarnations = {**self._unclean.incarnations, **anew}
         with self.failures.touching(self.name):
-            self._write_unclean(UncleanLogs(settled))
+            self._write_unclean(UncleanLogs(settled, incarnations=incarnations))
+        return {
+            it: Learnt(settled.get(it), incarnations.get(it, FIRST_INCARNATION)) for it in doubted
+        }
+
+    def learn(self, known: Known) -> None:
+        """What is known of these logs now. On the loop."""
         for partition, log in (*self.logs.items(), *self.contested.items()):
-            if partition in doubted:
-                log.unclean = settled.get(partition)
-        return True
+            if partition in known:
+                log.unclean, incarnation = known[partition]
+                if incarnation is not None:
+                    log.incarnation = incarnation
 
     def note_offline(self, offline: frozenset[str]) -> None:
         """This dir serves, and these do not: durably."""
@@ -95,10 +122,15 @@ class DirUncleanLogs(DirCheckpoints):
 
     def note_unclean(self, log: PartitionLog) -> None:
         """What is known of a log that came from another dir."""
+        known, incarnations = dict(self._unclean.logs), dict(self._unclean.incarnations)
+        known.pop(log.partition, None)
+        incarnations.pop(log.partition, None)
         if log.unclean is not None:
-            with self.failures.touching(self.name):
-                known = {**self._unclean.logs, log.partition: log.unclean}
-                self._write_unclean(UncleanLogs(known))
+            known[log.partition] = log.unclean
+        if log.incarnation != FIRST_INCARNATION:
+            incarnations[log.partition] = log.incarnation
+        with self.failures.touching(self.name):
+            self._write_unclean(self._unclean._replace(logs=known, incarnations=incarnations))
 
     def _read_unclean(self, notes: list[str]) -> UncleanLogs | None:
         """What the file says; None where it cannot be told which logs are whole."""
@@ -127,15 +159,19 @@ class DirUncleanLogs(DirCheckpoints):
     def _note_recovering(self) -> None:
         """Records are about to be cut off: a start that ends here leaves no log known as whole."""
         if not self._unclean.recovering:
-            self._write_unclean(UncleanLogs(self._unclean.logs, recovering=True))
+            self._write_unclean(self._unclean._replace(recovering=True))
 
     def _settle_unclean(
-        self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean]
+        self, before: UncleanLogs | None, known: dict[TopicPartition, Unclean], now: Timestamp
     ) -> None:
         """What may be so, what was known before this start, and what recovery has found.
 
         A doubt of before is less than what may be so.
         """
+        found = {p for p, log in self.logs.items() if log.unclean is not None}
+        anew = self.begun_anew(self.logs if before is None else found | known.keys(), now)
+        kept = {p: it for p, it in self._unclean.incarnations.items() if p in self.logs}
+        incarnations = kept | anew
         logs_before = {} if before is None else before.logs
         doubted = {p for p in known if p in logs_before and logs_before[p].is_doubt}
         known |= (
@@ -146,13 +182,15 @@ class DirUncleanLogs(DirCheckpoints):
         known |= {p: log.unclean for p, log in self.logs.items() if log.unclean is not None}
         for partition, unclean in known.items():
             self.logs[partition].unclean = unclean
-        self._write_unclean(UncleanLogs(known))
+        for partition, incarnation in incarnations.items():
+            self.logs[partition].incarnation = incarnation
+        self._write_unclean(UncleanLogs(known, incarnations=incarnations))
 
     def _write_unclean(self, unclean: UncleanLogs) -> None:
-        """Replaces the file, unless it says so already; there is none while all logs are whole."""
+        """Replaces the file, unless it says so already; without anything to say there is none."""
         if unclean == self._unclean:
             return
-        if unclean.logs or unclean.recovering:
+        if unclean.logs or unclean.recovering or unclean.incarnations:
             write_small(self.disk, UNCLEAN_LOGS, unclean.encode())
         else:
             delete_if_there(self.disk, UNCLEAN_LOGS)

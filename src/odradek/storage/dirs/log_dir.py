@@ -19,6 +19,7 @@ from odradek.model.positions import (
 )
 from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
+from odradek.storage.dirs.dir_checkpoints import checkpoint_of
 from odradek.storage.dirs.dir_new_logs import DirNewLogs
 from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.files.checkpoints import (
@@ -92,6 +93,11 @@ class LogDir(DirNewLogs):
     def __len__(self) -> int:
         """How many logs it has: the one with the fewest gets the next."""
         return len(self.logs) + len(self.contested) + len(self.futures)
+
+    @property
+    def all_logs(self) -> list[PartitionLog]:
+        """Whatever their part is."""
+        return [*self._named().values(), *self.futures.values()]
 
     # Opening and closing
 
@@ -172,7 +178,7 @@ class LogDir(DirNewLogs):
                     opened.strays.append(name)
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
-            self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {})
+            self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {}, now)
             if last_boot != boot:
                 write_small(self.disk, BOOT, boot.encode())
         return opened
@@ -207,24 +213,25 @@ class LogDir(DirNewLogs):
         self.disk.unlink(CLEAN_SHUTDOWN)
         return True, decode_clean_shutdown(data)
 
-    def close(self, now: Timestamp, broker_epoch: BrokerEpoch) -> None:
-        """Closes every log, then says so: the marker is the last that is written."""
-        with self.failures.touching(self.name):
-            for logs in (self.logs, self.contested, self.futures):
-                for log in logs.values():
-                    close(log, now)
-            self.checkpoint().run()
-            write_small(self.disk, CLEAN_SHUTDOWN, encode_clean_shutdown(broker_epoch))
-        self.abandon()
+    def closing(self, now: Timestamp, broker_epoch: BrokerEpoch) -> "ClosingJob":
+        """Nothing is found in it from now on. On the loop; the job's `run` is for the disk."""
+        job = ClosingJob(self, self._named(), self.all_logs, now, broker_epoch)
+        self._give_up()
+        return job
 
     def abandon(self) -> None:
-        """Lets go of it as it is: the disk has failed, or the process ends."""
+        """Lets go of it as it is: the disk has failed, or the process ends. On the loop."""
+        self._give_up()
+        self.let_go()
+
+    def _give_up(self) -> None:
+        """A job that the disk still holds keeps the tables that it knows."""
         self._is_abandoned = True
+        self.logs, self.contested, self.arriving, self.futures = {}, {}, {}, {}
+
+    def let_go(self) -> None:
+        """Of its files, and of the lock."""
         self.files.forget_all()
-        self.logs.clear()
-        self.arriving.clear()
-        self.contested.clear()
-        self.futures.clear()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -284,13 +291,12 @@ class LogDir(DirNewLogs):
             self.disk.sync_directory("")
         return True
 
-    def settle_move(self, partition: TopicPartition) -> None:
+    def settle_move(self, log: PartitionLog) -> None:
         """The old one, wherever it was, is out of the way."""
-        if partition in self.moved_here:
-            folder = self.logs[partition].folder
+        if log.partition in self.moved_here:
             with self.failures.touching(self.name):
-                delete_if_there(self.disk, folder.path(MOVED_HERE))
-            self.moved_here.discard(partition)
+                delete_if_there(self.disk, log.folder.path(MOVED_HERE))
+            self.moved_here.discard(log.partition)
 
     def was_kept(self, partition: TopicPartition) -> bool:
         """Whether a move of this log elsewhere failed at its end, and it went on here."""
@@ -304,6 +310,32 @@ class LogDir(DirNewLogs):
                 return read_note(self.disk, log.folder.name)
         except CorruptFile as error:
             raise self.failures.report(self.name, OSError(str(error))) from error
+
+
+class ClosingJob(NamedTuple):
+    """All logs of a directory, to be closed in good order."""
+
+    log_dir: LogDir
+    named: dict[TopicPartition, PartitionLog]
+    logs: list[PartitionLog]  # all of them: the job has them for itself
+    now: Timestamp
+    broker_epoch: BrokerEpoch
+
+    def run(self) -> None:
+        """On the disk's thread: closes every log, then says so; the marker is written last.
+
+        Not where a log was given up: the next start finds what is true of it in its files.
+        """
+        log_dir = self.log_dir
+        sound = [log for log in self.logs if not log.is_given_up]
+        with log_dir.failures.touching(log_dir.name):
+            for log in sound:
+                close(log, self.now)
+            checkpoint_of(log_dir, self.named).run()
+            if len(sound) == len(self.logs):
+                data = encode_clean_shutdown(self.broker_epoch)
+                write_small(log_dir.disk, CLEAN_SHUTDOWN, data)
+        log_dir.let_go()
 
 
 class TruncationJob(NamedTuple):

@@ -160,7 +160,7 @@ class LogDirs:
                 for log_dir in true:
                     log_dir.contested[partition] = log_dir.logs.pop(partition)
             elif not self.some_failed:
-                true[0].settle_move(partition)
+                true[0].settle_move(true[0].logs[partition])
 
     def _settle_one(self, partition: TopicPartition, holders: list[LogDir]) -> LogDir:
         """Which of these has the log of their topic; the others lose theirs."""

@@ -26,16 +26,17 @@ from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
-from odradek.model.errors import BrokerError
+from odradek.model.errors import BrokerError, CorruptBatch
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
 from odradek.model.units import KIB, MIB, Bytes, Timestamp
 from odradek.ports import File
-from odradek.records.batch import headers
+from odradek.records.batch import check_crc, headers
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import (
+    CorruptFile,
     LogDirCordoned,
     LogDirOffline,
     NameTooLongToMove,
@@ -59,6 +60,7 @@ from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.truncation import truncate_fully, truncate_to
+from odradek.storage.logs.view import LogView
 from odradek.storage.logs.writing import WriteJob
 
 PIECE_BYTES: Final = Bytes(4 * MIB)
@@ -76,12 +78,14 @@ class Step(NamedTuple):
     run: Callable[[], None]
     ahead: "Piece | None" = None  # a job to be done beside the worker of its dir
     is_background: bool = False  # so is this one
+    lent: tuple[PartitionLog, ...] = ()  # what the call has for itself
 
 
 class Place(NamedTuple):
     """Where published bytes are: in a file that stays readable, whatever becomes of its name."""
 
     file: File
+    path: str
     segment_base: Offset
     position: int
     length: int
@@ -105,6 +109,7 @@ class Piece:
         self.is_void = False
         self.write: WriteJob | None = None  # decided, and not yet written
         self._current = move.current
+        self._view = LogView(move.current) if place is None else None
         self._future = move.future
         self._offset = offset
         self._size = move.piece_bytes
@@ -112,16 +117,18 @@ class Piece:
 
     def run(self) -> None:
         """On the worker, which also truncates; or beside it, if its place is known."""
-        if self.place is None:
-            log, size = self._current, self._size
+        if self._view is not None:
+            log, size = self._view, self._size
             found = log.read(self._offset, log.log_end_offset, size, at_least_one=True)
             if found.chunk is None:
                 return
             file, position, length = found.chunk
-            self.place = Place(file, found.segment_base, position, length)
+            path = log.path_of(found.segment_base)
+            self.place = Place(file, path, found.segment_base, position, length)
+        assert self.place is not None, "it was given or found"
         with self.log_dir.failures.touching(self.log_dir.name):
             data = self.place.file.read(self.place.length, self.place.position)
-        self.data = memoryview(data)[: _end_of_batches(data)]
+        self.data = memoryview(data)[: _end_of_batches(data, self.place)]
 
     def done(self, error: Exception | None) -> None:
         """On the loop."""
@@ -137,13 +144,19 @@ class Piece:
             self.write = self._future.take_job()
 
 
-def _end_of_batches(data: bytes) -> int:
+def _end_of_batches(data: bytes, place: Place) -> int:
     """Where so many end as are checked in one turn, or those that are whole.
 
     A piece is as large as the batches before it allow, and these may be much smaller.
     """
-    ends = (at + header.size for at, header in headers(data, cut_tail=True))
-    return max(islice(ends, PIECE_BATCHES), default=0)
+    end = 0
+    try:
+        for at, header in islice(headers(data, cut_tail=True), PIECE_BATCHES):
+            check_crc(data, header, at)
+            end = at + header.size
+    except CorruptBatch as error:
+        raise CorruptFile(place.path, place.position + end, str(error)) from None
+    return end
 
 
 def _nothing() -> None:
@@ -300,10 +313,11 @@ class Move:
     def tidy(self) -> Generator[Step, None, None]:
         """The old log goes; if its dir fails now, the next start knows by the note."""
         yield Step(self.target, self.target.sync_names, is_background=True)
-        yield Step(self.source, partial(self._dirs.discard, self.source, self.current))
+        discard = partial(self._dirs.discard, self.source, self.current)
+        yield Step(self.source, discard, lent=(self.current,))
         if self._rest is not None:
             yield Step(self.target, self._rest.run)
-        yield Step(self.target, partial(self.target.settle_move, self.partition))
+        yield Step(self.target, partial(self.target.settle_move, self.future))
 
     def cancel(self) -> Generator[Step, None, None]:
         """Gives the move up; the current log goes on."""
@@ -312,7 +326,8 @@ class Move:
         if self.target.futures.get(self.partition) is self.future:
             del self.target.futures[self.partition]
             if not self.target.is_offline:
-                yield Step(self.target, partial(self._dirs.discard, self.target, self.future))
+                discard = partial(self._dirs.discard, self.target, self.future)
+                yield Step(self.target, discard, lent=(self.future,))
 
     def _common_end(self) -> Offset:
         """Up to where both logs have the same history (KIP-101)."""
@@ -331,9 +346,9 @@ class Move:
         future, start = self.future, self.current.log_start_offset
         common = self._common_end()
         if future.log_end_offset < start or common < start:
-            yield Step(self.target, partial(truncate_fully, future, start, now))
+            yield Step(self.target, partial(truncate_fully, future, start, now), lent=(future,))
         elif common < future.log_end_offset:
-            yield Step(self.target, partial(truncate_to, future, common, now))
+            yield Step(self.target, partial(truncate_to, future, common, now), lent=(future,))
 
     def prepare(self, now: Timestamp) -> Generator[Step, None, None]:
         """All that the log needs in its new place, durably, while the current one is written to.
@@ -379,12 +394,11 @@ class Move:
         if future.config.flush_before_ack or future.recovery_point < current.recovery_point:
             yield from self.flush(now)
         yield from self._adjust()
-        future.unclean = current.unclean
+        future.unclean, future.incarnation = current.unclean, current.incarnation
         cleaned = self.source.cleaner_offsets.get(self.partition)
         if not target.speaks_of(future, cleaned):
             yield Step(target, partial(target.take_over, future, cleaned))
-        if future.unclean is not None:
-            yield Step(target, partial(target.note_unclean, future))
+        yield Step(target, partial(target.note_unclean, future))
 
     def _take_name(self) -> Generator[Step, None, None]:
         is_durable = self.future.config.flush_before_ack
@@ -392,7 +406,7 @@ class Move:
             self.target.rename_log, self.future, str(self.partition), is_durable=is_durable
         )
         try:
-            yield Step(self.target, rename)
+            yield Step(self.target, rename, lent=(self.future,))
         except StorageError:
             yield Step(self.source, self._keep)
             raise
@@ -403,6 +417,7 @@ class Move:
         self.target.moved_here.add(self.partition)
         self.future.config = self.current.config
         self.future.unclean = self.current.unclean
+        self.future.incarnation = self.current.incarnation
         self.future.on_high_watermark(self.current.high_watermark)
         self.current.failures = Failures()  # that its files go says nothing of the disk
         if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile
@@ -452,7 +467,8 @@ def begin_move(
     yield Step(target_dir, lambda: made.append(target_dir.create(partition, name, how, now)))
     dirs.failures.check(target)
     if source.logs.get(partition) is not current:
-        yield Step(target_dir, partial(dirs.discard, target_dir, made[0]))
+        discard = partial(dirs.discard, target_dir, made[0])
+        yield Step(target_dir, discard, lent=(made[0],))
         raise StorageError(f"{partition} was deleted, or its dir failed, as its move began")
     target_dir.futures[partition] = made[0]
     return Move(dirs, partition)

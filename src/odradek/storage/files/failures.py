@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from odradek.model.ids import TopicPartition
 from odradek.storage.errors import DiskFull, LogDirOffline, OutOfDescriptors, StorageError
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -26,6 +27,7 @@ class Failures:
     def __init__(self) -> None:
         self._failed: dict[str, OSError] = {}
         self._reported: list[str] = []
+        self._given_up: list[TopicPartition] = []
         self.on_failed: Callable[[], object] = no_listener
         """Told when a directory fails, on the thread that met it: `take` then has it."""
 
@@ -36,6 +38,16 @@ class Failures:
             self._reported.append(log_dir)
             self.on_failed()
         return LogDirOffline(f"{log_dir}: {error}")
+
+    def gave_up(self, partition: TopicPartition) -> None:
+        """One log is not to be relied on any more; its directory serves on. On the loop."""
+        self._given_up.append(partition)
+        self.on_failed()
+
+    def take_given_up(self) -> list[TopicPartition]:
+        """The logs that were given up since the last call."""
+        taken, self._given_up = self._given_up, []
+        return taken
 
     def check(self, log_dir: str) -> None:
         """LogDirOffline if this directory has failed before."""

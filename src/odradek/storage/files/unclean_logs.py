@@ -4,8 +4,9 @@ A log is *whole* unless it was made anew in the place of one that is gone, was c
 below what was durable, or was written when its machine went down: then what was not flushed may be
 gone without a trace. Nor is one whole that may have been away while another dir took its place. An
 unclean one is not elected over a whole one, and as a leader it gives no offset again that it may
-have given before. All of a dir's are in one small file, which Kafka ignores, so that ten thousand
-cost one write.
+have given before. It is in another incarnation since, and stays so when it is whole again: whoever
+has seen it catch up has seen this one. All of a dir's are in one small file, which Kafka ignores,
+so that ten thousand cost one write.
 
 Recovery notes that it has begun to cut before it cuts. A start that finds this note, or a file
 that cannot be read, cannot tell which logs are whole: then none is.
@@ -13,10 +14,11 @@ that cannot be read, cannot tell which logs are whole: then none is.
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
-from odradek.model.positions import Offset
+from odradek.model.positions import Incarnation, Offset
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.checkpoints import checkpoint_entries, checkpoint_number, encode_lines
 
@@ -26,6 +28,7 @@ SERVED_WITHOUT: Final = "served-without"
 BOOT: Final = "boot"
 """Which run of the operating system opened the logs last."""
 RECOVERING: Final = b"recovering"
+INCARNATION: Final = b"incarnation"
 
 
 class Reason(StrEnum):
@@ -71,12 +74,20 @@ class UncleanLogs(NamedTuple):
 
     logs: Mapping[TopicPartition, Unclean]
     recovering: bool = False
+    incarnations: Mapping[TopicPartition, Incarnation] = MappingProxyType({})  # also of whole logs
 
     def encode(self) -> bytes:
-        """`topic partition given_upto reason` lines behind a version and a count."""
+        """`topic partition given_upto reason` lines behind a version and a count.
+
+        Those with an incarnation name it in the place of the offset.
+        """
         lines = [
             f"{topic} {partition} {given_upto} {reason}"
             for (topic, partition), (reason, given_upto) in self.logs.items()
+        ]
+        lines += [
+            f"{topic} {partition} {number} {INCARNATION.decode()}"
+            for (topic, partition), number in self.incarnations.items()
         ]
         return encode_lines([RECOVERING.decode() + " - - -", *lines] if self.recovering else lines)
 
@@ -84,20 +95,24 @@ class UncleanLogs(NamedTuple):
 def decode_unclean_logs(data: bytes, path: str) -> UncleanLogs:
     """The inverse of `encode`; CorruptFile for anything else."""
     logs: dict[TopicPartition, Unclean] = {}
+    incarnations: dict[TopicPartition, Incarnation] = {}
     recovering = False
     for position, fields in checkpoint_entries(data, path, width=4):
         if fields[0] == RECOVERING and fields[1] == b"-":
             recovering = True
             continue
+        number = checkpoint_number(fields[1], path, position)
+        given = checkpoint_number(fields[2], path, position)
+        partition = TopicPartition(fields[0].decode("utf-8", "replace"), number)
+        if fields[3] == INCARNATION:
+            incarnations[partition] = Incarnation(given)
+            continue
         try:
             reason = Reason(fields[3].decode("utf-8", "replace"))
         except ValueError as error:
             raise CorruptFile(path, position, str(error)) from None
-        number = checkpoint_number(fields[1], path, position)
-        given = Offset(checkpoint_number(fields[2], path, position))
-        partition = TopicPartition(fields[0].decode("utf-8", "replace"), number)
-        logs[partition] = Unclean(reason, given)
-    return UncleanLogs(logs, recovering)
+        logs[partition] = Unclean(reason, Offset(given))
+    return UncleanLogs(logs, recovering, incarnations)
 
 
 def all_unknown(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Unclean]:

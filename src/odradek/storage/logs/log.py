@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.limits import BATCH_HEADER_BYTES
-from odradek.model.positions import NO_OFFSET, LeaderEpoch, Offset
+from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.records.batch import (
     BatchHeader,
@@ -80,10 +80,11 @@ class PartitionLog(ReadableLog):
         "_room",
         "broken",
         "closed_end",
-        "config",
         "cuts",
         "epochs",
         "flushed_at",
+        "incarnation",
+        "is_given_up",
         "is_held",
         "saved_epochs",
         "topic_id",
@@ -94,14 +95,15 @@ class PartitionLog(ReadableLog):
         self, partition: TopicPartition, folder: Folder, config: LogConfig, failures: Failures
     ) -> None:
         """An empty log without a segment; `loading` fills it from the disk."""
-        super().__init__(partition, folder, failures)
-        self.config = config
+        super().__init__(partition, folder, config, failures)
         self.topic_id: TopicId = NO_TOPIC_ID
         self.epochs = EpochHistory()
         self.saved_epochs: tuple[EpochStart, ...] = ()  # in the file; the disk's thread changes it
         self.flushed_at = Timestamp(0)
         self.unclean: Unclean | None = None  # it may lack records that it held; None: it is whole
+        self.incarnation = FIRST_INCARNATION  # another one since it lost any
         self.is_held = False  # about to be served from another dir: what is decided waits
+        self.is_given_up = False  # a job on it failed in a way that no code foresees
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
         self.cuts = 0  # truncations that were begun: what was planned before them is void
@@ -145,6 +147,12 @@ class PartitionLog(ReadableLog):
         assert high_watermark <= self.log_end_offset, (high_watermark, self.log_end_offset)
         self.high_watermark = max(high_watermark, self.log_start_offset)
         self.producers.on_high_watermark(self.high_watermark)
+
+    def give_up(self) -> None:
+        """It is not served any more until the broker starts again. On the loop."""
+        if not self.is_given_up:
+            self.is_given_up = self.broken = True
+            self.failures.gave_up(self.partition)
 
     # Deciding
 
@@ -238,7 +246,14 @@ class PartitionLog(ReadableLog):
     def _place(
         self, batch: bytearray | memoryview, header: BatchHeader, leader_epoch: LeaderEpoch
     ) -> None:
-        """As the leader: the next offsets, and this leadership's epoch."""
+        """As the leader: the next offsets, and this leadership's epoch.
+
+        Only what comes in has to fit into a segment: what is copied was taken when it did.
+        """
+        if header.size > self.config.segment_bytes:
+            raise BatchLargerThanSegment(
+                f"a batch of {header.size} bytes, segments have {self.config.segment_bytes}"
+            )
         base = self._next_offset
         if self.unclean is not None and self.unclean.given_upto > base:
             base = self.unclean.given_upto  # consumers may have seen other records there
@@ -285,10 +300,6 @@ class PartitionLog(ReadableLog):
     def _make_room(self, header: BatchHeader, last: int, now: Timestamp) -> WriteJob:
         """Sees to a job, and to a segment in it that takes this batch."""
         size, timestamp = header.size, header.max_timestamp
-        if size > self.config.segment_bytes:
-            raise BatchLargerThanSegment(
-                f"a batch of {size} bytes, segments have {self.config.segment_bytes}"
-            )
         segment = self._next_segment or self.active_segment
         if self._job is None:
             self._make_ready(segment)
@@ -458,6 +469,13 @@ class PartitionLog(ReadableLog):
         self._next_position = self.active_segment.size
         self._next_offset = self.log_end_offset
         self._next_epochs = self.epochs
+        self._end_position = (-1, -1)
+
+    def mended(self, spoilt: Segment, mended: Segment) -> None:
+        """A segment was written anew, with whole batches for corrupt ones."""
+        self.segments[self.segments.index(spoilt)] = mended
+        self.corrupt = None
+        self.cuts += 1  # what was planned before is of other bytes
         self._end_position = (-1, -1)
 
     def move_start(self, log_start_offset: Offset) -> list[Segment]:

@@ -8,22 +8,25 @@ last is the active one.
 """
 
 from bisect import bisect_right
+from contextlib import suppress
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from odradek.model.errors import CorruptBatch
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import FileRange
 from odradek.storage.errors import CorruptFile, LyingIndex, OffsetOutOfRange, StorageError
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import LOG
+from odradek.storage.lending import Holders
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.segments.mending import mend
 from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Folder, Segment, TimestampedOffset
 from odradek.storage.segments.transaction_index import AbortedTransaction
+from odradek.storage.settings import LogConfig
 
 BASE: Final = attrgetter("base_offset")
 
@@ -42,6 +45,16 @@ class CorruptAt(NamedTuple):
     segment_base: Offset
     position: int  # in the segment's file
     offset: Offset  # that of its first record; all below can be read
+    not_at: frozenset[BrokerId] = frozenset()  # who was asked for it, and cannot read it either
+
+
+def corrupt_at(segment: Segment, position: int) -> CorruptAt:
+    """The batch at this position, or the first before it that has no end. Disk's thread."""
+    offset, at = segment.base_offset, 0
+    with suppress(CorruptFile):
+        for begin, header in walk_headers(segment.file, segment.path(LOG), 0, position):
+            offset, at = Offset(header.next_offset), begin + header.size
+    return CorruptAt(segment.base_offset, at, offset)
 
 
 class ReadableLog:
@@ -49,11 +62,14 @@ class ReadableLog:
 
     __slots__ = (
         "_end_position",
+        "_size_before",
         "being_cleaned",
+        "config",
         "corrupt",
         "failures",
         "folder",
         "high_watermark",
+        "lent_to",
         "log_end_offset",
         "log_start_offset",
         "partition",
@@ -62,10 +78,15 @@ class ReadableLog:
         "segments",
     )
 
-    def __init__(self, partition: TopicPartition, folder: Folder, failures: Failures) -> None:
+    def __init__(
+        self, partition: TopicPartition, folder: Folder, config: LogConfig, failures: Failures
+    ) -> None:
         """An empty log without a segment."""
+        self.lent_to: Holders | None = None  # the job that has it for itself
+        self._size_before = 0  # it was lent
         self.partition = partition
         self.folder = folder
+        self.config = config
         self.failures = failures
         self.segments: list[Segment] = []
         self.producers = ProducerState()
@@ -92,8 +113,14 @@ class ReadableLog:
 
     @property
     def size(self) -> int:
-        """The bytes of all its batches."""
-        return sum(segment.size for segment in self.segments)
+        """The bytes of all its batches; while it is lent, those that it had before."""
+        if self.lent_to is None:
+            return sum(segment.size for segment in self.segments)
+        return self._size_before
+
+    def on_lent(self) -> None:
+        """Its size is remembered."""
+        self._size_before = self.size
 
     def failed(self, error: OSError) -> StorageError:
         """Reports an I/O error of this log's directory; the exception to raise."""
@@ -144,14 +171,9 @@ class ReadableLog:
         return self.segment_of(segment_base).path(LOG)
 
     def locate(self, error: CorruptFile) -> CorruptAt | None:
-        """Which batch this is about; None if that is of no segment now. For the dir's thread."""
-        for segment in self.segments:
-            if segment.path(LOG) == error.path:
-                offset = segment.base_offset
-                for _, header in walk_headers(segment.file, error.path, 0, error.position):
-                    offset = Offset(header.next_offset)
-                return CorruptAt(segment.base_offset, error.position, offset)
-        return None
+        """Which batch this is about; None if it is of no segment. For a view."""
+        at = next((it for it in self.segments if it.path(LOG) == error.path), None)
+        return None if at is None else corrupt_at(at, error.position)
 
     def _read(
         self, offset: Offset, end_offset: Offset, bytes_max: int, *, at_least_one: bool

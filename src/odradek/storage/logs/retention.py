@@ -1,8 +1,8 @@
 """Dropping a log's oldest segments: they are too old, too many, or below the log's start.
 
-In three steps. What may go is found on the disk's thread, for it reads the time indexes; the start
-of the log moves on the loop, and from then on nothing below it is read; the files go on the disk's
-thread. Ranges that were handed out before keep their files open until they have been sent.
+In three steps. What may go is found on the disk's thread, in a view, for it reads the time indexes;
+the start of the log moves on the loop, and from then on nothing below it is read; the files go on
+the disk's thread. Ranges that were handed out before keep their files open until they were sent.
 """
 
 from odradek.model.positions import Offset
@@ -10,11 +10,12 @@ from odradek.model.units import Timestamp
 from odradek.storage.files.dir_files import delete_if_there
 from odradek.storage.files.names import LOG, SNAPSHOT
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import ReadableLog
 from odradek.storage.segments.segment import Segment
 
 
-def deletable_up_to(log: PartitionLog, now: Timestamp) -> Offset:
-    """Where the log may start when what its topic does not keep is gone. Reads only.
+def deletable_up_to(log: ReadableLog, now: Timestamp) -> Offset:
+    """Where the log may start when what its topic does not keep is gone. For a view.
 
     Never beyond the high watermark. The active segment may go too, once it is rolled: the end
     of the log is the answer then.
@@ -62,17 +63,17 @@ class DeleteJob:
                 delete_if_there(disk, segment.path(SNAPSHOT))
 
 
-def _excess(log: PartitionLog) -> int:
+def _excess(log: ReadableLog) -> int:
     """How many bytes more than its topic keeps."""
     bound = log.config.retention_bytes
     return -1 if bound is None else log.size - bound
 
 
-def _ends(log: PartitionLog) -> list[Offset]:
+def _ends(log: ReadableLog) -> list[Offset]:
     return [segment.base_offset for segment in log.segments[1:]] + [log.log_end_offset]
 
 
-def _has_expired(log: PartitionLog, segment: Segment, now: Timestamp) -> bool:
+def _has_expired(log: ReadableLog, segment: Segment, now: Timestamp) -> bool:
     keep = log.config.retention_ms
     if keep is None:
         return False

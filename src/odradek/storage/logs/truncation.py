@@ -76,6 +76,7 @@ def _cut_segments(log: PartitionLog, offset: Offset) -> None:
     if found is not None:
         position, header = found
         active.truncate(position, Offset(header.base_offset))
+        active.file.sync()  # or a crash behind the next roll brings the cut batches back
     log.folder.disk.sync_directory(log.folder.name)
     log.log_end_offset = active.next_offset()
 

@@ -53,6 +53,13 @@ class OffsetIndex:
         self._open = open_file
         self._page: Page | None = None
 
+    def copy(self) -> "OffsetIndex":
+        """It as it is now, for another thread."""
+        same = OffsetIndex(self.path, self.saved, self._open)
+        same.relatives, same.positions = self.relatives[:], self.positions[:]
+        same._page = self._page
+        return same
+
     @property
     def count(self) -> int:
         """How many entries there are."""

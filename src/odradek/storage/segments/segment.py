@@ -91,6 +91,7 @@ class Segment:
         "_file",
         "_hint",
         "_index",
+        "_is_copy",
         "_pinned",
         "_tail",
         "_times",
@@ -119,6 +120,7 @@ class Segment:
         self._hint: tuple[int, BatchHeader] | None = None  # the batch behind the last range
         self._tail: tuple[int, BatchHeader] | None = None  # where those noted last begin
         self._pinned = False  # its names are gone: the open file is all there is
+        self._is_copy = False  # whose files are not counted: it goes soon
         self._index: OffsetIndex | None = None
         self._times: TimeIndex | None = None
         self._aborted: TransactionIndex | None = None
@@ -134,7 +136,10 @@ class Segment:
         """The batches. Opened when it is needed, and forgotten when many others were."""
         file = self._file
         if file is None:
-            file = self._file = self.folder.files.open(self.path(LOG), self)
+            if self._is_copy:
+                file = self._file = self.folder.disk.open(self.path(LOG))
+            else:
+                file = self._file = self.folder.files.open(self.path(LOG), self)
         return file
 
     def forget_file(self) -> None:
@@ -168,6 +173,23 @@ class Segment:
         _ = self.aborted
         self._file = self.file
         self._pinned = True
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether all that its indexes say is in their files."""
+        index, times = self._index, self._times
+        return (index is None or not index.relatives) and (times is None or not times.tail)
+
+    def copy(self) -> "Segment":
+        """It as it is now: what is appended or saved later is not seen there."""
+        same = Segment(self.folder, self.base_offset, self.size, self.state)
+        same.index_interval, same.bytes_since_entry = self.index_interval, self.bytes_since_entry
+        same.created, same.first_timestamp = self.created, self.first_timestamp
+        same.max_timestamp, same._file, same._is_copy = self.max_timestamp, self._file, True
+        same._index = None if self._index is None else self._index.copy()
+        same._times = None if self._times is None else self._times.copy()
+        same._aborted = None if self._aborted is None else self._aborted.copy()
+        return same
 
     # Its indexes
 

@@ -38,6 +38,12 @@ class TimeIndex:
         self._open = open_file
         self._last: TimeEntry | None = None  # of those in the file, once it was read
 
+    def copy(self) -> "TimeIndex":
+        """It as it is now, for another thread."""
+        same = TimeIndex(self.path, self.saved, self._open)
+        same.tail, same._last = self.tail.copy(), self._last
+        return same
+
     @property
     def count(self) -> int:
         """How many entries there are."""

@@ -37,6 +37,12 @@ class TransactionIndex:
         self.entries = entries
         self.saved = len(entries)
 
+    def copy(self) -> "TransactionIndex":
+        """It as it is now, for another thread."""
+        same = TransactionIndex(self.path, self.entries.copy())
+        same.saved = self.saved
+        return same
+
     @property
     def count(self) -> int:
         """How many entries there are."""
