@@ -6,9 +6,11 @@ from typing import NamedTuple
 from odradek.config.listeners import SecurityProtocol
 from odradek.model.ids import BrokerId, TopicId
 from odradek.model.positions import (
+    FIRST_INCARNATION,
     NO_BROKER_EPOCH,
     BrokerEpoch,
     ControllerEpoch,
+    Incarnation,
     LeaderEpoch,
     PartitionEpoch,
 )
@@ -108,8 +110,9 @@ class PartitionState(NamedTuple):
     """Who leads a partition and who is in sync: the contents of its state znode, and its version.
 
     `controller_epoch` is that of the controller that last decided on the leadership. `eligible` are
-    those who left the ISR while it was smaller than min.insync.replicas: nothing was committed
-    since without them, so they may lead when no member of the ISR can (KIP-966).
+    those who left the ISR while it was smaller than `eligible_min_isr`: the leader of this state
+    commits nothing before the ISR has that size again, so they have everything, and may lead when
+    no member of the ISR can (KIP-966).
     """
 
     leader: BrokerId | None
@@ -119,6 +122,15 @@ class PartitionState(NamedTuple):
     controller_epoch: ControllerEpoch
     recovering: bool = False  # the leader was elected from outside the ISR (KIP-704)
     eligible: tuple[BrokerId, ...] = ()
+    eligible_min_isr: int = 0  # where some are eligible: larger than the ISR
+    incarnations: tuple[tuple[BrokerId, Incarnation], ...] = ()
+    """Of the members' logs, as they were when they joined; those that never lost anything left out.
+
+    A log that has lost something since is in another one: it is no member by this state."""
+
+    def incarnation_of(self, broker: BrokerId) -> Incarnation:
+        """As which its log is a member."""
+        return dict(self.incarnations).get(broker, FIRST_INCARNATION)
 
 
 class TopicAssignment(NamedTuple):

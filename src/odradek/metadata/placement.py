@@ -53,7 +53,7 @@ def placed(
         raise InvalidPartitions(f"{partitions} partitions; allowed are 1 to {PARTITIONS_MAX}")
     if not 0 < factor <= len(brokers):
         raise InvalidReplicationFactor(
-            f"replication factor {factor}; there are {len(brokers)} brokers"
+            f"replication factor {factor}; {_counted(len(brokers))} new replicas"
         )
     layout = _Layout(brokers)
     around = len(layout.order)
@@ -69,6 +69,10 @@ def placed(
         )
         for number in range(first, first + partitions)
     }
+
+
+def _counted(brokers: int) -> str:
+    return f"{brokers} brokers take" if brokers != 1 else "1 broker takes"
 
 
 def checked(

@@ -52,3 +52,6 @@ LOG_DIR_OFFLINE: Final = AdminOperation("logdirs.offline", ResourceType.BROKER, 
 LOG_DIR_REPLACE: Final = AdminOperation("logdirs.replace", ResourceType.BROKER, Permission.ALTER)
 LOG_DIR_CORDON: Final = AdminOperation("logdirs.cordon", ResourceType.BROKER, Permission.ALTER)
 LOG_DIR_UNCORDON: Final = AdminOperation("logdirs.uncordon", ResourceType.BROKER, Permission.ALTER)
+REPLICAS_DESCRIBE: Final = AdminOperation(
+    "replicas.describe", ResourceType.BROKER, Permission.DESCRIBE
+)

@@ -5,6 +5,7 @@ ours. An exception names one code; `broker/` turns it into a response in one pla
 fault is no exception from here but an `assert`.
 """
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import ClassVar, Final, Self
 
@@ -329,13 +330,21 @@ class CorruptBatch(BrokerError):
     code = ErrorCode.CORRUPT_MESSAGE
 
 
-class InvalidRecord(BrokerError):
+class RejectedBatch(BrokerError):
+    """A batch is refused for its records; where it is known for which, a producer is told."""
+
+    def __init__(self, text: str, records: Mapping[int, str] | None = None) -> None:
+        super().__init__(text)
+        self.records = records or {}  # by their place in the batch: what is wrong (KIP-467)
+
+
+class InvalidRecord(RejectedBatch):
     """A batch that is whole, but breaks a rule for records."""
 
     code = ErrorCode.INVALID_RECORD
 
 
-class InvalidTimestamp(BrokerError):
+class InvalidTimestamp(RejectedBatch):
     """A record's time that the topic does not accept, or that is not the producer's to set."""
 
     code = ErrorCode.INVALID_TIMESTAMP

@@ -23,8 +23,9 @@ def topic_name_fault(name: str) -> str | None:
         return "a topic name must not be '.' or '..'"
     if len(name) > TOPIC_NAME_MAX:
         return f"a topic name has at most {TOPIC_NAME_MAX} characters, this one has {len(name)}"
-    if not _LEGAL.fullmatch(name):
-        return "a topic name is made of ASCII letters, digits, '.', '_' and '-' only"
+    if wrong := _LEGAL.sub("", name):
+        legal = "ASCII letters, digits, '.', '_' and '-' only"
+        return f"a topic name is made of {legal}: {wrong[0]!r} cannot be in one"
     return None
 
 

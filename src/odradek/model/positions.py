@@ -20,9 +20,14 @@ ControllerEpoch = NewType("ControllerEpoch", int)
 BrokerEpoch = NewType("BrokerEpoch", int)
 """Tells one life of a broker from the next: the czxid of its registration (KIP-380)."""
 
+Incarnation = NewType("Incarnation", int)
+"""Tells a replica's log from what it was before it lost anything: another number from then on."""
+
 ProducerEpoch = NewType("ProducerEpoch", int)
 """Counts the lives of one producer id; the older ones are fenced (KIP-98)."""
 
+FIRST_INCARNATION: Final = Incarnation(0)
+"""Of a log that never lost anything."""
 NO_OFFSET: Final = Offset(-1)
 NO_LEADER_EPOCH: Final = LeaderEpoch(-1)
 NO_PRODUCER_EPOCH: Final = ProducerEpoch(-1)

@@ -28,6 +28,8 @@ from odradek.wire.schema import Request
 
 CORRELATION_IDS: Final = 1 << 31
 CORRELATION_ID_END: Final = 4  # where it ends in the frame of an answer
+ANSWER_BYTES_MAX: Final = (1 << 31) - 1
+"""As many as a frame can announce: a batch that a broker took is also copied from it."""
 
 T = TypeVar("T")
 
@@ -68,10 +70,9 @@ class RequestsInFlight(Generic[T]):
     `fault` is why the connection must be closed, once the answers before it were dealt with.
     """
 
-    def __init__(self, client_id: str | None, *, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(self, client_id: str | None) -> None:
         self.fault: ConnectionGone | None = None
         self._client_id = client_id
-        self._frame_bytes_max = frame_bytes_max
         self._framer: Framer | None = None  # made when bytes may come: it takes some memory
         self._next_id = 0
         self._expected: deque[_Expected[T]] = deque()
@@ -97,8 +98,7 @@ class RequestsInFlight(Generic[T]):
     def buffer(self) -> memoryview:
         """Where the next bytes go."""
         if self._framer is None:
-            limit = self._frame_bytes_max
-            self._framer = Framer(Scratch(), limit=limit, eager=limit)
+            self._framer = Framer(Scratch(), limit=ANSWER_BYTES_MAX, eager=FRAME_BYTES_MAX)
         return self._framer.buffer()
 
     def received(self, count: int) -> list[Answer[T]]:

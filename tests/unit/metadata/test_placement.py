@@ -153,3 +153,11 @@ def test_an_assignment_by_hand_continues_what_exists() -> None:
     assert checked({1: ids(2, 0)}, known, old) == {1: Assignment(ids(2, 0))}
     with pytest.raises(InvalidReplicaAssignment):
         checked({1: ids(2, 0, 1)}, known, old)
+
+
+@pytest.mark.parametrize(("count", "says"), [(1, "1 broker takes"), (2, "2 brokers take")])
+def test_too_few_brokers_are_counted_in_words(count: int, says: str) -> None:
+    """One broker is not several."""
+    brokers = [Broker(BrokerId(number), ()) for number in range(count)]
+    with pytest.raises(InvalidReplicationFactor, match=f"factor 3; {says} new replicas$"):
+        placed(brokers, partitions=1, factor=3, random=Always(0))

@@ -49,6 +49,7 @@ from odradek.model.ids import BrokerId, ProducerId, TopicPartition, topic_id_fro
 from odradek.model.positions import (
     BrokerEpoch,
     ControllerEpoch,
+    Incarnation,
     LeaderEpoch,
     PartitionEpoch,
 )
@@ -291,6 +292,48 @@ def test_old_topics_have_no_id_and_old_features_two_levels() -> None:
     )
     old = b'{"version":1,"status":0,"features":{"f":{"min_version_level":2,"max_version_level":3}}}'
     assert FeatureZnode.decode(old).levels == (("f", VersionRange(2, 3)),)
+
+
+def test_who_is_eligible_is_named_with_the_number_that_it_rests_on() -> None:
+    """Without it nothing is known of what was committed since."""
+    where = TopicPartition("orders", 0)
+    small = PartitionState(
+        BrokerId(1),
+        LeaderEpoch(4),
+        ids(1),
+        PartitionEpoch(7),
+        ControllerEpoch(12),
+        eligible=ids(2, 3),
+        eligible_min_isr=2,
+    )
+    data = PartitionStateZnode.encode(small)
+    assert data == (
+        b'{"controller_epoch":12,"leader":1,"version":1,"leader_epoch":4,"isr":[1],'
+        b'"eligible_replicas":[2,3],"eligible_min_isr":2}'
+    )
+    assert PartitionStateZnode.decode(where, data, 7) == small
+    alone = data.replace(b',"eligible_min_isr":2', b"")
+    assert PartitionStateZnode.decode(where, alone, 7) == small._replace(
+        eligible=(), eligible_min_isr=0
+    )
+
+
+def test_a_member_is_named_with_the_incarnation_of_its_log() -> None:
+    """Where that never lost anything nothing is said."""
+    where = TopicPartition("orders", 0)
+    state = PartitionState(
+        BrokerId(1),
+        LeaderEpoch(4),
+        ids(1, 2),
+        PartitionEpoch(7),
+        ControllerEpoch(12),
+        incarnations=((BrokerId(2), Incarnation(1 << 40)),),
+    )
+    data = PartitionStateZnode.encode(state)
+    assert data.endswith(b'"isr":[1,2],"incarnations":{"2":1099511627776}}')
+    assert PartitionStateZnode.decode(where, data, 7) == state
+    assert state.incarnation_of(BrokerId(2)) == 1 << 40
+    assert state.incarnation_of(BrokerId(1)) == 0
 
 
 def test_znodes_that_are_made_empty_say_nothing() -> None:

@@ -56,11 +56,18 @@ def metadata(
     topic_id: bytes = FIRST_ID,
     kind: int = 0,
     epoch: int = 0,
+    isr: tuple[int, ...] = (1,),
+    version: int = 0,
 ) -> UpdateMetadataRequest:
     """Likewise, and these brokers live."""
     rows = [
         UpdateMetadataPartitionState(
-            partition_index=it, leader=leader, leader_epoch=epoch, isr=[1], replicas=[1, 2]
+            partition_index=it,
+            leader=leader,
+            leader_epoch=epoch,
+            isr=[*isr],
+            zk_version=version,
+            replicas=[1, 2],
         )
         for it in partitions
     ]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.model.limits import FRAME_BYTES_MAX
 from odradek.model.units import Millis
 from odradek.peers.errors import MalformedAnswer, TimedOut, UnexpectedAnswer
 from odradek.peers.requests import RequestsInFlight, encode_request
@@ -107,6 +108,15 @@ def test_answers_before_a_fault_are_given_out() -> None:
     assert [ticket for ticket, _ in receive(flight, data)] == ["a"]
     assert isinstance(flight.fault, MalformedAnswer)
     assert flight.abandon() == ["b"]
+
+
+def test_an_answer_may_be_larger_than_any_request() -> None:
+    """A broker with another limit took the batch that is in it; memory follows what has come."""
+    flight: RequestsInFlight[str] = RequestsInFlight("us")
+    ask(flight, "a")
+    assert receive(flight, (FRAME_BYTES_MAX + 1).to_bytes(4, "big") + bytes(8)) == []
+    assert flight.fault is None
+    assert len(flight.buffer()) < FRAME_BYTES_MAX // 100
 
 
 def test_an_answer_that_cannot_be_read_ends_the_connection_by_name() -> None:

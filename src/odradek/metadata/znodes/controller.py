@@ -5,8 +5,9 @@
     /admin/controller_history   persistent: the last controllers, and what became of the last wishes
 
 A wish belongs to the controller epoch in which it was made. Once the controller has nothing under
-way any more it writes into the wish what it alone knows; whoever is named may replace it then, as
-long as the wish stands in that version. Kafka knows none of these paths and leaves them alone.
+way any more it writes into the wish what it alone knows; the broker that is named may replace it
+then, as long as the wish stands in that version. Kafka knows none of these paths and leaves them
+alone.
 """
 
 from collections.abc import Mapping, Sequence

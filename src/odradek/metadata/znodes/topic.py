@@ -8,7 +8,7 @@ version 3 even where there is no id, and so do we.
 import re
 from typing import Final
 
-from odradek.metadata.json_body import Body, MalformedZnode, encoded, whole_number
+from odradek.metadata.json_body import INT64_MAX, Body, MalformedZnode, encoded, whole_number
 from odradek.metadata.nouns import Assignment, PartitionState, TopicAssignment
 from odradek.model.ids import (
     NO_BROKER,
@@ -19,7 +19,7 @@ from odradek.model.ids import (
     topic_id_text,
 )
 from odradek.model.names import topic_name_fault
-from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import ControllerEpoch, Incarnation, LeaderEpoch, PartitionEpoch
 
 _NUMBER: Final = rb"(?:0|[1-9]\d{0,8})"
 _PLAIN_STATE: Final = re.compile(
@@ -112,14 +112,22 @@ class PartitionStateZnode:
     def encode(state: PartitionState) -> bytes:
         """Its version is not in the bytes; marks that say nothing are left out.
 
-        Kafka does not know `eligible_replicas` and passes over it.
+        Kafka does not know the last three and passes over them.
         """
         leader = NO_BROKER if state.leader is None else state.leader
         recovery = f'"leader_recovery_state":{RECOVERING},' if state.recovering else ""
-        eligible = f',"eligible_replicas":[{_listed(state.eligible)}]' if state.eligible else ""
+        extra = ""
+        if state.eligible:
+            extra = (
+                f',"eligible_replicas":[{_listed(state.eligible)}]'
+                f',"eligible_min_isr":{state.eligible_min_isr}'
+            )
+        if state.incarnations:
+            listed = ",".join(f'"{broker}":{number}' for broker, number in state.incarnations)
+            extra += f',"incarnations":{{{listed}}}'
         return (
             f'{{"controller_epoch":{state.controller_epoch},"leader":{leader},"version":1,{recovery}'
-            f'"leader_epoch":{state.leader_epoch},"isr":[{_listed(state.isr)}]{eligible}}}'
+            f'"leader_epoch":{state.leader_epoch},"isr":[{_listed(state.isr)}]{extra}}}'
         ).encode()
 
     @classmethod
@@ -135,6 +143,7 @@ class PartitionStateZnode:
         recovering = body.has("leader_recovery_state") and bool(
             body.integer("leader_recovery_state", low=0, high=RECOVERING)
         )
+        eligible, eligible_min_isr = _eligible(body)
         return PartitionState(
             leader=None if leader == NO_BROKER else leader,
             leader_epoch=LeaderEpoch(body.integer("leader_epoch", low=0)),
@@ -142,7 +151,9 @@ class PartitionStateZnode:
             partition_epoch=PartitionEpoch(version),
             controller_epoch=ControllerEpoch(body.integer("controller_epoch", low=0)),
             recovering=recovering,
-            eligible=_eligible(body),
+            eligible=eligible,
+            eligible_min_isr=eligible_min_isr,
+            incarnations=_incarnations(cls.path(partition), body),
         )
 
 
@@ -164,10 +175,25 @@ def _listed(brokers: tuple[BrokerId, ...]) -> str:
     return ",".join(map(str, brokers))
 
 
-def _eligible(body: Body) -> tuple[BrokerId, ...]:
-    if not body.has("eligible_replicas"):
+def _eligible(body: Body) -> tuple[tuple[BrokerId, ...], int]:
+    """Without the number under which they were named nothing is known of them."""
+    if not (body.has("eligible_replicas") and body.has("eligible_min_isr")):
+        return (), 0
+    min_isr = body.integer("eligible_min_isr", low=1)
+    return tuple(map(BrokerId, body.distinct_integers("eligible_replicas"))), min_isr
+
+
+def _incarnations(path: str, body: Body) -> tuple[tuple[BrokerId, Incarnation], ...]:
+    if not body.has("incarnations"):
         return ()
-    return tuple(map(BrokerId, body.distinct_integers("eligible_replicas")))
+    found = body.body("incarnations")
+    return tuple(
+        (
+            BrokerId(whole_number(f"{path}: incarnations", name)),
+            Incarnation(found.integer(name, low=1, high=INT64_MAX)),
+        )
+        for name in found.names()
+    )
 
 
 def legal_topic(path: str, name: str) -> str:

@@ -24,20 +24,23 @@ from odradek.wire.schema import (
 class BrokerState(Struct):
     """Of `RequestPartitionData.new_isr_with_epochs`."""
 
-    __slots__ = ("broker_id", "broker_epoch")
+    __slots__ = ("broker_id", "broker_epoch", "incarnation")
 
     FIELDS = (
         Field("broker_id", INT32),
         Field("broker_epoch", INT64, default=-1),
+        Field("incarnation", INT64, since=3, tag=10000, ignorable=True),
     )
 
     def __init__(
         self,
         broker_id: int = 0,
         broker_epoch: int = -1,
+        incarnation: int = 0,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
+        self.incarnation = incarnation
 
 
 class RequestPartitionData(Struct):
@@ -137,6 +140,7 @@ class ResponsePartitionData(Struct):
         "isr",
         "leader_recovery_state",
         "partition_epoch",
+        "eligible_min_isr",
     )
 
     FIELDS = (
@@ -147,6 +151,7 @@ class ResponsePartitionData(Struct):
         Field("isr", Array(INT32)),
         Field("leader_recovery_state", INT8, since=1, ignorable=True),
         Field("partition_epoch", INT32),
+        Field("eligible_min_isr", INT32, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -158,6 +163,7 @@ class ResponsePartitionData(Struct):
         isr: Sequence[int] = (),
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
+        eligible_min_isr: int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -166,6 +172,7 @@ class ResponsePartitionData(Struct):
         self.isr = isr
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
+        self.eligible_min_isr = eligible_min_isr
 
 
 class ResponseTopicData(Struct):

@@ -5,7 +5,18 @@ Generated from `codegen/messages/elect_leaders.txt` by `python -m codegen`.
 
 from collections.abc import Sequence
 
-from odradek.wire.schema import INT8, INT16, INT32, STRING, Array, Field, Request, Response, Struct
+from odradek.wire.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    Array,
+    Field,
+    Request,
+    Response,
+    Struct,
+)
 
 
 class TopicPartitions(Struct):
@@ -30,7 +41,7 @@ class TopicPartitions(Struct):
 class ElectLeadersRequest(Request):
     """Versions 0 to 2, flexible from 2."""
 
-    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms", "force")
 
     VERSIONS = range(0, 3)
     FLEXIBLE_FROM = 2
@@ -40,6 +51,7 @@ class ElectLeadersRequest(Request):
         Field("election_type", INT8, since=1),
         Field("topic_partitions", Array(TopicPartitions), null=(0, 32767)),
         Field("timeout_ms", INT32, default=60000),
+        Field("force", BOOL, since=2, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -47,10 +59,12 @@ class ElectLeadersRequest(Request):
         election_type: int = 0,
         topic_partitions: Sequence[TopicPartitions] | None = (),
         timeout_ms: int = 60000,
+        force: bool = False,
     ) -> None:
         self.election_type = election_type
         self.topic_partitions = topic_partitions
         self.timeout_ms = timeout_ms
+        self.force = force
 
 
 class PartitionResult(Struct):

@@ -54,6 +54,7 @@ class FetchPartition(Struct):
         "partition_max_bytes",
         "replica_directory_id",
         "high_watermark",
+        "incarnation",
     )
 
     FIELDS = (
@@ -67,6 +68,7 @@ class FetchPartition(Struct):
         Field(
             "high_watermark", INT64, since=18, default=9223372036854775807, tag=1, ignorable=True
         ),
+        Field("incarnation", INT64, since=12, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -79,6 +81,7 @@ class FetchPartition(Struct):
         partition_max_bytes: int = 0,
         replica_directory_id: bytes = NO_UUID,
         high_watermark: int = 9223372036854775807,
+        incarnation: int = 0,
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
@@ -88,6 +91,7 @@ class FetchPartition(Struct):
         self.partition_max_bytes = partition_max_bytes
         self.replica_directory_id = replica_directory_id
         self.high_watermark = high_watermark
+        self.incarnation = incarnation
 
 
 class FetchTopic(Struct):

@@ -22,6 +22,25 @@ from odradek.wire.schema import (
 )
 
 
+class MemberIncarnation(Struct):
+    """Of `LeaderAndIsrPartitionState.incarnations`."""
+
+    __slots__ = ("broker_id", "incarnation")
+
+    FIELDS = (
+        Field("broker_id", INT32),
+        Field("incarnation", INT64),
+    )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        incarnation: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.incarnation = incarnation
+
+
 class LeaderAndIsrPartitionState(Struct):
     """Of `LeaderAndIsrRequest.ungrouped_partition_states` and `LeaderAndIsrTopicState.partition_states`."""
 
@@ -39,6 +58,8 @@ class LeaderAndIsrPartitionState(Struct):
         "is_new",
         "leader_recovery_state",
         "must_be_whole",
+        "eligible_min_isr",
+        "incarnations",
     )
 
     FIELDS = (
@@ -55,6 +76,8 @@ class LeaderAndIsrPartitionState(Struct):
         Field("is_new", BOOL, since=1, ignorable=True),
         Field("leader_recovery_state", INT8, since=6),
         Field("must_be_whole", BOOL, since=6, tag=10000, ignorable=True),
+        Field("eligible_min_isr", INT32, since=6, tag=10001, ignorable=True),
+        Field("incarnations", Array(MemberIncarnation), since=6, tag=10002, ignorable=True),
     )
 
     def __init__(
@@ -72,6 +95,8 @@ class LeaderAndIsrPartitionState(Struct):
         is_new: bool = False,
         leader_recovery_state: int = 0,
         must_be_whole: bool = False,
+        eligible_min_isr: int = 0,
+        incarnations: Sequence[MemberIncarnation] = (),
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -86,6 +111,8 @@ class LeaderAndIsrPartitionState(Struct):
         self.is_new = is_new
         self.leader_recovery_state = leader_recovery_state
         self.must_be_whole = must_be_whole
+        self.eligible_min_isr = eligible_min_isr
+        self.incarnations = incarnations
 
 
 class LeaderAndIsrTopicState(Struct):
@@ -185,13 +212,14 @@ class LeaderAndIsrRequest(Request):
 class LeaderAndIsrPartitionError(Struct):
     """Of `LeaderAndIsrResponse.partition_errors` and `LeaderAndIsrTopicError.partition_errors`."""
 
-    __slots__ = ("topic_name", "partition_index", "error_code", "is_unclean")
+    __slots__ = ("topic_name", "partition_index", "error_code", "is_unclean", "incarnation")
 
     FIELDS = (
         Field("topic_name", STRING, until=4, ignorable=True),
         Field("partition_index", INT32),
         Field("error_code", INT16),
         Field("is_unclean", BOOL, since=6, tag=10000, ignorable=True),
+        Field("incarnation", INT64, since=6, tag=10001, ignorable=True),
     )
 
     def __init__(
@@ -200,11 +228,13 @@ class LeaderAndIsrPartitionError(Struct):
         partition_index: int = 0,
         error_code: int = 0,
         is_unclean: bool = False,
+        incarnation: int = 0,
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self.error_code = error_code
         self.is_unclean = is_unclean
+        self.incarnation = incarnation
 
 
 class LeaderAndIsrTopicError(Struct):

@@ -22,6 +22,25 @@ from odradek.wire.schema import (
 )
 
 
+class IncarnationOfMember(Struct):
+    """Of `UpdateMetadataPartitionState.incarnations`."""
+
+    __slots__ = ("broker_id", "incarnation")
+
+    FIELDS = (
+        Field("broker_id", INT32),
+        Field("incarnation", INT64),
+    )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        incarnation: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.incarnation = incarnation
+
+
 class UpdateMetadataPartitionState(Struct):
     """Of `UpdateMetadataRequest.ungrouped_partition_states` and `UpdateMetadataTopicState.partition_states`."""
 
@@ -35,6 +54,7 @@ class UpdateMetadataPartitionState(Struct):
         "zk_version",
         "replicas",
         "offline_replicas",
+        "incarnations",
     )
 
     FIELDS = (
@@ -47,6 +67,7 @@ class UpdateMetadataPartitionState(Struct):
         Field("zk_version", INT32),
         Field("replicas", Array(INT32)),
         Field("offline_replicas", Array(INT32), since=4, ignorable=True),
+        Field("incarnations", Array(IncarnationOfMember), since=6, tag=10000, ignorable=True),
     )
 
     def __init__(
@@ -60,6 +81,7 @@ class UpdateMetadataPartitionState(Struct):
         zk_version: int = 0,
         replicas: Sequence[int] = (),
         offline_replicas: Sequence[int] = (),
+        incarnations: Sequence[IncarnationOfMember] = (),
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -70,6 +92,7 @@ class UpdateMetadataPartitionState(Struct):
         self.zk_version = zk_version
         self.replicas = replicas
         self.offline_replicas = offline_replicas
+        self.incarnations = incarnations
 
 
 class UpdateMetadataTopicState(Struct):
