@@ -149,7 +149,6 @@ class ModelBroker:
                 ReplicationThrottle(lambda _partition: False),
             )
         follower = self.cluster.follower_type(
-            self.id,
             (ORDERS, ORDERS_ID),
             self.log,
             word,
@@ -369,7 +368,7 @@ class Cluster:
                 self.isr,
             )
             if broker.id == self.leader
-            else FollowerState(self.leader, self.leader_epoch, self.partition_epoch, self.isr)
+            else FollowerState(self.leader, self.leader_epoch)
         )
         broker.words.append(word)
 

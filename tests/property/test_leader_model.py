@@ -2,7 +2,8 @@
 
 The followers hold the leader's own records (its log does not diverge from itself), so a log is a
 length. The controller is a register with two counters: it takes a proposal that names its version,
-and may elect the same leader again with a smaller ISR. Every message waits until it is picked.
+and may elect the same leader again with a smaller ISR. It names who is eligible by a setting of its
+own, which is another than the leader's. Every message waits until it is picked.
 """
 
 from typing import Final
@@ -11,9 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from odradek.controller.leaders import Terms, with_eligible
+from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.positions import LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, Offset, PartitionEpoch
 from odradek.model.units import Millis
 from odradek.replication.isr import IsrAccepted, IsrProposal
 from odradek.replication.leader import (
@@ -28,6 +31,7 @@ from odradek.replication.progress import FollowerFetch
 
 ME: Final = BrokerId(0)
 FOLLOWERS: Final = (BrokerId(1), BrokerId(2), BrokerId(3))
+REPLICAS: Final = (ME, *FOLLOWERS)
 LAG_MAX: Final = 10
 
 follower = st.sampled_from(FOLLOWERS)
@@ -40,7 +44,8 @@ class ClusterMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = Millis(0)
-        self.min_isr = 2
+        self.min_isr = self.min_isr_of_the_controller = 2
+        self.eligible: tuple[BrokerId, ...] = ()
         self.ends = dict.fromkeys((ME, *FOLLOWERS), 5)
         self.ends[FOLLOWERS[2]] = 2
         self.word = Leadership(
@@ -85,7 +90,7 @@ class ClusterMachine(RuleBasedStateMachine):
     @rule(count=st.integers(1, 3))
     def append_for_a_producer(self, count: int) -> None:
         """A producer with acks=all writes and waits."""
-        if len(self.leader.isr.committed) < self.min_isr:
+        if len(self.leader.isr.committed) < self.leader.min_isr:
             return
         self.ends[ME] += count
         self.carry_out(self.leader.on_append(Offset(self.ends[ME]), self.now))
@@ -123,6 +128,28 @@ class ClusterMachine(RuleBasedStateMachine):
 
     # The controller
 
+    @rule(count=st.integers(1, 4))
+    def change_the_minimum_of_the_controller(self, count: int) -> None:
+        """It has read another value than the leader, or has a value of its own."""
+        self.min_isr_of_the_controller = count
+
+    def write(self, isr: tuple[BrokerId, ...], leader_epoch: int) -> None:
+        """The next state."""
+        word = self.word
+        before = PartitionState(
+            ME, word.leader_epoch, word.isr, word.partition_epoch, ControllerEpoch(1)
+        )
+        before = before._replace(eligible=self.eligible, eligible_min_isr=word.eligible_min_isr)
+        terms = Terms(self.min_isr_of_the_controller, REPLICAS)
+        after = with_eligible(before._replace(isr=isr), before, terms)
+        self.eligible = after.eligible
+        self.word = word._replace(
+            leader_epoch=LeaderEpoch(leader_epoch),
+            partition_epoch=PartitionEpoch(word.partition_epoch + 1),
+            isr=isr,
+            eligible_min_isr=after.eligible_min_isr,
+        )
+
     @precondition(lambda self: self.proposals)
     @rule(at=pick, refuse=st.booleans())
     def receive_a_proposal(self, at: int, refuse: bool) -> None:  # noqa: FBT001 - drawn
@@ -141,9 +168,9 @@ class ClusterMachine(RuleBasedStateMachine):
                 return ErrorCode.INVALID_UPDATE_VERSION
             if refuse:
                 return ErrorCode.INELIGIBLE_REPLICA
-            epoch = PartitionEpoch(word.partition_epoch + 1)
-            self.word = word._replace(partition_epoch=epoch, isr=isr)
-        return IsrAccepted(self.word.leader_epoch, self.word.partition_epoch, self.word.isr)
+            self.write(isr, word.leader_epoch)
+        now = self.word
+        return IsrAccepted(now.leader_epoch, now.partition_epoch, now.isr, now.eligible_min_isr)
 
     @precondition(lambda self: self.proposals)
     @rule(at=pick, late=st.booleans())
@@ -167,11 +194,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def speak(self, gone: BrokerId, leadership: bool) -> None:  # noqa: FBT001 - drawn
         """The controller takes a broker out, or sends the same state again, in another epoch."""
         isr = tuple(broker for broker in self.word.isr if broker != gone)
-        self.word = self.word._replace(
-            leader_epoch=LeaderEpoch(self.word.leader_epoch + 1),
-            partition_epoch=PartitionEpoch(self.word.partition_epoch + 1),
-            isr=isr if leadership else self.word.isr,
-        )
+        self.write(isr if leadership else self.word.isr, self.word.leader_epoch + 1)
         self.words.append(self.word)
 
     @precondition(lambda self: self.words)
@@ -187,7 +210,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def committed_is_everywhere_it_must_be(self) -> None:
         """Whoever may be elected, in either outcome of a change, has what was shown to anybody."""
         assert self.leader.high_watermark == max(self.highest, 2)
-        for broker in {*self.leader.isr.maximal, *self.word.isr}:
+        for broker in {*self.leader.isr.maximal, *self.word.isr, *self.eligible}:
             assert self.leader.high_watermark <= self.ends[broker], broker
 
     @invariant()

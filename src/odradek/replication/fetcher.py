@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition
-from odradek.model.positions import BrokerEpoch, Offset, PartitionEpoch
+from odradek.model.positions import BrokerEpoch
 from odradek.model.units import Millis
 from odradek.replication import fetcher_requests as requests
 from odradek.replication.fetcher_requests import TOPIC_IDS_FROM, FetcherSettings, Sender
@@ -29,6 +29,7 @@ from odradek.replication.following import (
     AskingEarliest,
     AskingEpochEnd,
     AskingLatest,
+    Failed,
     FetchPosition,
     Follower,
     FollowerEffects,
@@ -210,28 +211,9 @@ class ReplicaFetcher:
         slot.follower.on_apply_failed(error, now)
         self._look_at(slot, now)
 
-    def on_isr(
-        self,
-        partition: TopicPartition,
-        isr: tuple[BrokerId, ...],
-        partition_epoch: PartitionEpoch,
-        now: Millis,
-    ) -> FollowerEffects:
-        """The controller says who is in sync, within the same leader epoch."""
-        slot = self._slots[partition]
-        effects = slot.follower.on_isr(isr, partition_epoch)
-        self._look_at(slot, now)
-        return effects
-
-    def on_corrupt(self, partition: TopicPartition, offset: Offset, now: Millis) -> None:
-        """The batch at this offset of its log fails its checksum.
-
-        It is said again by the shell behind a change of the log that is on its way.
-        """
-        slot = self._slots[partition]
-        if not isinstance(slot.follower.state, Applying):
-            slot.follower.on_corrupt(offset)
-            self._look_at(slot, now)
+    def has_given_up(self, partition: TopicPartition) -> bool:
+        """Whether it fetches no more as long as it is the same follower."""
+        return isinstance(self._slots[partition].follower.state, Failed)
 
     def on_log_start(self, partition: TopicPartition, now: Millis) -> None:
         """Its log starts elsewhere, by retention or DeleteRecords: the leader is told."""

@@ -99,6 +99,7 @@ def fetch(
                 position.last_fetched_epoch,
                 position.log_start_offset,
                 settings.partition_bytes_max,
+                incarnation=position.incarnation,
             )
         )
     gone: dict[str, ForgottenTopic] = {}

@@ -28,11 +28,12 @@ from typing import Final, NamedTuple, Protocol
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import (
+    FIRST_INCARNATION,
     NO_LEADER_EPOCH,
     NO_OFFSET,
+    Incarnation,
     LeaderEpoch,
     Offset,
-    PartitionEpoch,
 )
 from odradek.model.units import SECOND, Millis
 
@@ -71,6 +72,11 @@ class ReplicaLog(Protocol):
         ...
 
     @property
+    def incarnation(self) -> Incarnation:
+        """Another one since it has lost something that it had told of."""
+        ...
+
+    @property
     def epochs(self) -> Epochs:
         """The history of leader epochs."""
         ...
@@ -81,8 +87,6 @@ class FollowerState(NamedTuple):
 
     leader: BrokerId
     leader_epoch: LeaderEpoch
-    partition_epoch: PartitionEpoch
-    isr: tuple[BrokerId, ...]
 
 
 class FollowerSettings(NamedTuple):
@@ -117,6 +121,7 @@ class FetchPosition(NamedTuple):
     offset: Offset
     last_fetched_epoch: LeaderEpoch
     log_start_offset: Offset
+    incarnation: Incarnation = FIRST_INCARNATION
 
 
 # What it is at
@@ -145,25 +150,13 @@ class AskingEarliest:
 
 
 @dataclass(frozen=True, slots=True)
-class LeavingIsr:
-    """A batch of its own log is corrupt: it is cut off once this replica is not in the ISR.
-
-    Until then others count on what is behind that batch. The fetches name its offset, by which the
-    leader sees that this replica has lost what it had; their records are not taken.
-    """
-
-    offset: Offset
-    is_announced: bool = False  # the leader has answered a fetch from there
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """Not followed any more, until the controller names another leadership."""
 
     error: ErrorCode
 
 
-Resting = Fetching | AskingEpochEnd | AskingLatest | AskingEarliest | LeavingIsr | Failed
+Resting = Fetching | AskingEpochEnd | AskingLatest | AskingEarliest | Failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +202,6 @@ FETCHED_AGAIN: Final = frozenset({ErrorCode.CORRUPT_MESSAGE, ErrorCode.KAFKA_STO
 """Errors of an append after which the same records are fetched again: they may arrive whole, or
 the disk may have room again. A log dir that has failed is taken out by the shell."""
 
-ANNOUNCED: Final = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE})
-"""Answers of a leader that has taken note of a fetch's offset, or drops this replica for it."""
-
 ROUNDS_MAX: Final = 32
 """So many comparisons in a row go without a pause: two logs differ in fewer epochs than these."""
 
@@ -221,10 +211,7 @@ class Follower:
 
     __slots__ = (
         "_errors",
-        "_isr",
-        "_isr_epoch",
         "_log",
-        "_me",
         "_rounds",
         "_settings",
         "leader",
@@ -238,7 +225,6 @@ class Follower:
 
     def __init__(
         self,
-        me: BrokerId,
         name: tuple[TopicPartition, TopicId],
         log: ReplicaLog,
         word: FollowerState,
@@ -251,10 +237,7 @@ class Follower:
         self.leader_high_watermark = NO_OFFSET  # as of the last answer; for figures
         self.retry_at: Millis | None = None  # None: at once
         self.state: State = Fetching()
-        self._me = me
         self._log = log
-        self._isr = frozenset(word.isr)
-        self._isr_epoch = word.partition_epoch
         self._settings = settings
         self._errors = 0  # in a row
         self._rounds = 0  # of comparison, since the last fetch that went well
@@ -279,8 +262,6 @@ class Follower:
         match self.state:
             case Fetching():
                 offset = self._log.log_end_offset
-            case LeavingIsr(offset):
-                pass
             case _:
                 return None
         return FetchPosition(
@@ -288,6 +269,7 @@ class Follower:
             offset,
             self._log.epochs.latest if self._settings.truncates_on_fetch else NO_LEADER_EPOCH,
             self._log.log_start_offset,
+            self._log.incarnation,
         )
 
     @property
@@ -302,10 +284,6 @@ class Follower:
         if fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE and isinstance(self.state, Fetching):
             self.state = AskingLatest()
             return NOTHING
-        if isinstance(self.state, LeavingIsr) and fetched.error in ANNOUNCED:
-            self.state = LeavingIsr(self.state.offset, is_announced=True)
-            self._back_off(now, self._settings.backoff_max)
-            return self._cut_corrupt()
         if fetched.error is not ErrorCode.NONE:
             return self._refused(fetched.error, now)
         assert isinstance(self.state, Fetching), self.state
@@ -367,28 +345,6 @@ class Follower:
         else:
             self.state = Failed(error)
 
-    # What else happens
-
-    def on_isr(self, isr: tuple[BrokerId, ...], partition_epoch: PartitionEpoch) -> FollowerEffects:
-        """The controller says who is in sync now, within the same leader epoch."""
-        if partition_epoch <= self._isr_epoch:
-            return NOTHING
-        self._isr, self._isr_epoch = frozenset(isr), partition_epoch
-        return self._cut_corrupt()
-
-    def on_corrupt(self, offset: Offset) -> FollowerEffects:
-        """A batch of this log fails its checksum: it is fetched again from the leader.
-
-        What lies behind it is counted on while this replica is in the ISR, so it first leaves.
-        While the shell changes the log it does not ask for this; it says it again afterwards.
-        """
-        assert not isinstance(self.state, Applying), self.state
-        if isinstance(self.state, LeavingIsr):
-            offset = min(offset, self.state.offset)
-        self.state = LeavingIsr(offset)
-        self.retry_at = None
-        return NOTHING
-
     # How it is decided
 
     def _settled(self) -> Resting:
@@ -427,13 +383,6 @@ class Follower:
         """Also where the log ends there: an epoch that has no record yet is forgotten."""
         self.state = Applying(then)
         return FollowerEffects(truncate_to=offset)
-
-    def _cut_corrupt(self) -> FollowerEffects:
-        state = self.state
-        if not isinstance(state, LeavingIsr) or not state.is_announced or self._me in self._isr:
-            return NOTHING
-        self._succeeded()
-        return self._truncate(state.offset, None)
 
     def _committed(self, high_watermark: Offset, log_start_offset: Offset) -> FollowerEffects:
         """What the leader has committed, as far as this log reaches."""

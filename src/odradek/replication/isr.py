@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import (
+    FIRST_INCARNATION,
+    BrokerEpoch,
+    Incarnation,
+    LeaderEpoch,
+    PartitionEpoch,
+)
 
 Members = frozenset[BrokerId]
 
@@ -25,6 +31,7 @@ class IsrMember(NamedTuple):
 
     broker: BrokerId
     broker_epoch: BrokerEpoch
+    incarnation: Incarnation = FIRST_INCARNATION  # of its log
 
 
 class IsrProposal(NamedTuple):
@@ -36,11 +43,12 @@ class IsrProposal(NamedTuple):
 
 
 class IsrAccepted(NamedTuple):
-    """The controller's answer: what the ISR is now."""
+    """The controller's answer: what the ISR is now, and what others were named eligible under."""
 
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
     isr: tuple[BrokerId, ...]
+    eligible_min_isr: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 It knows no log: it is told where the log ends and tells how far it is committed. It knows no clock
 and no network either; producers that wait for an offset wait here, in the order of offsets.
 
-Invariants, `min_isr` being at most the number of replicas:
+Invariants, `min_isr` being the setting, at most the number of replicas, or the number under which
+others were named eligible, if that is larger:
 
 * the high watermark never goes back, and never passes the end of a member of the maximal ISR;
 * it does not move while the committed ISR is smaller than min_isr (KIP-966), so a producer with
@@ -22,8 +23,10 @@ from typing import Final, NamedTuple
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import (
+    FIRST_INCARNATION,
     NO_BROKER_EPOCH,
     BrokerEpoch,
+    Incarnation,
     LeaderEpoch,
     Offset,
     PartitionEpoch,
@@ -61,6 +64,9 @@ class Leadership(NamedTuple):
     partition_epoch: PartitionEpoch
     replicas: tuple[BrokerId, ...]
     isr: tuple[BrokerId, ...]
+    eligible_min_isr: int = 0  # nothing is committed by a smaller ISR: others may lead then
+    incarnations: tuple[tuple[BrokerId, Incarnation], ...] = ()  # of members' logs that lost some
+    adding: tuple[BrokerId, ...] = ()
 
 
 class LeaderSettings(NamedTuple):
@@ -76,6 +82,7 @@ class LogEnds(NamedTuple):
     end_offset: Offset
     high_watermark: Offset
     start_offset: Offset = Offset(0)
+    incarnation: Incarnation = FIRST_INCARNATION
 
 
 class EpochStart(NamedTuple):
@@ -112,7 +119,10 @@ class Leader:
 
     __slots__ = (
         "_at_low_watermark",
+        "_eligible_min_isr",
         "_followers",
+        "_incarnation",
+        "_incarnations",
         "_me",
         "_producers",
         "_replicas",
@@ -125,6 +135,7 @@ class Leader:
         "log_start_offset",
         "low_watermark",
         "partition_epoch",
+        "replication_factor",
     )
 
     def __init__(
@@ -141,7 +152,11 @@ class Leader:
         self.isr: Isr = Committed(frozenset(leadership.isr))
         self._me = me
         self._settings = settings
+        self._eligible_min_isr = leadership.eligible_min_isr
+        self._incarnation = ends.incarnation
+        self._incarnations = dict(leadership.incarnations)  # as which the controller knows them
         self._replicas: tuple[BrokerId, ...] = ()
+        self.replication_factor = 0  # without the replicas that are being added
         self._followers: dict[BrokerId, FollowerProgress] = {}
         self._producers = Waiters()
         self._at_low_watermark = Waiters()
@@ -184,6 +199,8 @@ class Leader:
         self.leader_epoch = leadership.leader_epoch
         self.partition_epoch = leadership.partition_epoch
         self.isr = Committed(frozenset(leadership.isr))
+        self._eligible_min_isr = leadership.eligible_min_isr
+        self._incarnations = dict(leadership.incarnations)
         if is_new_epoch:
             self.epoch_start = self.log_end_offset
             for broker, follower in self._followers.items():
@@ -373,8 +390,12 @@ class Leader:
 
     @property
     def min_isr(self) -> int:
-        """min.insync.replicas, as far as the number of replicas allows."""
-        return min(self._settings.min_isr, len(self._replicas))
+        """min.insync.replicas, as far as the number of replicas allows.
+
+        Not less than what others were named eligible under, whatever the setting says here and now:
+        they lead on the strength of it that nothing was committed since.
+        """
+        return max(self._eligible_min_isr, min(self._settings.min_isr, len(self._replicas)))
 
     # Who waits
 
@@ -399,6 +420,7 @@ class Leader:
     def _take_replicas(self, leadership: Leadership, now: Millis) -> None:
         """Forgets followers that hold no replica any more, and begins with new ones."""
         self._replicas = leadership.replicas
+        self.replication_factor = len(leadership.replicas) - len(leadership.adding)
         self._followers = {
             broker: self._followers.get(broker)
             or FollowerProgress(now if broker in leadership.isr else None)
@@ -418,10 +440,16 @@ class Leader:
             return NOTHING
         self.partition_epoch = answer.partition_epoch
         self.isr = Committed(members)
-        return self._joined(self._advanced(now))
+        self._eligible_min_isr = answer.eligible_min_isr
+        self._incarnations = {it.broker: it.incarnation for it in isr.proposal.isr}
+        effects = self._joined(self._advanced(now))
+        woken = self._deleted()  # who is away may lead no more
+        return replace(effects, wake=effects.wake + woken) if woken else effects
 
     def _expansion(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
-        if not isinstance(self.isr, Committed) or broker in self.isr.committed:
+        if not isinstance(self.isr, Committed):
+            return None
+        if broker in self.isr.committed and follower.incarnation == self._known(broker):
             return None
         assert follower.end_offset is not None, "it has just fetched"
         if not follower.eligible or follower.end_offset < max(
@@ -448,7 +476,7 @@ class Leader:
     def _loss(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
         """A member fetches what is committed: it has lost it, and leaves the ISR.
 
-        Its log was cut in recovery, or at a batch that its disk has spoilt.
+        Its log was cut in recovery.
         """
         if not isinstance(self.isr, Committed) or broker not in self.isr.committed:
             return None
@@ -459,7 +487,11 @@ class Leader:
 
     def _proposed(self, members: Members) -> IsrProposal:
         assert isinstance(self.isr, Committed), self.isr
-        isr = tuple(IsrMember(it, self._life(it)) for it in self._replicas if it in members)
+        isr = tuple(
+            IsrMember(it, self._life(it), self._incarnation_of(it))
+            for it in self._replicas
+            if it in members
+        )
         proposal = IsrProposal(self.leader_epoch, self.partition_epoch, isr)
         self.isr = ChangeInFlight(self.isr.committed, proposal)
         return proposal
@@ -467,6 +499,16 @@ class Leader:
     def _life(self, broker: BrokerId) -> BrokerEpoch:
         follower = self._followers.get(broker)
         return follower.broker_epoch if follower else NO_BROKER_EPOCH
+
+    def _known(self, broker: BrokerId) -> Incarnation:
+        return self._incarnations.get(broker, FIRST_INCARNATION)
+
+    def _incarnation_of(self, broker: BrokerId) -> Incarnation:
+        """As it has fetched last, or as it is a member."""
+        if broker == self._me:
+            return self._incarnation
+        found = self._followers[broker].incarnation
+        return self._known(broker) if found is None else found
 
     def _members_behind(self) -> list[BrokerId]:
         return [
@@ -506,9 +548,11 @@ class Leader:
     def _deleted(self) -> tuple[Ticket, ...]:
         """Moves the low watermark, and says who waited for that."""
         smallest = self.log_start_offset
+        others_may_lead = len(self.isr.committed) < self.min_isr
         for broker, follower in self._followers.items():
-            if not follower.eligible and broker not in self.isr.maximal:
-                continue  # not alive: it deletes the same when it comes back
+            is_away = not follower.eligible and broker not in self.isr.maximal
+            if is_away and not others_may_lead:
+                continue  # it deletes the same when it comes back, before it may lead
             start = follower.log_start_offset
             if start is None:
                 return ()

@@ -9,7 +9,14 @@ always one batch behind a busy leader stays in sync).
 from typing import NamedTuple
 
 from odradek.model.ids import BrokerId
-from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.positions import (
+    FIRST_INCARNATION,
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    Incarnation,
+    LeaderEpoch,
+    Offset,
+)
 from odradek.model.units import Millis
 
 
@@ -22,6 +29,7 @@ class FollowerFetch(NamedTuple):
     eligible: bool = True  # its broker is alive, in this life, and not shutting down
     broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
     log_start_offset: Offset | None = None  # of the follower's log; None: it does not say
+    incarnation: Incarnation = FIRST_INCARNATION  # of the follower's log
 
 
 class FollowerProgress:
@@ -33,6 +41,7 @@ class FollowerProgress:
         "eligible",
         "end_offset",
         "fetched_at",
+        "incarnation",
         "leader_end_then",
         "log_start_offset",
     )
@@ -42,6 +51,7 @@ class FollowerProgress:
         self.log_start_offset: Offset | None = None  # None: it did not say, or has not fetched
         self.eligible = False  # to join the ISR
         self.broker_epoch = NO_BROKER_EPOCH
+        self.incarnation: Incarnation | None = None  # of its log; None: it has not fetched
         self.fetched_at: Millis | None = None
         self.leader_end_then: Offset | None = None  # the leader's end at that fetch
         self.caught_up_at = caught_up_at  # when it last was in sync; None: never
@@ -56,6 +66,7 @@ class FollowerProgress:
         self.log_start_offset = fetch.log_start_offset
         self.eligible = fetch.eligible
         self.broker_epoch = fetch.broker_epoch
+        self.incarnation = fetch.incarnation
         self.fetched_at = now
         self.leader_end_then = leader_end
 

@@ -2,7 +2,7 @@
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import BrokerEpoch, Incarnation, LeaderEpoch, Offset, PartitionEpoch
 from odradek.model.units import Millis
 from odradek.replication.isr import (
     Isr,
@@ -39,11 +39,12 @@ class Scene:
         end: int = 10,
         high_watermark: int = 10,
         min_isr: int = 1,
+        eligible_min_isr: int = 0,
     ) -> None:
         self.now = Millis(1000)
         self.leader, self.begun = Leader.elected(
             ME,
-            self.word(4, 7, replicas=replicas, isr=isr),
+            self.word(4, 7, replicas=replicas, isr=isr)._replace(eligible_min_isr=eligible_min_isr),
             LogEnds(Offset(end), Offset(high_watermark)),
             settings=LeaderSettings(Millis(LAG_MAX), min_isr),
             now=self.now,
@@ -86,6 +87,7 @@ class Scene:
         eligible: bool = True,
         start: int | None = None,
         life: int | None = None,
+        incarnation: int = 0,
     ) -> LeaderEffects:
         """A follower fetches; `life` is its broker epoch."""
         leader_epoch = None if epoch is None else LeaderEpoch(epoch)
@@ -96,6 +98,7 @@ class Scene:
             eligible,
             BrokerEpoch(broker + 50 if life is None else life),
             None if start is None else Offset(start),
+            Incarnation(incarnation),
         )
         return self.leader.on_follower_fetch(fetch, self.now)
 

@@ -2,7 +2,7 @@
 
 import json
 
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import FIRST_INCARNATION, LeaderEpoch, Offset
 from odradek.replication.following import FollowerEffects
 from odradek.storage.logs.epochs import EpochHistory
 
@@ -18,6 +18,7 @@ class ModelLog:
         self.high_watermark = Offset(0)
         self.checkpoint = Offset(0)
         self.log_start_offset = Offset(0)
+        self.incarnation = FIRST_INCARNATION
 
     @property
     def log_end_offset(self) -> Offset:

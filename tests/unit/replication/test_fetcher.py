@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.model.units import Millis
 from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Step
 from odradek.replication.fetcher_requests import FetcherSettings
@@ -58,10 +58,9 @@ class Scene:
             log = self.logs[number] = ModelLog()
             log.append((3, "first"))
         follower = Follower(
-            ME,
             (TopicPartition("orders", number), self.topic_id),
             self.logs[number],
-            FollowerState(LEADER, LeaderEpoch(leader_epoch), PartitionEpoch(1), (ME, LEADER)),
+            FollowerState(LEADER, LeaderEpoch(leader_epoch)),
             settings=FollowerSettings(truncates_on_fetch=self.version >= 12),
         )
         self.fetcher.add(follower, self.now)

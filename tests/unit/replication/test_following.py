@@ -4,7 +4,7 @@ from typing import Final
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition
-from odradek.model.positions import LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis
 from odradek.replication.following import (
     NOTHING,
@@ -20,7 +20,6 @@ from odradek.replication.following import (
     FollowerEffects,
     FollowerSettings,
     FollowerState,
-    LeavingIsr,
 )
 from tests.unit.replication.model_log import ModelLog, encoded
 
@@ -40,10 +39,9 @@ class Scene:
             self.log.append((epoch, f"r{number}"))
         self.log.high_watermark = Offset(high_watermark)
         self.follower = Follower(
-            ME,
             (TopicPartition("orders", 0), NO_TOPIC_ID),
             self.log,
-            FollowerState(LEADER, LeaderEpoch(9), PartitionEpoch(4), (ME, LEADER)),
+            FollowerState(LEADER, LeaderEpoch(9)),
             settings=FollowerSettings(truncates_on_fetch=on_fetch),
         )
         self.carry_out(self.follower.begin())
@@ -137,6 +135,13 @@ def test_a_log_is_cut_where_the_leader_left_its_epoch() -> None:
     assert t.at() == (5, 5)
     assert t.fetched(diverging=(5, 4)).truncate_to == 4
     assert t.at() == (4, 5)
+
+
+def test_a_log_is_cut_where_its_own_part_of_that_epoch_ends() -> None:
+    """The leader wrote more in it than this log has, which has another epoch in its place."""
+    t = Scene([3, 5, 7, 7])
+    assert t.fetched(diverging=(5, 4)).truncate_to == 2
+    assert t.at() == (2, 5)
 
 
 def test_an_epoch_that_the_leader_never_had_is_cut_in_rounds() -> None:
@@ -271,36 +276,3 @@ def test_comparisons_without_end_get_a_pause() -> None:
         assert t.follower.retry_at is None
     t.fetched(diverging=(3, 2))
     assert t.follower.retry_at is not None
-
-
-def test_a_corrupt_batch_is_cut_off_once_the_replica_is_out_of_the_isr() -> None:
-    """Until then others count on what is behind it; the leader sees the loss in the fetches."""
-    t = Scene([3, 3, 5, 5], high_watermark=4)
-    t.follower.on_corrupt(Offset(1))
-    assert t.at() == (1, 5)
-    assert t.fetched(epochs=[3, 5], high_watermark=4) == NOTHING
-    assert t.follower.state == LeavingIsr(Offset(1), is_announced=True)
-    assert t.follower.retry_at is not None
-    both = t.follower.on_isr((ME, LEADER), PartitionEpoch(5))
-    assert both == NOTHING
-    alone = t.follower.on_isr((LEADER,), PartitionEpoch(6))
-    assert alone.truncate_to == 1
-    t.carry_out(alone)
-    assert t.at() == (1, 3)
-
-
-def test_an_isr_that_was_said_before_does_not_count() -> None:
-    """It may be from before the replica joined."""
-    t = Scene([3, 3], high_watermark=2)
-    t.follower.on_corrupt(Offset(0))
-    t.fetched()
-    assert t.follower.on_isr((LEADER,), PartitionEpoch(4)) == NOTHING
-
-
-def test_a_corrupt_batch_that_the_leader_has_deleted_is_cut_off_too() -> None:
-    """The leader refuses the offset, and drops the replica for its lag."""
-    t = Scene([3, 3], high_watermark=2)
-    t.follower.on_corrupt(Offset(0))
-    t.fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
-    assert t.carry_out(t.follower.on_isr((LEADER,), PartitionEpoch(5))).truncate_to == 0
-    assert t.follower.state == Fetching()

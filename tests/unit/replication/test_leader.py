@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import BrokerEpoch, Incarnation, LeaderEpoch, Offset, PartitionEpoch
 from odradek.replication.errors import (
     FencedLeaderEpoch,
     FollowerAhead,
@@ -415,6 +415,35 @@ def test_a_minimum_that_is_lowered_lets_the_high_watermark_go_on() -> None:
     assert t.leader.await_commit(Offset(11), "late") == Verdict(
         "late", ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     )
+
+
+def test_nothing_is_committed_without_those_who_are_eligible() -> None:
+    """Whatever this broker's own setting says, and however few replicas there are by now."""
+    t = Scene(isr=(0,), replicas=(0, 1), min_isr=1, eligible_min_isr=3)
+    with pytest.raises(NotEnoughReplicas):
+        t.leader.check_enough_replicas()
+    assert t.append(11) == NOTHING
+    proposal = t.fetch(1, 11).propose
+    grown = accepted((0, 1))
+    assert t.answer(proposal, grown._replace(eligible_min_isr=3)) == NOTHING
+    word = t.word(5, 9, replicas=(0, 1), isr=(0, 1))
+    assert t.leader.on_leadership(word._replace(eligible_min_isr=3), t.now).high_watermark is None
+    word = t.word(6, 10, replicas=(0, 1), isr=(0,))
+    assert t.leader.on_leadership(word, t.now).high_watermark == 11
+
+
+def test_a_follower_joins_as_what_its_log_is() -> None:
+    """A member whose log has lost something joins anew, although the ISR is the same."""
+    t = Scene(isr=(0, 1), replicas=(0, 1))
+    assert t.fetch(1, 10).propose is None
+    proposal = t.fetch(1, 10, incarnation=70).propose
+    assert proposal is not None
+    assert [it.incarnation for it in proposal.isr] == [0, 70]
+    t.answer(proposal, accepted((0, 1)))
+    assert t.fetch(1, 10, incarnation=70).propose is None
+    word = t.word(5, 9, replicas=(0, 1), isr=(0, 1))._replace(incarnations=((B1, Incarnation(70)),))
+    t.leader.on_leadership(word, t.now)
+    assert t.fetch(1, 10, epoch=5, incarnation=70).propose is None
 
 
 def test_at_the_end_of_a_leadership_everybody_is_told() -> None:
