@@ -4,13 +4,15 @@ An answer counts for the life of the broker that gave it: one of an earlier life
 the bounce, would mark replicas that are fine. A top-level error says that the broker had heard of
 another controller or of a later life of its own; the tree will tell us, too.
 
-Of the errors of single partitions three mean something: KAFKA_STORAGE_ERROR (the log dir has
-failed), REPLICA_NOT_AVAILABLE (it does not lead what lacks records, which others may have), and
-none at all. Others are old news. That a replica has stopped says that it is deleted only if
+Of the errors of single partitions four mean something: KAFKA_STORAGE_ERROR (the log dir has
+failed), REPLICA_NOT_AVAILABLE (it does not lead what lacks records, which others may have),
+STALE_CONTROLLER_EPOCH (it had obeyed before: the answer that said so may have been lost), and none
+at all. Others are old news. That a replica has stopped says that it is deleted only if
 that was asked for.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import ReplicaReport, on_replica_report
@@ -19,7 +21,7 @@ from odradek.controller.events import BrokerAnswered
 from odradek.controller.steps import Note, Steps
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import BrokerEpoch
+from odradek.model.positions import BrokerEpoch, Incarnation
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
@@ -27,6 +29,9 @@ from odradek.wire.messages.leader_and_isr import (
 )
 from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataResponse
+
+AVAILABLE: Final = frozenset({ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH})
+"""A failed dir is told before any epoch is compared."""
 
 
 def on_answer(context: ControllerContext, answered: BrokerAnswered) -> Steps[None]:
@@ -43,7 +48,7 @@ def on_answer(context: ControllerContext, answered: BrokerAnswered) -> Steps[Non
         kind = type(response).__name__
         yield Note("controller.message_refused", {"broker": broker, "kind": kind, "code": code})
     elif isinstance(response, LeaderAndIsrResponse):
-        report = _report(broker, epoch, list(_rows(context, response)))
+        report = _report(context, broker, epoch, list(_rows(context, response)))
         if report.offline or broker in context.cannot_lead:
             assert isinstance(request, LeaderAndIsrRequest), request
             report = report._replace(no_other_led=_led_by_no_other(broker, request))
@@ -75,19 +80,39 @@ def _led_by_no_other(broker: BrokerId, request: LeaderAndIsrRequest) -> frozense
     )
 
 
+def _has_joined_since(
+    context: ControllerContext,
+    broker: BrokerId,
+    partition: TopicPartition,
+    row: LeaderAndIsrPartitionError,
+) -> bool:
+    """Whether its log is a member as what it is now: it has caught up, and may not know it yet."""
+    image = context.image.partition(partition)
+    if image is None or image.state is None or not row.incarnation:
+        return False
+    return image.state.incarnation_of(broker) == row.incarnation
+
+
 def _report(
+    context: ControllerContext,
     broker: BrokerId,
     epoch: BrokerEpoch,
     rows: Sequence[tuple[TopicPartition, LeaderAndIsrPartitionError]],
 ) -> ReplicaReport:
     fine = [(it, row) for it, row in rows if row.error_code == ErrorCode.NONE]
+    unclean = {
+        it: None
+        for it, row in rows
+        if row.is_unclean and not _has_joined_since(context, broker, it, row)
+    }
     return ReplicaReport(
         broker,
         epoch,
         offline=[it for it, row in rows if row.error_code == ErrorCode.KAFKA_STORAGE_ERROR],
-        online=[it for it, _ in fine],
-        unclean=[it for it, row in rows if row.is_unclean],
-        whole=[it for it, row in fine if not row.is_unclean],
+        online=[it for it, row in rows if row.error_code in AVAILABLE],
+        unclean=list(unclean),
+        whole=[it for it, _ in fine if it not in unclean],
+        incarnations={it: Incarnation(row.incarnation) for it, row in rows if row.incarnation},
         refused=frozenset(
             it for it, row in rows if row.error_code == ErrorCode.REPLICA_NOT_AVAILABLE
         ),

@@ -32,6 +32,7 @@ def description(context: ControllerContext) -> Mapping[str, Json]:
         "controller": context.me,
         "controller_epoch": context.lease.epoch,
         "brokers": list(context.image.brokers),
+        "registrations": {str(it.id): it.epoch for it in context.image.brokers.values()},
         "shutting_down": list(context.shutting_down),
         "topics": len(topics),
         "partitions": sum(len(topic.partitions) for topic in topics.values()),

@@ -9,12 +9,12 @@ Indexes make the cost of a fact that of the partitions it touches: `led` finds w
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Protocol
 
 from odradek.controller.candidacy import ControllerLease
 from odradek.controller.guarded_writes import StateWrite
-from odradek.controller.leaders import members
+from odradek.controller.leaders import Terms, members
 from odradek.controller.phases import PartitionPhase, ReplicaPhase
 from odradek.controller.request_batch import RequestBatch
 from odradek.controller.steps import Steps
@@ -23,7 +23,7 @@ from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.metadata.znodes.controller import Wish
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.names import metric_collision_key
-from odradek.model.positions import BrokerEpoch
+from odradek.model.positions import BrokerEpoch, Incarnation
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Random
 
@@ -88,6 +88,11 @@ class Policy(Protocol):
         """Whether preferred brokers get no replicas."""
         ...
 
+    @property
+    def cordoned(self) -> Container[BrokerId]:
+        """Brokers that get no new replicas."""
+        ...
+
     def between_brokers(self, broker: Broker) -> Endpoint | None:
         """Where other brokers find a broker."""
         ...
@@ -130,14 +135,14 @@ class ControllerContext:
         self.policy = policy
         self.batch = RequestBatch()
         self.topic_versions: dict[str, int] = {}  # of the topics' znodes
+        self.lost: dict[TopicPartition, None] = {}  # their states are, so nobody may be elected
         self.shutting_down: dict[BrokerId, None] = {}
         self.deletions: dict[str, Deletion] = {}
         self.reassigning: dict[TopicPartition, None] = {}
         self.asked_by_znode: dict[TopicPartition, tuple[BrokerId, ...]] = {}
         self.unclean_logs: dict[BrokerId, dict[TopicPartition, None]] = {}
-        self.whole_again: dict[BrokerId, dict[TopicPartition, None]] = {}
-        """Logs that lacked records until a leader saw this life of their broker catch up. It may
-        not have heard so yet, and say still what it said before."""
+        self.incarnations: dict[BrokerId, dict[TopicPartition, Incarnation]] = {}
+        """Of logs that have lost something once, as their brokers have said."""
         self.cannot_lead: dict[BrokerId, dict[TopicPartition, None]] = {}
         """Replicas that were offline when they had to lead. That one can follow does not say that
         it can lead: a newer log than its own may be in a dir that is offline."""
@@ -150,7 +155,7 @@ class ControllerContext:
         self.led: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.hosted: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.collisions: dict[str, str] = {}  # topics by the name that their metrics share
-        self._live = frozenset(image.brokers)
+        self._look_who_is_live()
         for name, topic in image.topics.items():
             self._on_name(name)
             for number, partition in topic.partitions.items():
@@ -179,11 +184,13 @@ class ControllerContext:
     def look_again(self, brokers: Iterable[BrokerId]) -> None:
         """Their log dirs may be others than those of which they have spoken."""
         for broker in brokers:
-            self.whole_again.pop(broker, None)
+            self.incarnations.pop(broker, None)
             self.cannot_lead.pop(broker, None)
 
     def _look_who_is_live(self) -> None:
-        self._live = frozenset(it for it in self.image.brokers if it not in self.shutting_down)
+        brokers = self.image.brokers
+        self._live = frozenset(it for it in brokers if it not in self.shutting_down)
+        self._unbound = frozenset(it for it, broker in brokers.items() if broker.mark is None)
 
     @property
     def live(self) -> frozenset[BrokerId]:
@@ -192,10 +199,12 @@ class ControllerContext:
 
     def open_for_replicas(self) -> Mapping[BrokerId, Broker]:
         """Brokers on which partitions may be placed."""
-        brokers = self.image.brokers
-        if not self.policy.is_dedicated:
-            return brokers
-        return {number: it for number, it in brokers.items() if not it.is_preferred}
+        cordoned, is_dedicated = self.policy.cordoned, self.policy.is_dedicated
+        return {
+            number: it
+            for number, it in self.image.brokers.items()
+            if number not in cordoned and not (is_dedicated and it.is_preferred)
+        }
 
     def online(self, image: PartitionImage) -> frozenset[BrokerId]:
         """Those whose replica of this partition could be used."""
@@ -221,9 +230,18 @@ class ControllerContext:
         if state is None or state.leader is None or state.recovering:
             return False
         leader = state.leader
-        if any(partition in it.get(leader, ()) for it in (self.unclean_logs, self.whole_again)):
+        if partition in self.unclean_logs.get(leader, ()):
             return False
-        return members(state, self.policy.min_isr(partition.topic)) != (state.leader,)
+        return members(state) != (state.leader,)
+
+    def terms(self, partition: TopicPartition, image: PartitionImage) -> Terms:
+        """What decides who is eligible in its next state."""
+        replicas, unclean = image.assignment.replicas, self.unclean(partition, image)
+        return Terms(
+            min(self.policy.min_isr(partition.topic), len(replicas)),
+            tuple(it for it in replicas if it not in unclean) if unclean else replicas,
+            self._unbound,
+        )
 
     def is_led(self, image: PartitionImage) -> bool:
         """Whether its leader could do its work."""
@@ -279,9 +297,10 @@ class ControllerContext:
         for number, image in topic.partitions.items():
             partition = TopicPartition(name, number)
             self._unindex(partition, image)
-            for known in (self.unclean_logs, self.whole_again, self.cannot_lead):
-                for logs in known.values():
-                    logs.pop(partition, None)
+            for logs in (*self.unclean_logs.values(), *self.cannot_lead.values()):
+                logs.pop(partition, None)
+            for incarnations in self.incarnations.values():
+                incarnations.pop(partition, None)
         self.image = Changes(self.image).remove_topic(name).image()
 
     def set_partitions(self, partitions: Mapping[TopicPartition, PartitionImage]) -> None:

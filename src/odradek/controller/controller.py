@@ -115,8 +115,8 @@ class Controller:
                 return _at_once(health(context))
             case DescriptionAsked():
                 return _at_once(description(context))
-            case ElectionAsked(kind, partitions):
-                return on_election(context, kind, partitions)
+            case ElectionAsked(kind, partitions, is_forced):
+                return on_election(context, kind, partitions, is_forced=is_forced)
             case ProducerIdsAsked(broker, epoch):
                 return on_producer_ids(context, broker, epoch)
             case SettingsChanged(topic):

@@ -131,6 +131,7 @@ class ElectionAsked(NamedTuple):
 
     kind: ElectionType
     partitions: Sequence[TopicPartition] | None
+    is_forced: bool = False  # uncleanly also where a broker that may have everything is alive
 
 
 class ProducerIdsAsked(NamedTuple):

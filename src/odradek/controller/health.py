@@ -17,6 +17,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 NO_LEADER: Final = "no leader"
 OUT_OF_SYNC: Final = "out of sync"
 BELOW_MIN_ISR: Final = "fewer in sync than min.insync.replicas"
+CAPPED: Final = "min.insync.replicas counts as the number of replicas"
 RECORDS_LOST: Final = "records lost in an unclean election, not yet recovered"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
 DELETION_WAITS: Final = "deletion waits"
@@ -71,16 +72,18 @@ def _partition(
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return
-    min_isr = context.policy.min_isr(partition.topic)
     if not context.is_led(image):
-        waited_for = members(state, min_isr)
-        tell(_why_not(context, partition, image, waited_for), NO_LEADER, partition)
+        tell(_why_not(context, partition, image, members(state)), NO_LEADER, partition)
         return
     behind = [it for it in assigned.target if it not in state.isr and it not in assigned.adding]
     why = _why_not(context, partition, image, behind)
     tell(why, OUT_OF_SYNC, partition)
-    if len(state.isr) < min_isr:
-        tell(why or [f"{len(assigned.target)} replicas are assigned"], BELOW_MIN_ISR, partition)
+    count, min_isr = len(assigned.target), context.policy.min_isr(partition.topic)
+    if len(state.isr) < max(min(min_isr, count), state.eligible_min_isr):
+        tell(why or [f"{count} replicas are assigned"], BELOW_MIN_ISR, partition)
+    if min_isr > count:
+        cause = f"min.insync.replicas is {min_isr}, and {count} replicas are assigned"
+        tell([cause], CAPPED, partition)
     if state.recovering:
         tell([f"broker {state.leader} was elected uncleanly"], RECORDS_LOST, partition)
     stuck = [it for it in assigned.adding if it not in context.live or it in image.offline]

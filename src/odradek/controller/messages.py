@@ -4,9 +4,10 @@ The newest versions of Kafka 3.9. Each request names the controller and its epoc
 the life of the broker that it goes to, so that one that comes too late has no effect.
 
 A request is built once for all brokers that are told the same, and rows once for each partition.
-Three tagged fields are ours, and Kafka passes over them: `must_be_whole` in LeaderAndIsr (a leader
-whose log lacks records shall refuse, because others may have them), `is_unclean` in its answer, and
-the topic id in StopReplica.
+Tagged fields of ours, which Kafka passes over: in LeaderAndIsr `must_be_whole` (a leader whose log
+lacks records shall refuse, because others may have them), `eligible_min_isr` (a smaller ISR commits
+nothing, because others are eligible) and `incarnations` (as which the members' logs have joined,
+in UpdateMetadata, too); in its answer `is_unclean` and `incarnation`; the topic id in StopReplica.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     LeaderAndIsrTopicState,
+    MemberIncarnation,
 )
 from odradek.wire.messages.stop_replica import (
     StopReplicaPartitionState,
@@ -30,6 +32,7 @@ from odradek.wire.messages.stop_replica import (
     StopReplicaTopicState,
 )
 from odradek.wire.messages.update_metadata import (
+    IncarnationOfMember,
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
     UpdateMetadataPartitionState,
@@ -144,6 +147,8 @@ class _Building:
             is_new=is_new,
             leader_recovery_state=int(state.recovering),
             must_be_whole=not is_new and self._context.must_be_whole(partition, found),
+            eligible_min_isr=state.eligible_min_isr,
+            incarnations=[MemberIncarnation(*it) for it in state.incarnations],
         )
         return row
 
@@ -174,6 +179,7 @@ class _Building:
                 offline_replicas=[
                     it for it in replicas if it not in self._live or it in found.offline
                 ],
+                incarnations=[IncarnationOfMember(*it) for it in state.incarnations],
             )
             topics.setdefault(partition.topic, []).append(row)
         return [

@@ -2,7 +2,7 @@
 
 The epoch is read first: whatever is bound to it and was read behind it is of that epoch or later.
 All four are watched. A znode that makes no sense counts as one that is not there; its fault is kept
-for whoever may delete it.
+for the one that may delete it.
 """
 
 from typing import NamedTuple

@@ -4,7 +4,8 @@ Brokers and topics are read with watches, their parents before them, so that not
 meanwhile goes unseen: it comes as an event, and is read again. States are changed by the controller
 alone, settings are announced below /config/changes. A node that is gone by the time it is read was
 deleted in between, which the watch on its parent tells; it is left out. A node that makes no sense
-is left out, too, and named in `faults`: one broken topic must not take the controller away.
+is left out, too, and named in `faults`: one broken topic must not take the controller away. A state
+is made together with the node above it: where that is there alone, the state was lost.
 
     1. who is there: children of /brokers/ids, /brokers/topics, /config/topics, /config/brokers
     2. each broker, each topic, and their settings
@@ -24,13 +25,18 @@ from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker, PartitionState, TopicAssignment
 from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
+from odradek.metadata.znodes.topic import (
+    PartitionStateZnode,
+    PartitionZnode,
+    TopicsZnode,
+    TopicZnode,
+)
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import NoAuth, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2, Data
-from odradek.zookeeper.protocol.jute_requests import GetChildren2, GetData, Request
+from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request
 
 T = TypeVar("T")
 
@@ -48,6 +54,7 @@ class _Read(NamedTuple):
     request: Request
     take: Callable[[Answer], None]
     weight: int = 1  # of its answer: how long it takes to decode
+    missing: Callable[[], None] | None = None  # what follows if there is no such node
 
 
 class Changed(NamedTuple):
@@ -68,12 +75,14 @@ class TreeReading:
 
     def __init__(self, changed: "Changed | None" = None) -> None:
         self.faults: list[str] = []
+        self.lost: dict[TopicPartition, None] = {}  # partitions whose states were
         self.topic_versions: dict[str, int] = {}
         self.written_at: dict[TopicPartition, int] = {}
         self._brokers: list[Broker] = []
         self._topics: dict[str, TopicAssignment] = {}
         self._states: dict[TopicPartition, PartitionState] = {}
         self._settings: dict[Entity, dict[str, str]] = {}
+        self._missing: set[str] = set()  # topics that are not there, though they were asked for
         self._round: list[_Read] = []
         self._next: list[_Read] = []
         if changed is None:
@@ -113,8 +122,9 @@ class TreeReading:
         """
         for read, answer in zip(self._round, answers, strict=True):
             if isinstance(answer, NoNode):
-                continue
-            if isinstance(answer, NoAuth):
+                if read.missing is not None:
+                    read.missing()
+            elif isinstance(answer, NoAuth):
                 self.faults.append(str(answer))
             elif isinstance(answer, KeeperError):
                 raise answer
@@ -122,7 +132,7 @@ class TreeReading:
                 self._leniently(read.take, answer)
 
     def image(self) -> ClusterImage:
-        """What was read. A partition whose state is not there has never had a leader."""
+        """What was read. A partition without a state has never had a leader, or has lost it."""
         changes = Changes(ClusterImage()).brokers(self._brokers)
         for name, topic in self._topics.items():
             changes.topic(name, topic.topic_id, self._partitions(name, topic))
@@ -131,15 +141,17 @@ class TreeReading:
         return changes.image()
 
     def update(self, context: ControllerContext, changed: "Changed") -> None:
-        """What was read of these is so now; what was not found is there no more."""
+        """What was read of these is so now; a topic that cannot be read is as it was known."""
         if changed.brokers:
             context.set_brokers(self._brokers)
         for name in changed.topics:
             topic = self._topics.get(name)
             if topic is None:
-                context.forget_topic(name)
+                if name in self._missing:
+                    context.forget_topic(name)
             else:
                 context.set_topic(name, topic.topic_id, self._partitions(name, topic))
+        context.lost |= self.lost
         known = {it: state for it, state in self._states.items() if context.image.partition(it)}
         context.set_states({it: known[it] for it in changed.states if it in known})
 
@@ -157,23 +169,34 @@ class TreeReading:
 
         return _Read(GetChildren2(path, watch), take)
 
-    def _data(
-        self, path: str, take: Callable[[Data], None], *, watch: bool, weight: int = 1
-    ) -> None:
+    def _data(self, path: str, take: Callable[[Data], None], *, watch: bool) -> None:
         def taken(answer: Answer) -> None:
             assert isinstance(answer, Data), answer
             take(answer)
 
-        self._next.append(_Read(GetData(path, watch), taken, weight))
+        self._next.append(_Read(GetData(path, watch), taken))
 
     def _topic(self, name: str) -> None:
-        take = partial(self._on_topic, name)
-        self._data(TopicZnode.path(name), take, watch=True, weight=WEIGHT_OF_TOPIC)
+        def take(answer: Answer) -> None:
+            assert isinstance(answer, Data), answer
+            self._on_topic(name, answer)
+
+        request = GetData(TopicZnode.path(name), watch=True)
+        missing = partial(self._missing.add, name)
+        self._next.append(_Read(request, take, WEIGHT_OF_TOPIC, missing))
 
     def _state(self, partition: TopicPartition) -> _Read:
         """There may be very many: nothing but this is made for each."""
         request = GetData(PartitionStateZnode.path(partition), watch=False)
-        return _Read(request, partial(self._on_state, partition))
+        missing = partial(self._look_above, partition)
+        return _Read(request, partial(self._on_state, partition), missing=missing)
+
+    def _look_above(self, partition: TopicPartition) -> None:
+        request = Exists(PartitionZnode.path(partition), watch=False)
+        self._next.append(_Read(request, lambda _: self._on_lost(partition)))
+
+    def _on_lost(self, partition: TopicPartition) -> None:
+        self.lost[partition] = None
 
     def _leniently(self, take: Callable[[T], None], value: T) -> None:
         try:

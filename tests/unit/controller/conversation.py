@@ -90,6 +90,7 @@ class Settings:
         self.preferred_settle = Millis(30_000)
         self.preferred_min_count = 0
         self.is_dedicated = False
+        self.cordoned: frozenset[BrokerId] = frozenset()
 
     def check_settings(self, settings: Mapping[str, str]) -> None:
         """All are good."""
@@ -159,6 +160,7 @@ class Conversation:
             PartitionEpoch(0),
             ControllerEpoch(1),
             eligible=tuple(map(BrokerId, said.get("eligible", ()))),
+            eligible_min_isr=said.get("eligible_min_isr", 0),
         )
         path = PartitionStateZnode.path(TopicPartition(name, partition))
         self.tree.put(path, PartitionStateZnode.encode(state))
@@ -288,6 +290,7 @@ class Conversation:
         leader: int | None = None,
         unclean: bool = False,
         code: int = 0,
+        incarnation: int = 0,
     ) -> None:
         """A broker answers LeaderAndIsr about these, of which it is told who leads them."""
         topics = self.context.image.topics
@@ -306,7 +309,7 @@ class Conversation:
         rows = [
             LeaderAndIsrTopicError(
                 topics[name].topic_id or bytes(16),
-                [LeaderAndIsrPartitionError("", number, code, is_unclean=unclean)],
+                [LeaderAndIsrPartitionError("", number, code, unclean, incarnation)],
             )
             for name, number in partitions
         ]

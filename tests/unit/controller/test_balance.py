@@ -22,9 +22,43 @@ from tests.unit.controller.test_in_sync import ask
 ORDERS = TopicPartition("orders", 0)
 
 
-def elect(talk: Conversation, kind: ElectionType, *partitions: TopicPartition) -> list[ErrorCode]:
+def test_a_lower_number_makes_nobody_eligible_where_a_leader_may_commit_by_it() -> None:
+    """A higher one counts for the leader at once; for who is eligible with the next state."""
+    talk = Conversation()
+    talk.settings.min_isrs = {"orders": 3, "away": 3}
+    talk.begin().make("orders", (1, 2, 3)).make("away", (3,))
+    talk.brokers(1, 2)
+    small = talk.state("orders")
+    assert (small.isr, small.eligible, small.eligible_min_isr) == ((1, 2), (3,), 3)
+    talk.settings.min_isrs["orders"] = 4
+    talk.on(SettingsChanged("orders"))
+    assert talk.state("orders") == small
+    talk.settings.min_isrs["orders"] = 2
+    talk.on(SettingsChanged("orders"))
+    assert talk.leads("orders") == (1, (1, 2), 2)
+    assert talk.state("orders").eligible == ()
+    assert talk.led(1)[ORDERS].eligible_min_isr == 0
+
+
+def test_a_lower_number_waits_for_a_leader() -> None:
+    """Without one nothing is committed, so whoever was eligible still is."""
+    talk = Conversation()
+    talk.settings.min_isrs["orders"] = 2
+    talk.begin().make("orders", (1, 2)).brokers(1, 3).brokers(3)
+    assert talk.state("orders").eligible == (2,)
+    talk.settings.min_isrs["orders"] = 1
+    talk.on(SettingsChanged("orders"))
+    assert talk.state("orders").eligible == (2,)
+    talk.brokers(2, 3)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert talk.state("orders").eligible == ()
+
+
+def elect(
+    talk: Conversation, kind: ElectionType, *partitions: TopicPartition, is_forced: bool = False
+) -> list[ErrorCode]:
     """Asks for elections; the error code of each."""
-    outcomes = talk.on(ElectionAsked(kind, partitions))
+    outcomes = talk.on(ElectionAsked(kind, partitions, is_forced))
     return [it.code if isinstance(it, BrokerError) else ErrorCode.NONE for it in outcomes.values()]
 
 
@@ -82,6 +116,19 @@ def test_an_unclean_election_ends_the_waiting() -> None:
     assert talk.leads("orders")[:2] == (2, (2,))
     assert talk.state("orders").recovering
     assert talk.context.unclean_elections == 1
+
+
+def test_an_unclean_election_is_refused_where_a_whole_replica_may_lead() -> None:
+    """Its broker is alive, its log dir offline: that may be repaired. It can be forced."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    ask(talk, 1)
+    talk.reports(1, ("orders", 0), code=ErrorCode.KAFKA_STORAGE_ERROR)
+    assert talk.leads("orders")[:2] == (None, (1,))
+    unclean, refused = ElectionType.UNCLEAN, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    assert elect(talk, unclean, ORDERS) == [refused]
+    assert talk.leads("orders")[:2] == (None, (1,))
+    assert elect(talk, unclean, ORDERS, is_forced=True) == [ErrorCode.NONE]
+    assert talk.leads("orders")[:2] == (2, (2,))
 
 
 def test_the_unclean_chain() -> None:
@@ -143,7 +190,7 @@ def test_controlled_shutdown_moves_leaderships_one_broker_after_the_other() -> N
     assert not talk.stops(2)["orders", 0].delete_partition
     assert shut_down(talk, 1) == []
     assert talk.leads("orders")[:2] == (0, (0,))
-    assert shut_down(talk, 0) == [ORDERS]
+    assert shut_down(talk, 0) == []  # nobody is there who could take it
     assert talk.leads("orders")[0] == 0
 
 

@@ -63,6 +63,22 @@ def test_dead_brokers_lead_and_follow_nothing_after_a_failover() -> None:
     assert metadata_types(talk, 2) == [INCREMENTAL, INCREMENTAL, FULL], "leaders before the whole"
 
 
+def test_a_new_controller_finishes_what_changes_who_is_eligible() -> None:
+    """A lowered number, an assignment that names it no more: the predecessor wrote no state."""
+    talk = Conversation()
+    talk.settings.min_isrs = {"orders": 1, "grown": 2, "whole": 2}
+    for name, replicas in (("orders", (1, 2)), ("grown", (1, 2)), ("whole", (1, 3))):
+        talk.topic(name, replicas)
+        talk.write_state(name, leader=1, isr=(1,), eligible=(3,), eligible_min_isr=2)
+    talk.begin()
+    assert talk.leads("orders") == (1, (1,), 1)
+    assert talk.state("orders").eligible == ()
+    assert talk.leads("grown") == (1, (1,), 1)
+    assert talk.state("grown").eligible == ()
+    assert talk.leads("whole") == (1, (1,), 0)
+    assert talk.state("whole").eligible == (3,)
+
+
 def test_a_topic_that_was_only_written_gets_its_leaders() -> None:
     """The predecessor died between the znode and the states."""
     talk = Conversation()

@@ -157,6 +157,14 @@ def test_a_log_dir_that_failed_takes_its_leaderships_along() -> None:
     assert list(talk.metadata(3)[ORDERS].offline_replicas) == [1]
 
 
+def test_a_replica_that_had_obeyed_before_is_not_offline() -> None:
+    """It is asked again where its answer was lost, and a failed dir is told before any epoch."""
+    talk = Conversation().begin().make("orders", (1, 2))
+    talk.reports(1, ORDERS, code=ErrorCode.KAFKA_STORAGE_ERROR)
+    talk.reports(1, ORDERS, code=ErrorCode.STALE_CONTROLLER_EPOCH)
+    assert list(talk.metadata(3)[ORDERS].offline_replicas) == []
+
+
 def test_a_broker_that_returns_has_its_disks_again() -> None:
     """Whether a log dir still fails it says itself; the others would call it offline for ever."""
     talk = Conversation().begin().make("orders", (1, 2))

@@ -131,6 +131,29 @@ def test_the_controller_is_moved_to_the_broker_that_is_wished_for(t: Move) -> No
     assert ControllerZnode.decode(t.tree.nodes["/controller"].data) == 2
 
 
+def test_a_broker_that_has_just_come_is_waited_for(t: Move) -> None:
+    """It stands in the tree, and the controller has not read it yet: that is no refusal."""
+    t.register(4)
+    t.wish(4)
+    assert WISH in t.tree.nodes
+    assert t.reminders[-1].event == WishChanged()
+    t.brokers(1, 2, 3, 4)
+    t.on(WishChanged())
+    t.becomes_ready(4)
+    assert t.hands_over()
+
+
+def test_readiness_for_an_earlier_wish_does_not_count(t: Move) -> None:
+    """What the broker has loaded for that one may be old: it says so anew for this one."""
+    t.wish(2)
+    assert isinstance(t.part(2), GetReady)
+    t.wish(2, wish_id="b")
+    assert not t.hands_over()
+    assert isinstance(t.part(2), GetReady)
+    t.on(WishChanged())
+    assert t.hands_over()
+
+
 def test_a_controller_that_was_replaced_writes_nothing_more(t: Move) -> None:
     """It has not heard of it yet; the guard of its epoch tells it."""
     t.wish(2)

@@ -41,6 +41,16 @@ def test_what_min_isr_refuses_is_said() -> None:
     }
 
 
+def test_a_minimum_above_the_number_of_replicas_is_said() -> None:
+    """It counts as that number, so nothing is refused; but fewer have a record than was meant."""
+    settings = Settings()
+    settings.min_isrs["orders"] = 3
+    talk = Conversation(settings=settings).begin().make("orders", (1, 2))
+    effect = "min.insync.replicas counts as the number of replicas"
+    capped = {"min.insync.replicas is 3, and 2 replicas are assigned": {effect: {"orders": [0]}}}
+    assert told(talk) == capped
+
+
 def test_a_log_dir_that_failed_is_no_dead_broker() -> None:
     """The operator replaces a disk, and not a machine."""
     talk = Conversation().begin()

@@ -29,7 +29,10 @@ def ask(talk: Conversation, *isr: int, version: int = 2, **said: int) -> AlterPa
         said.get("partition", 0),
         said.get("leader_epoch", state.leader_epoch),
         new_isr=isr,
-        new_isr_with_epochs=[BrokerState(it, said.get(f"epoch_{it}", talk.epoch(it))) for it in isr]
+        new_isr_with_epochs=[
+            BrokerState(it, said.get(f"epoch_{it}", talk.epoch(it)), said.get(f"log_{it}", 0))
+            for it in isr
+        ]
         if version > 2
         else (),
         leader_recovery_state=said.get("recovering", 0),
@@ -175,6 +178,36 @@ def test_who_leaves_a_small_isr_stays_eligible_until_it_is_large_enough() -> Non
     assert talk.state("orders").eligible == ()
 
 
+def test_a_leader_is_told_the_number_under_which_others_are_eligible() -> None:
+    """In the answer that makes its ISR too small, and in every word on that state."""
+    talk = orders(min_isr=2)
+    ask(talk, 1, 2)
+    assert ask(talk, 1).topics[0].partitions[0].eligible_min_isr == 2
+    assert ask(talk, 1).topics[0].partitions[0].eligible_min_isr == 2  # its first answer was lost
+    talk.brokers(2, 3)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert talk.led(2)[TopicPartition("orders", 0)].eligible_min_isr == 2
+    assert ask(talk, 2, 3).topics[0].partitions[0].eligible_min_isr == 0
+
+
+def test_nobody_is_eligible_under_a_leader_of_kafkas() -> None:
+    """It does not know the number, and commits by its own settings."""
+    talk = Conversation()
+    talk.settings.min_isrs["orders"] = 2
+    talk.register(1, marked=False)
+    talk.begin().make("orders", (1, 2, 3))
+    ask(talk, 1, 2)
+    ask(talk, 1)
+    assert talk.state("orders").eligible == ()
+    ask(talk, 1, 2)
+    talk.brokers(2)
+    assert talk.state("orders").eligible == (1,)
+    talk.register(1, marked=False)
+    talk.brokers(1)
+    assert talk.leads("orders")[:2] == (1, (1,))
+    assert talk.state("orders").eligible == ()
+
+
 def test_a_log_is_whole_again_once_its_replica_has_caught_up() -> None:
     """Then it may lead, whatever it had lost."""
     talk = orders()
@@ -189,11 +222,42 @@ def test_a_log_is_whole_again_once_its_replica_has_caught_up() -> None:
 def test_a_broker_that_has_not_heard_that_its_log_is_whole_may_lead() -> None:
     """It says what it said before; taken at its word it would leave the lead to one that lacks."""
     talk = orders(min_isr=2)
-    talk.reports(2, ("orders", 0), unclean=True)
-    ask(talk, 1, 2)
+    talk.reports(2, ("orders", 0), unclean=True, incarnation=70)
+    ask(talk, 1, 2, version=3, log_2=70)
     before = talk.leads("orders")
-    talk.reports(2, ("orders", 0), unclean=True)
+    talk.reports(2, ("orders", 0), unclean=True, incarnation=70)
     assert talk.leads("orders") == before
     talk.brokers(2, 3)
     assert talk.leads("orders")[:2] == (2, (2,))
-    assert not talk.led(2)[TopicPartition("orders", 0)].must_be_whole
+    (told,) = talk.led(2)[TopicPartition("orders", 0)].incarnations
+    assert (told.broker_id, told.incarnation) == (2, 70)
+
+
+def test_a_join_of_what_a_log_was_before_is_void() -> None:
+    """It was on its way while the disk was replaced; the broker is asked again what it has."""
+    talk = orders()
+    ask(talk, 1, 3)
+    talk.reports(2, ("orders", 0), unclean=True, incarnation=70)
+    talk.sent.clear()
+    assert code(ask(talk, 1, 2, 3, version=3)) is ErrorCode.INELIGIBLE_REPLICA
+    assert code(ask(talk, 1, 2, 3, version=3, log_2=69)) is ErrorCode.INELIGIBLE_REPLICA
+    assert TopicPartition("orders", 0) in talk.led(2)
+    assert code(ask(talk, 1, 2, 3, version=3, log_2=70)) is NONE
+    assert talk.state("orders").incarnations == ((2, 70),)
+
+
+def test_a_member_whose_log_lost_something_joins_as_what_it_is_now() -> None:
+    """The same ISR is another one then; who leaves it takes along what it was."""
+    talk = orders(min_isr=2)
+    ask(talk, 1, 2, 3, version=3, log_2=70)
+    before = talk.state("orders")
+    ask(talk, 1, 2, 3, version=3, log_2=70)
+    assert talk.state("orders") == before
+    ask(talk, 1, 2, 3, version=3, log_2=71)
+    assert talk.state("orders").incarnations == ((2, 71),)
+    ask(talk, 1, 2, version=3, log_2=71)
+    ask(talk, 1, version=3)
+    state = talk.state("orders")
+    assert (state.eligible, state.incarnations) == ((2,), ((2, 71),))
+    ask(talk, 1, 3, version=3)
+    assert talk.state("orders").incarnations == ()

@@ -188,6 +188,34 @@ def test_a_cancel_that_would_lose_records_is_refused() -> None:
     assert cancel(talk) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
+def test_a_cancel_never_leaves_fewer_than_min_isr_whole_copies() -> None:
+    """What two have acknowledged would be on one disk: others have to catch up first."""
+    talk = Conversation(brokers=(1, 2, 3, 4, 5)).begin().make("orders", (1, 2, 3))
+    talk.settings.min_isrs["orders"] = 2
+    assert reassign(talk, 1, 4, 5) is ErrorCode.NONE
+    assert in_sync(talk, 1, 2, 4) == ErrorCode.NONE
+    talk.brokers(1, 4, 5)
+    assert talk.leads("orders")[:2] == (1, (1, 4))
+    assert cancel(talk) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(talk, 1, 2, 5) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    talk.register(2)
+    talk.brokers(1, 2, 4, 5)
+    assert in_sync(talk, 1, 2, 4) == ErrorCode.NONE
+    assert cancel(talk) is ErrorCode.NONE
+    assert talk.leads("orders")[:2] == (1, (1, 2))
+
+
+def test_a_cancel_that_deletes_no_whole_copy_is_free() -> None:
+    """However few are in sync: what is removed was not worth anything yet."""
+    talk = Conversation(brokers=(1, 2, 3, 4)).begin().make("orders", (1, 2))
+    talk.settings.min_isrs["orders"] = 2
+    assert reassign(talk, 1, 4) is ErrorCode.NONE
+    talk.brokers(1, 3, 4)
+    assert talk.leads("orders")[:2] == (1, (1,))
+    assert cancel(talk) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(1, 2))
+
+
 def test_a_target_smaller_than_min_isr_is_refused() -> None:
     """Nothing could be produced to it with acks=all."""
     talk = Conversation().begin().make("orders", (1, 2, 3))

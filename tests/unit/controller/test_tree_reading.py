@@ -7,14 +7,14 @@ from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState, TopicAssignment
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Timestamp
 from odradek.zookeeper.client.errors import NoNode, SessionExpired
 from odradek.zookeeper.client.pipeline import Answer
-from odradek.zookeeper.protocol.jute_replies import Children2, Data
-from odradek.zookeeper.protocol.jute_requests import GetChildren2, GetData, Request
+from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request
 from tests.unit.controller.znode_stats import stat
 
 ONE = BrokerId(1)
@@ -45,6 +45,8 @@ def answer(nodes: dict[str, bytes], request: Request) -> Answer:
         below = request.path + "/"
         names = [path.removeprefix(below) for path in nodes if path.startswith(below)]
         return Children2([name for name in names if "/" not in name], stat(0))
+    if isinstance(request, Exists):
+        return StatReply(stat(0)) if request.path in nodes else NoNode()
     assert isinstance(request, GetData)
     if request.path not in nodes:
         return NoNode()
@@ -76,6 +78,12 @@ def test_everything_is_read_in_three_rounds() -> None:
     assert reading.faults == []
     watched = [it.path for it in asked if isinstance(it, GetData | GetChildren2) and it.watch]
     assert watched == ["/brokers/ids", "/brokers/topics", "/brokers/ids/1", "/brokers/topics/t"]
+
+
+def test_a_state_that_was_lost_is_told_from_one_that_never_was() -> None:
+    """Both are made together: the node above has had one."""
+    assert not read(tree())[0].lost
+    assert [*read(tree() | {PartitionZnode.path(P1): b""})[0].lost] == [P1]
 
 
 def test_a_broken_topic_does_not_take_the_controller_away() -> None:

@@ -11,12 +11,14 @@ from odradek.controller.decisions.elections import (
     change_states,
     elect_preferred,
     elect_uncleanly,
-    elect_where_needed,
+    look_at_settings,
     send,
 )
 from odradek.controller.events import ElectionType
+from odradek.controller.leaders import members
 from odradek.controller.steps import Note, Steps
 from odradek.metadata.image import PartitionImage
+from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 
@@ -39,6 +41,12 @@ class EligibleLeadersNotAvailable(BrokerError):
     code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
+class WholeReplicaMayLead(BrokerError):
+    """A replica that may have everything is on a broker that is alive."""
+
+    code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+
 class UnknownPartition(BrokerError):
     """There is no such partition."""
 
@@ -52,14 +60,18 @@ class TopicIsBeingDeleted(BrokerError):
 
 
 def on_election(
-    context: ControllerContext, kind: ElectionType, partitions: Sequence[TopicPartition] | None
+    context: ControllerContext,
+    kind: ElectionType,
+    partitions: Sequence[TopicPartition] | None,
+    *,
+    is_forced: bool = False,
 ) -> Steps[dict[TopicPartition, BrokerError | None]]:
     """Why not, of each. Where all are asked for, those that need no election are left out."""
     wanted = _all(context) if partitions is None else partitions
     outcomes: dict[TopicPartition, BrokerError | None] = {}
     todo = []
     for partition in wanted:
-        refusal = _refusal(context, kind, partition)
+        refusal = _refusal(context, kind, partition, is_forced=is_forced)
         if refusal is None:
             todo.append(partition)
         if partitions is not None or not isinstance(refusal, ElectionNotNeeded):
@@ -82,7 +94,7 @@ def _all(context: ControllerContext) -> list[TopicPartition]:
 
 
 def _refusal(
-    context: ControllerContext, kind: ElectionType, partition: TopicPartition
+    context: ControllerContext, kind: ElectionType, partition: TopicPartition, *, is_forced: bool
 ) -> BrokerError | None:
     image = context.image.partition(partition)
     if image is None:
@@ -93,7 +105,29 @@ def _refusal(
         needed = image.leader != image.assignment.replicas[0]
     else:
         needed = not context.is_led(image)
-    return None if needed else ElectionNotNeeded(f"{partition} is led by broker {image.leader}")
+    if not needed:
+        return ElectionNotNeeded(f"{partition} is led by broker {image.leader}")
+    if kind is ElectionType.UNCLEAN and not is_forced and image.state is not None:
+        return _whole_one_is_alive(context, partition, image, image.state)
+    return None
+
+
+def _whole_one_is_alive(
+    context: ControllerContext,
+    partition: TopicPartition,
+    image: PartitionImage,
+    state: PartitionState,
+) -> BrokerError | None:
+    """Refused where a member cannot lead now, and may soon: its dir, or its broker, comes back."""
+    able, unclean = context.able(partition, image), context.unclean(partition, image)
+    whole = [it for it in members(state) if it in context.image.brokers and it not in unclean]
+    if not whole or any(it in able for it in whole):
+        return None
+    why = "its log dir is offline" if whole[0] in image.offline else "it cannot lead just now"
+    return WholeReplicaMayLead(
+        f"{partition}: broker {whole[0]} is alive and may have every record, but {why}; "
+        "force the election to lose what others lack"
+    )
 
 
 def on_rebalance(context: ControllerContext) -> Steps[None]:
@@ -118,16 +152,18 @@ def on_rebalance(context: ControllerContext) -> Steps[None]:
 
 
 def on_settings(context: ControllerContext, topic: str | None) -> Steps[None]:
-    """Another leader may be allowed now: an unclean one, or one that is eligible."""
+    """An unclean leader may be allowed now, or a smaller ISR to commit."""
     partitions = _all(context) if topic is None else list(context.partitions_of(topic))
-    waiting = [it for it in partitions if not _is_led(context, it)]
-    yield from change_states(context, waiting, elect_where_needed(context))
+    concerned = [it for it in partitions if _is_concerned(context, it)]
+    yield from change_states(context, concerned, look_at_settings(context))
     yield from send(context)
 
 
-def _is_led(context: ControllerContext, partition: TopicPartition) -> bool:
+def _is_concerned(context: ControllerContext, partition: TopicPartition) -> bool:
     image = context.image.partition(partition)
-    return image is not None and context.is_led(image)
+    if image is None:
+        return False
+    return not context.is_led(image) or bool(image.state and image.state.eligible)
 
 
 def offline_partitions(context: ControllerContext) -> int:

@@ -35,6 +35,7 @@ from odradek.controller.decisions.tree_changes import (
     read_marks,
 )
 from odradek.controller.events import BeginningGoesOn
+from odradek.controller.leaders import members
 from odradek.controller.steps import PAUSE, Connect, Note, Remind, Steps, commit, read
 from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.image import PartitionImage
@@ -68,8 +69,11 @@ def read_tree() -> Steps[TreeReading]:
 def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     """All that a new controller does before the first event."""
     context.topic_versions |= reading.topic_versions
+    context.lost |= reading.lost
     for fault in reading.faults:
         yield Note("controller.znode_ignored", {"fault": fault})
+    for partition in reading.lost:
+        yield Note("controller.state_is_missing", {"partition": str(partition)})
     yield from _enable_features()
     yield from drop_notifications()
     yield Connect(context.image.brokers)
@@ -107,6 +111,7 @@ def begin_warm(
 ) -> Steps[None]:
     """What must be done before the first event; the rest comes between events."""
     context.topic_versions |= reading.topic_versions
+    context.lost |= reading.lost
     take_over_facts(context, facts)
     if context.policy.may_delete:
         _mark_deletions(context, (yield from read_marks()))
@@ -213,15 +218,32 @@ def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPart
             partition = TopicPartition(name, number)
             if not context.is_led(image):
                 leaderless.append(partition)
-            elif partition in former or _has_strangers(image, alive):
+            elif (
+                partition in former
+                or _has_strangers(image, alive)
+                or _is_lowered(context, partition, image)
+            ):
                 others.append(partition)
     return [*leaderless, *others]
 
 
 def _has_strangers(image: PartitionImage, alive: Container[BrokerId]) -> bool:
-    """Members of the ISR that are dead, or no replicas."""
-    isr, replicas = (() if image.state is None else image.state.isr), image.assignment.replicas
-    return any(it not in alive or it not in replicas for it in isr)
+    """Members of the ISR that are dead, or no replicas; others that are eligible, and none."""
+    state, replicas = image.state, image.assignment.replicas
+    if state is None:
+        return False
+    strangers = any(it not in replicas for it in members(state))
+    return strangers or any(it not in alive for it in state.isr)
+
+
+def _is_lowered(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage
+) -> bool:
+    """Whether some are eligible under a min.insync.replicas that has been lowered since."""
+    state = image.state
+    if state is None or not state.eligible:
+        return False
+    return context.terms(partition, image).min_isr < state.eligible_min_isr
 
 
 def _enable_features() -> Steps[None]:

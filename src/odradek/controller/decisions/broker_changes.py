@@ -7,6 +7,7 @@ not be what it was.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
@@ -26,7 +27,7 @@ from odradek.metadata.delta import brokers_delta
 from odradek.metadata.nouns import Broker
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import BrokerEpoch
+from odradek.model.positions import BrokerEpoch, Incarnation
 
 
 class BrokerNotAvailable(BrokerError):
@@ -152,7 +153,10 @@ def _tell(
 def on_controlled_shutdown(
     context: ControllerContext, broker: BrokerId, epoch: BrokerEpoch
 ) -> Steps[list[TopicPartition]]:
-    """A broker wants to go: what it leads moves. What it still leads afterwards is returned."""
+    """A broker wants to go: what it leads moves.
+
+    What it still leads afterwards is returned, where there is a broker that may be in sync soon.
+    """
     known = context.image.brokers.get(broker)
     if known is None:
         raise BrokerNotAvailable(f"broker {broker} is not registered")
@@ -169,10 +173,11 @@ def on_controlled_shutdown(
         context.batch.add_stop(broker, partition, delete=False)
     yield from change_states(context, followed, shut_down(context, going))
     yield from send(context)
-    remaining = [it for it in held if it in context.led.get(broker, {})]
+    led_still = [it for it in held if it in context.led.get(broker, {})]
+    remaining = [it for it in led_still if _may_be_led_by_others(context, it)]
     yield Note(
         "controller.broker_shuts_down",
-        {"broker": broker, "moved": len(led) - len(remaining), "remaining": len(remaining)},
+        {"broker": broker, "moved": len(led) - len(led_still), "remaining": len(led_still)},
     )
     return remaining
 
@@ -188,6 +193,11 @@ def _check_preferred(context: ControllerContext, broker: Broker) -> None:
             f"broker {broker.id} is preferred, and {stay} others would stay; "
             f"preferred.controllers.min.count is {context.policy.preferred_min_count}"
         )
+
+
+def _may_be_led_by_others(context: ControllerContext, partition: TopicPartition) -> bool:
+    image = context.image.partition(partition)
+    return image is not None and not context.live.isdisjoint(image.assignment.replicas)
 
 
 def _has_others(context: ControllerContext, partition: TopicPartition) -> bool:
@@ -213,6 +223,7 @@ class ReplicaReport(NamedTuple):
     unclean: Sequence[TopicPartition] = ()  # records of theirs are lost
     whole: Sequence[TopicPartition] = ()
     refused: frozenset[TopicPartition] = frozenset()  # it does not lead them: others may have more
+    incarnations: Mapping[TopicPartition, Incarnation] = MappingProxyType({})
     no_other_led: frozenset[TopicPartition] = frozenset()  # in what was asked; perhaps itself
 
 
@@ -224,6 +235,7 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
         return
     failed = _mark_offline(context, report)
     _mark_unclean(context, report)
+    _mark_incarnations(context, report)
     _mark_unable(context, report)
     led = [it for it in failed if it in context.led.get(broker, {})]
     yield from change_states(context, led, lose(context, frozenset()))
@@ -283,11 +295,17 @@ def _mark_unable(context: ControllerContext, report: ReplicaReport) -> None:
 
 def _mark_unclean(context: ControllerContext, report: ReplicaReport) -> None:
     logs = context.unclean_logs.setdefault(report.broker, {})
-    whole_again = context.whole_again.get(report.broker, {})
     for partition in report.whole:
         logs.pop(partition, None)
-    for partition in (*report.whole, *report.offline):
-        whole_again.pop(partition, None)
-    logs.update(dict.fromkeys(it for it in report.unclean if it not in whole_again))
+    logs.update(dict.fromkeys(report.unclean))
     if not logs:
         del context.unclean_logs[report.broker]
+
+
+def _mark_incarnations(context: ControllerContext, report: ReplicaReport) -> None:
+    known = context.incarnations.setdefault(report.broker, {})
+    for partition in (*report.whole, *report.unclean, *report.offline):
+        known.pop(partition, None)
+    known |= report.incarnations
+    if not known:
+        del context.incarnations[report.broker]

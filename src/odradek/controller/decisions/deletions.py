@@ -20,7 +20,7 @@ from odradek.zookeeper.client.errors import MultiFailed, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2
-from odradek.zookeeper.protocol.jute_requests import Delete, GetChildren2, Multi
+from odradek.zookeeper.protocol.jute_requests import Delete, Exists, GetChildren2, Multi
 
 DELETES_PER_MULTI = 200
 
@@ -33,7 +33,9 @@ def on_marks(context: ControllerContext, names: Iterable[str]) -> Steps[None]:
         if name in context.deletions:
             continue
         if name not in context.image.topics:
-            yield from _delete(_behind(name))
+            (there,) = yield from read(Exists(TopicZnode.path(name), watch=False))
+            if isinstance(there, NoNode):  # else it cannot be read: nothing of it is touched
+                yield from _delete(_behind(name))
             continue
         if not context.policy.may_delete:
             yield from commit(Multi((Delete(DeleteTopicZnode.path(name), ANY_VERSION),)))
@@ -155,12 +157,23 @@ def _all_are_deleted(context: ControllerContext, name: str, deletion: Deletion) 
     return all(phase is _R.DELETION_SUCCESSFUL for phase in deletion.replicas.values())
 
 
-def on_gone(context: ControllerContext, name: str) -> Steps[None]:
-    """Somebody has taken a topic out of the tree: brokers hear that it is being deleted."""
+def on_gone(context: ControllerContext, name: str, *, deletes: bool) -> Steps[None]:
+    """Somebody has taken a topic out of the tree: brokers hear that there is none.
+
+    Replicas are deleted if somebody has asked for that; else they stop, and their logs stay.
+    """
     context.deletions[name] = deletion = Deletion()
     deletion.has_begun = True
-    context.batch.add_update(context.partitions_of(name))
-    adopt_replicas(context, name, context.partitions_of(name))
+    partitions = context.partitions_of(name)
+    context.batch.add_update(partitions)
+    if deletes:
+        adopt_replicas(context, name, partitions)
+    else:
+        for partition in partitions:
+            image = context.image.partition(partition)
+            assert image is not None, partition
+            for replica in image.assignment.replicas:
+                context.batch.add_stop(replica, partition, delete=False)
     yield from send(context)
     context.forget_topic(name)
     yield TopicIsGone(name)

@@ -24,6 +24,7 @@ from odradek.controller.leaders import (
     same_leader,
     uncleanly,
     unproven,
+    with_eligible,
     without,
     without_unclean,
 )
@@ -111,6 +112,8 @@ def elect_where_needed(
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
         if image.state is None:
+            if partition in context.lost:
+                return None
             choice = first_leader(image.assignment, context.online(image))
             if choice is None:
                 return None
@@ -119,7 +122,22 @@ def elect_where_needed(
         if image.leader is not None and image.leader in online:
             return None
         choice = choose(context, partition, image, arrived)
-        return None if choice is None else _elected(context, partition, image.state, choice)
+        return None if choice is None else _elected(context, partition, image, choice)
+
+    return rule
+
+
+def look_at_settings(context: ControllerContext) -> Rule:
+    """A leader may be allowed now; where the leader may commit with fewer, nobody is eligible."""
+    elect = elect_where_needed(context)
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        write, state = elect(partition, image), image.state
+        if write is not None or state is None:
+            return write
+        terms = context.terms(partition, image)
+        lowered = without(state, frozenset(), context.lease.epoch, terms)
+        return None if lowered is None else StateWrite(partition, lowered)
 
     return rule
 
@@ -139,13 +157,14 @@ def choose(
     state = image.state
     assert state is not None, partition
     online, unclean = context.able(partition, image), context.unclean(partition, image)
-    min_isr = context.policy.min_isr(partition.topic)
     for candidates in dict.fromkeys((online - unclean - avoid, online - unclean)):
-        choice = after_a_failure(image.assignment, state, candidates, min_isr=min_isr)
+        choice = after_a_failure(image.assignment, state, candidates)
+        if choice is not None and choice.leader in avoid:
+            return unproven(choice, state, unclean, context.terms(partition, image))
         if choice is not None:
-            return unproven(choice, state, unclean) if choice.leader in avoid else choice
-    if unclean.issuperset(members(state, min_isr)):  # no other is waited for
-        choice = after_a_failure(image.assignment, state, online, min_isr=min_isr)
+            return choice
+    if unclean.issuperset(members(state)):  # no other is waited for
+        choice = after_a_failure(image.assignment, state, online)
         if choice is not None:
             return choice
     if context.policy.unclean(partition.topic):
@@ -182,12 +201,11 @@ def lose(
         if state.leader is None or state.leader in lost or state.leader in image.offline:
             choice = choose(context, partition, image, stale)
             if choice is not None:
-                return _elected(context, partition, state, choice)
-        missing = lost | image.offline
-        min_isr = context.policy.min_isr(partition.topic)
-        smaller = without(state, missing, context.lease.epoch, min_isr=min_isr)
+                return _elected(context, partition, image, choice)
+        missing, terms = lost | image.offline, context.terms(partition, image)
+        smaller = without(state, missing, context.lease.epoch, terms)
         if smaller is None and strangers:
-            smaller = same_leader(state, context.lease.epoch)
+            smaller = with_eligible(same_leader(state, context.lease.epoch), state, terms)
         return None if smaller is None else StateWrite(partition, smaller)
 
     return rule
@@ -214,9 +232,9 @@ def lose_unclean(
         if has_refused or state.leader in unclean:
             choice = choose(context, partition, image)
             if choice is not None and (has_refused or choice.leader != state.leader):
-                return _elected(context, partition, state, choice)
-        min_isr = context.policy.min_isr(partition.topic)
-        smaller = without_unclean(state, unclean, context.lease.epoch, min_isr=min_isr)
+                return _elected(context, partition, image, choice)
+        terms = context.terms(partition, image)
+        smaller = without_unclean(state, unclean, context.lease.epoch, terms)
         return None if smaller is None else StateWrite(partition, smaller)
 
     return rule
@@ -229,13 +247,12 @@ def shut_down(context: ControllerContext, going: frozenset[BrokerId]) -> Rule:
         state = image.state
         if state is None:
             return None
-        min_isr = context.policy.min_isr(partition.topic)
         if state.leader in going:
-            choice = before_a_shutdown(
-                image.assignment, state, context.able(partition, image), going, min_isr=min_isr
-            )
-            return None if choice is None else _elected(context, partition, state, choice)
-        smaller = without(state, going, context.lease.epoch, min_isr=min_isr)
+            able = context.able(partition, image)
+            choice = before_a_shutdown(image.assignment, state, able, going)
+            return None if choice is None else _elected(context, partition, image, choice)
+        terms = context.terms(partition, image)
+        smaller = without(state, going, context.lease.epoch, terms)
         return None if smaller is None else StateWrite(partition, smaller)
 
     return rule
@@ -249,7 +266,7 @@ def elect_preferred(context: ControllerContext) -> Rule:
         if state is None or state.leader == image.assignment.replicas[0]:
             return None
         choice = preferred(image.assignment, state, context.able(partition, image))
-        return None if choice is None else _elected(context, partition, state, choice)
+        return None if choice is None else _elected(context, partition, image, choice)
 
     return rule
 
@@ -263,13 +280,15 @@ def elect_uncleanly(context: ControllerContext) -> Rule:
             return None
         choice = choose(context, partition, image)
         choice = choice or unclean_choice(context, partition, image)
-        return None if choice is None else _elected(context, partition, state, choice)
+        return None if choice is None else _elected(context, partition, image, choice)
 
     return rule
 
 
 def _elected(
-    context: ControllerContext, partition: TopicPartition, state: PartitionState, choice: Choice
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage, choice: Choice
 ) -> StateWrite:
-    chosen = next_state(state, choice, context.lease.epoch)
+    assert image.state is not None, partition
+    terms = context.terms(partition, image)
+    chosen = next_state(image.state, choice, context.lease.epoch, terms)
     return StateWrite(partition, chosen, is_unclean=choice.unclean)

@@ -1,7 +1,7 @@
 """The controller hands over to the broker that is wished for, or says why not (KIP-39).
 
     wished ──refused──▶ taken back
-      │  └─nobody gets ready in time, or its process ends──▶ taken back
+      │  └─no broker is ready in time, or its process ends──▶ taken back
       ▼ ready
     handed over: nothing is under way, and no other event is dealt with
       │  └─the lease is over, or the broker's process or session ends──▶ taken back; it goes on
@@ -19,10 +19,11 @@ from typing import Final
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.history import ended, unwritten
-from odradek.controller.events import WishIsDue
+from odradek.controller.events import WishChanged, WishIsDue
 from odradek.controller.seat import Seat, read_seat
 from odradek.controller.steps import Note, Remind, Steps, commit, read
 from odradek.metadata.json_body import MalformedZnode
+from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.controller import (
     BrokerFacts,
     NextControllerZnode,
@@ -86,6 +87,9 @@ def on_wish(context: ControllerContext) -> Steps[None]:
         return  # as we have written it; it is replaced, or its lease will be over
     if state.wish is not None and state.wish.id != wish.id:
         yield Note("controller.wish_superseded", {"broker": state.wish.broker, "by": wish.broker})
+    if wish.broker not in context.image.brokers and (yield from _is_registered(wish.broker)):
+        yield Remind(PAUSE, WishChanged())  # it has just come: the news of it is on its way
+        return
     is_new = state.wish is None or state.wish.id != wish.id
     state.begin(wish, version)
     if wish.broker == context.me and wish.epoch < context.lease.epoch:
@@ -100,6 +104,17 @@ def on_wish(context: ControllerContext) -> Steps[None]:
         yield Remind(READY_PATIENCE, WishIsDue(wish.id))
     if _is_ready(seat, wish):
         yield from _hand_over(context)
+
+
+def _is_registered(broker: BrokerId) -> Steps[bool]:
+    (found,) = yield from read(GetData(BrokerZnode.path(broker), watch=False))
+    if not isinstance(found, Data):
+        return False
+    try:
+        BrokerZnode.decode(broker, found.data)
+    except MalformedZnode:
+        return False
+    return True
 
 
 def _refusal(context: ControllerContext, wish: Wish) -> str:

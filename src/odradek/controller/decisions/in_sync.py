@@ -16,12 +16,12 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.elections import send
 from odradek.controller.decisions.reassignments import advance
 from odradek.controller.guarded_writes import StateWrite
-from odradek.controller.leaders import eligible
+from odradek.controller.leaders import with_eligible
 from odradek.controller.steps import StatesWritten, Steps, write_states
 from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_BROKER, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import PartitionEpoch
+from odradek.model.positions import FIRST_INCARNATION, Incarnation, PartitionEpoch
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -96,8 +96,10 @@ def _judge(
         return ErrorCode.FENCED_LEADER_EPOCH
     isr = _members(row, version)
     recovering = bool(row.leader_recovery_state)
-    wanted = state._replace(isr=isr, recovering=recovering)
-    if set(isr) == set(state.isr) and recovering == state.recovering and leader == state.leader:
+    seen = _incarnations(context, (partition, state), row, sender)
+    wanted = state._replace(isr=isr, recovering=recovering, incarnations=_with(state, isr, seen))
+    is_same = set(isr) == set(state.isr) and wanted.incarnations == state.incarnations
+    if is_same and recovering == state.recovering and leader == state.leader:
         return state, True
     if row.partition_epoch < state.partition_epoch:
         return ErrorCode.INVALID_UPDATE_VERSION
@@ -110,12 +112,13 @@ def _judge(
     if not _may_be_members(context, context.online(image), isr, _epochs(row, version)):
         since_841 = version >= IDS_SINCE
         return ErrorCode.INELIGIBLE_REPLICA if since_841 else ErrorCode.OPERATION_NOT_ATTEMPTED
-    min_isr = context.policy.min_isr(partition.topic)
-    return wanted._replace(
+    if not _are_these_logs(context, partition, isr, seen):
+        return ErrorCode.INELIGIBLE_REPLICA
+    after = wanted._replace(
         partition_epoch=PartitionEpoch(state.partition_epoch + 1),
         controller_epoch=context.lease.epoch,
-        eligible=eligible(state, isr, min_isr),
-    ), False
+    )
+    return with_eligible(after, state, context.terms(partition, image)), False
 
 
 def _members(row: RequestPartitionData, version: int) -> tuple[BrokerId, ...]:
@@ -146,13 +149,62 @@ def _may_be_members(
     return True
 
 
+def _incarnations(
+    context: ControllerContext,
+    of: tuple[TopicPartition, PartitionState],
+    row: RequestPartitionData,
+    sender: tuple[BrokerId, int],
+) -> dict[BrokerId, Incarnation]:
+    """As which the leader saw their logs; a broker of Kafka does not know."""
+    (leader, version), (partition, state) = sender, of
+    if version >= EPOCHS_SINCE and context.image.brokers[leader].mark is not None:
+        rows = row.new_isr_with_epochs
+        return {BrokerId(it.broker_id): Incarnation(it.incarnation) for it in rows}
+    known = context.incarnations
+    return {
+        it: known.get(it, {}).get(partition, state.incarnation_of(it))
+        for it in _members(row, version)
+    }
+
+
+def _with(
+    state: PartitionState, isr: tuple[BrokerId, ...], seen: Mapping[BrokerId, Incarnation]
+) -> tuple[tuple[BrokerId, Incarnation], ...]:
+    """Those of the others stay as they are."""
+    found = {broker: number for broker, number in state.incarnations if broker not in isr}
+    found |= {broker: seen[broker] for broker in isr if seen.get(broker, FIRST_INCARNATION)}
+    return tuple(sorted(found.items()))
+
+
+def _are_these_logs(
+    context: ControllerContext,
+    partition: TopicPartition,
+    isr: tuple[BrokerId, ...],
+    seen: Mapping[BrokerId, Incarnation],
+) -> bool:
+    """Whether they have lost nothing since the leader saw them, as far as they have said.
+
+    One that may say something else by now is asked again.
+    """
+    others = [
+        broker
+        for broker in isr
+        if partition in context.incarnations.get(broker, ())
+        and context.incarnations[broker][partition] != seen.get(broker, FIRST_INCARNATION)
+    ]
+    image = context.image.partition(partition)
+    assert image is not None, partition
+    for broker in others:
+        context.tell_one(broker, partition, image)
+    return not others
+
+
 def _on_members(context: ControllerContext, write: StateWrite) -> None:
     """Who has caught up has everything again, whatever its log had lost."""
     for broker in write.state.isr:
         logs = context.unclean_logs.get(broker)
         if logs is not None and write.partition in logs:
             del logs[write.partition]
-            context.whole_again.setdefault(broker, {})[write.partition] = None
             if not logs:
                 del context.unclean_logs[broker]
 
@@ -182,6 +234,7 @@ def _answer(
                 isr=state.isr,
                 leader_recovery_state=int(state.recovering),
                 partition_epoch=state.partition_epoch,
+                eligible_min_isr=state.eligible_min_isr,
             )
         )
     return ResponseTopicData(topic.topic_name, topic.topic_id, rows)

@@ -10,9 +10,9 @@ last, so a controller that dies in between leaves its successor everything to go
 Kafka tells the leader of its new replicas before it writes the ISR without the removed ones. Then
 the leader waits for them no more, though they could be elected; here both is one write.
 
-Two rules go beyond Kafka: a cancel, or another target, is refused where no replica that stays is in
-sync (the only whole copies would be removed), and a target smaller than min.insync.replicas is
-refused (nothing could be produced to it with acks=all).
+Two rules go beyond Kafka: a cancel, or another target, is refused where it would remove a whole
+copy and leave fewer than min.insync.replicas (what several have acknowledged would be on one disk),
+and a target smaller than that is refused (nothing could be produced to it with acks=all).
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -22,7 +22,13 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import begin_if_free
 from odradek.controller.decisions.elections import Rule, change_states, lose, send
 from odradek.controller.guarded_writes import StateWrite
-from odradek.controller.leaders import for_a_reassignment, leaving, next_state, same_leader
+from odradek.controller.leaders import (
+    for_a_reassignment,
+    leaving,
+    members,
+    next_state,
+    same_leader,
+)
 from odradek.controller.steps import Note, Steps, commit, read
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.json_body import MalformedZnode
@@ -131,7 +137,7 @@ def _next_assignment(
 ) -> Assignment:
     image = context.image.partition(partition)
     if image is not None and target is None and not context.is_deleting(partition.topic):
-        return _cancelled(partition, image)
+        return _cancelled(context, partition, image)
     if image is None or target is None or partition.topic in context.deletions:
         raise UnknownPartition(f"{partition} does not exist, or is being deleted")
     if not target or len(set(target)) != len(target) or min(target) < 0:
@@ -143,31 +149,41 @@ def _next_assignment(
     closed = [it for it in now.adding if it not in context.open_for_replicas()]
     if closed and not dead:
         raise InvalidReplicaAssignment(
-            f"{partition}: brokers {closed} take no replicas: preferred.controller.dedicated"
+            f"{partition}: brokers {closed} take no new replicas: they are cordoned, or preferred "
+            "controllers and preferred.controller.dedicated"
         )
     min_isr = context.policy.min_isr(partition.topic)
     if len(target) < min(min_isr, len(image.assignment.origin)):
         raise InvalidReplicaAssignment(
             f"{partition}: {len(target)} replicas; min.insync.replicas is {min_isr}"
         )
-    _check_copies(partition, image, now)
+    _check_copies(context, partition, image, now)
     return now
 
 
-def _cancelled(partition: TopicPartition, image: PartitionImage) -> Assignment:
+def _cancelled(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage
+) -> Assignment:
     assignment = image.assignment
     if not assignment.is_reassigning:
         raise NoReassignmentInProgress(f"{partition} is not being reassigned")
     now = assignment.reassigned_to(assignment.origin)
-    _check_copies(partition, image, now)
+    _check_copies(context, partition, image, now)
     return now
 
 
-def _check_copies(partition: TopicPartition, image: PartitionImage, now: Assignment) -> None:
-    """What is not named any more is deleted at once: others must have it all."""
-    if image.state is not None and not set(now.replicas) & set(image.state.isr):
+def _check_copies(
+    context: ControllerContext, partition: TopicPartition, image: PartitionImage, now: Assignment
+) -> None:
+    """What is not named any more is deleted at once: enough others must have it all."""
+    if image.state is None:
+        return
+    whole, left = set(members(image.state)), set(now.replicas)
+    needed = min(context.policy.min_isr(partition.topic), len(now.target))
+    if whole - left and len(whole & left) < max(needed, 1):
         raise InvalidReplicaAssignment(
-            f"{partition}: none of {list(now.replicas)} is in sync; records would be lost"
+            f"{partition}: records would be lost: of {list(now.replicas)} {len(whole & left)} have "
+            f"everything, and {max(needed, 1)} must before {sorted(whole - left)} are deleted"
         )
 
 
@@ -275,12 +291,15 @@ def is_complete(
     Where replicas are only removed, one of the target that is out of sync is not waited for.
     """
     assert image.state is not None, partition
-    target = image.assignment.target
-    in_sync = set(target) & set(image.state.isr)
-    if image.assignment.adding:
-        return len(in_sync) == len(target)
-    enough = min(context.policy.min_isr(partition.topic), len(target))
-    return len(in_sync) >= max(enough, 1)
+    in_sync = set(image.assignment.target) & set(image.state.isr)
+    return len(in_sync) >= _needed(context, partition, image.assignment)
+
+
+def _needed(context: ControllerContext, partition: TopicPartition, assignment: Assignment) -> int:
+    """How many of the target must be in sync."""
+    if assignment.adding:
+        return len(assignment.target)
+    return max(min(context.policy.min_isr(partition.topic), len(assignment.target)), 1)
 
 
 def _complete(
@@ -292,7 +311,9 @@ def _complete(
         context.batch.add_stop(replica, partition, delete=True)
     stops, context.batch.stop = context.batch.stop, {}
     context.set_assignment(partition, target)
-    moved = yield from change_states(context, [partition], _lead_from_target(context, removed))
+    needed = _needed(context, partition, assignment)
+    rule = _lead_from_target(context, removed, needed)
+    moved = yield from change_states(context, [partition], rule)
     if partition not in moved:
         context.set_assignment(partition, assignment)
         return
@@ -318,26 +339,29 @@ def _new_epoch(context: ControllerContext) -> Rule:
     return rule
 
 
-def _lead_from_target(context: ControllerContext, removed: frozenset[BrokerId]) -> Rule:
+def _lead_from_target(
+    context: ControllerContext, removed: frozenset[BrokerId], needed: int = 0
+) -> Rule:
     """A leader of the target; it begins anew, so that it takes no removed replica back.
 
     They leave the ISR in the same write: a leader does not wait for a replica that it is not told
-    of, and what it has not got must not be elected by the next controller.
+    of, and what it has not got must not be elected by the next controller. Where fewer than are
+    needed are in sync by now, nothing is removed.
     """
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
         state, online = image.state, context.online(image)
-        if state is None:
+        if state is None or len({*state.isr} & {*image.assignment.target}) < needed:
             return None
-        min_isr = context.policy.min_isr(partition.topic)
+        terms = context.terms(partition, image)
         if state.leader in image.assignment.target and state.leader in online:
             moved = same_leader(state, context.lease.epoch)
         else:
             choice = for_a_reassignment(image.assignment, state, online)
             if choice is None:
                 return None
-            moved = next_state(state, choice, context.lease.epoch)
-        return StateWrite(partition, leaving(moved, removed, min_isr))
+            moved = next_state(state, choice, context.lease.epoch, terms)
+        return StateWrite(partition, leaving(moved, removed, terms))
 
     return rule
 

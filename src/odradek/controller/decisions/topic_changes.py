@@ -36,7 +36,7 @@ def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]
                 yield from _on_gone(context, name)
             continue
         if known is not None and _is_another(known, it.topic):
-            yield from on_gone(context, name)
+            yield from on_gone(context, name, deletes=True)
             known = None
         if known is None:
             partitions = {number: PartitionImage(a) for number, a in it.topic.partitions.items()}
@@ -106,6 +106,6 @@ def _on_known(
 def _on_gone(context: ControllerContext, name: str) -> Steps[None]:
     """Perhaps by a write of our own of which no answer came: then the rest goes, too."""
     was_marked = name in context.deletions
-    yield from on_gone(context, name)
+    yield from on_gone(context, name, deletes=was_marked)
     if was_marked:
         yield from on_marks(context, [name])

@@ -4,7 +4,7 @@ An event never says what is so now; several changes may have been folded into on
 makes no sense is named by its path, left alone, and everything else goes on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from odradek.controller.context import ControllerContext
@@ -24,7 +24,12 @@ from odradek.metadata.znodes.admin import (
     ReassignPartitionsZnode,
 )
 from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode, TopicZnode
+from odradek.metadata.znodes.topic import (
+    PartitionStateZnode,
+    PartitionZnode,
+    TopicsZnode,
+    TopicZnode,
+)
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import NoNode
 from odradek.zookeeper.client.pipeline import Answer
@@ -137,7 +142,25 @@ def _look_at_topics(
                 topics[name] = FoundTopic(topic, answer.stat.version)
             except MalformedZnode as fault:
                 yield ignored(fault)
+    yield from _find_lost(context, topics)
     yield from on_topics(context, topics)
+
+
+def _find_lost(context: ControllerContext, topics: Mapping[str, FoundTopic | None]) -> Steps[None]:
+    """Topics that others have made, or whose znodes were mended: a state may have been lost."""
+    partitions = [
+        TopicPartition(name, number)
+        for name, found in topics.items()
+        if found is not None and name not in context.image.topics
+        for number in found.topic.partitions
+    ]
+    above = yield from read(*(Exists(PartitionZnode.path(it), watch=False) for it in partitions))
+    had = [it for it, at in zip(partitions, above, strict=True) if isinstance(at, StatReply)]
+    states = yield from read(*(Exists(PartitionStateZnode.path(it), watch=False) for it in had))
+    for partition, state in zip(had, states, strict=True):
+        if isinstance(state, NoNode):
+            context.lost[partition] = None
+            yield Note("controller.state_is_missing", {"partition": str(partition)})
 
 
 def look_at_marks(context: ControllerContext) -> Steps[None]:
