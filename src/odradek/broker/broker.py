@@ -2,26 +2,24 @@
 
 It starts from below: ZooKeeper, if it runs here; the session; the logs; the ports; the
 registration; and once the controller has spoken of this broker, it is open for business. It stops
-from above: no client is let in, what is under way is answered, leaderships end, everything is made
-durable, and the last that goes is the session, by which others learn that it has gone.
+from above (`stopping`).
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Final
 
 import structlog
 
 from odradek.broker import apis
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
-from odradek.broker.control.broker_session import BrokerSession
-from odradek.broker.control.controlled_shutdown import give_up_leaderships
+from odradek.broker.control.broker_session import BrokerSession, StartGivenUp
 from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.controller_watch import ControllerWatch
+from odradek.broker.control.departed_brokers import DepartedBrokers
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
@@ -34,6 +32,7 @@ from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.embedded_zookeeper import connect_string, start_zookeeper
 from odradek.broker.fetching.fetch_sessions import FetchSessions
+from odradek.broker.fetching.log_mender import LogMender, MenderDeps
 from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
 from odradek.broker.fetching.replication_throttles import ReplicationThrottles
@@ -55,6 +54,7 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
+from odradek.broker.stopping import Parts, Stopping
 from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
@@ -70,14 +70,9 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
-from odradek.model.units import SECOND, Millis
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import AllDirsFailed
-
-STOP_PATIENCE: Final = Millis(5 * SECOND)
-"""How long a stop waits for requests that are under way."""
-STOP_LOOK: Final = Millis(10)
 
 log = structlog.get_logger()
 
@@ -131,27 +126,29 @@ class Broker:
                 self._running.append(tasks.create_task(self._zookeeper.serve()))
             where = connect_string(self.config, self._zookeeper)
             coordination = BrokerSession(where, self.doors, self.settings, self.cluster)
+            coordination.is_given_up = self._stopping.is_set
             dirs = await take_dirs(self.doors)
-            await coordination.connect(tasks)
-            await self._learn_its_number(dirs, coordination)
             try:
-                controlling = await self._start(coordination, dirs, tasks)
+                await coordination.connect(tasks)
+                await self._learn_its_number(dirs, coordination)
+                await self._start(coordination, dirs, tasks)
+            except StartGivenUp:
+                await self._give_up(coordination)
+                self._close()
+                return
             except Exception:
                 await self._give_up(coordination)
                 raise
             self._running.append(tasks.create_task(coordination.listen()))
-            self._running.append(tasks.create_task(self._open(coordination, ready)))
+            opening = tasks.create_task(self._open(coordination, ready))
             replicas = self.services_of_this_life.replicas
             maintenance = LogMaintenance(replicas, self.settings, self.doors.clock).start(tasks)
             await self._stopping.wait()
             for task in maintenance:
                 task.cancel()
+            opening.cancel()
             await asyncio.gather(*maintenance, return_exceptions=True)
-            await self._stop(coordination, controlling)
-            if self._zookeeper is not None:
-                self._zookeeper.close()
-            for task in self._running:
-                task.cancel()
+            await self._stop(coordination)
         if self._failure is not None:
             raise self._failure
 
@@ -177,7 +174,7 @@ class Broker:
 
     async def _start(
         self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
-    ) -> ControllerLoop:
+    ) -> None:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
         listener = inter_broker_listener_name(self.config)
@@ -203,7 +200,9 @@ class Broker:
         self._corrupt_replicas = CorruptReplicas(
             replicas, self.cluster, coordination.report_log_dirs
         )
-        self._corrupt_replicas.on_follower = self._fetchers.on_corrupt
+        patience = self.config[replication_rows.REPLICA_SOCKET_TIMEOUT_MS]
+        mender = LogMender(MenderDeps(*deps[:6], patience))
+        self._corrupt_replicas.on_follower = mender.look_at
         self.services = services = self._services(controlling, control, tasks, client)
         self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
         self._dispatch = Dispatch(services, apis.OFFERED)
@@ -212,7 +211,7 @@ class Broker:
         self.settings.broker_watchers.append(self._on_settings)
         controlling.new_channels = self._channels_of(controlling, control)
         controlling.read_settings = coordination.read_settings
-        coordination.on_change = [coordination.look_at_changes]
+        coordination.on_change = [coordination.look_at_changes, control.look_at_unnamed]
         coordination.on_watch = controlling.on_watch
         coordination.on_tree_changed = controlling.on_tree_changed
         coordination.on_session_over.append(controlling.on_session_over)
@@ -232,7 +231,6 @@ class Broker:
         self._running.append(tasks.create_task(controlling.run()))
         self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
-        return controlling
 
     async def _open_replicas(
         self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
@@ -307,6 +305,7 @@ class Broker:
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
+            departed=DepartedBrokers(self.cluster, self.doors.clock),
             topic_admin=TopicAdmin(
                 controlling,
                 self._to_controller,
@@ -363,33 +362,19 @@ class Broker:
 
     # Stop
 
-    async def _stop(self, coordination: BrokerSession, controlling: ControllerLoop) -> None:
+    async def _stop(self, coordination: BrokerSession) -> None:
         services = self.services_of_this_life
-        log.info("broker.stopping", broker=services.broker_id)
         self.is_ready = False
-        await give_up_leaderships(
-            self.cluster, self._to_controller, self.settings.broker, self.doors.clock
-        )
-        await controlling.leave()
-        self.socket_server.close_listeners()
-        await self._finish_requests()
-        services.groups.close()
-        self._fetchers.close()
-        coordination.stop_registering()
-        await services.replicas.close(self.cluster.broker_epoch)
-        controlling.resign()
-        with suppress(TimeoutError):
-            await coordination.close()
+        await Stopping(Parts(services, self._dispatch, self._fetchers, coordination)).run()
+        self._close()
+
+    def _close(self) -> None:
+        """What is open from the first moment on."""
         self.socket_server.close()
         self.pages.close()
         self.timers.close()
-        log.info("broker.stopped", broker=services.broker_id)
-
-    async def _finish_requests(self) -> None:
-        """Those that only wait for more to read are not waited for."""
-        clock = self.doors.clock
-        give_up = clock.monotonic() + STOP_PATIENCE
-        while clock.monotonic() < give_up:
-            if self.socket_server.open_requests <= self.services_of_this_life.fetches.waiting:
-                return
-            await clock.sleep_until(Millis(clock.monotonic() + STOP_LOOK))
+        if self._zookeeper is not None:
+            self._zookeeper.close()
+        for task in self._running:
+            task.cancel()
+        log.info("broker.stopped", broker=self.cluster.me)

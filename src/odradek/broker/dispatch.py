@@ -8,6 +8,7 @@ A client that asks for what is not offered is disconnected, as Kafka does, but t
 first if that is what it asked for.
 """
 
+import asyncio
 import struct
 from collections.abc import Mapping
 from functools import partial
@@ -70,6 +71,12 @@ BETWEEN_BROKERS: Final = frozenset(
 """What brokers ask each other; it is served before clients are, so that this broker can join."""
 
 
+class BrokerStops(BrokerError):
+    """It may have been done; another broker can say."""
+
+    code = ErrorCode.REQUEST_TIMED_OUT
+
+
 class Dispatch:
     """The table of APIs, ready for requests.
 
@@ -80,6 +87,7 @@ class Dispatch:
     def __init__(self, services: Services, offered: Mapping[int, Api]) -> None:
         self._is_open = False
         self._early: list[tuple[Connection, bytearray]] = []
+        self._answering: dict[asyncio.Task[None], None] = {}
         self._services = services
         self._offered = offered
         self._slices = Slices()
@@ -93,6 +101,15 @@ class Dispatch:
             if not connection.is_over:
                 self.on_frame(connection, frame)
                 connection.stream.resume()
+
+    def close(self) -> None:
+        """No request that only clients make is begun any more."""
+        self._is_open = False
+
+    def give_up(self) -> None:
+        """Requests that still wait for others are refused."""
+        for task in [*self._answering]:
+            task.cancel()
 
     def _is_too_early(self, connection: Connection, key: int, frame: bytearray) -> bool:
         if key in BETWEEN_BROKERS and all(it is not connection for it, _ in self._early):
@@ -186,8 +203,12 @@ class Dispatch:
         return found
 
     def _later(self, pending: PendingRequest, request: Request, later: Later) -> None:
-        if not begin(self._services.tasks, self._answer(pending, request, later)):
+        task = begin(self._services.tasks, self._answer(pending, request, later))
+        if task is None:
             pending.connection.hang_up("the broker is stopping")
+            return
+        self._answering[task] = None
+        task.add_done_callback(self._answering.pop)
 
     # What is done in slices
 
@@ -233,6 +254,9 @@ class Dispatch:
         """No request may end its task with an error: that would be the end of the broker."""
         try:
             pending.answer(await later())
+        except asyncio.CancelledError:
+            self._refuse(pending, request, BrokerStops("the broker stops"))
+            raise
         except Exception as error:  # noqa: BLE001 - the last to know what a request came to
             self._refuse(pending, request, error)
 

@@ -3,12 +3,11 @@
 from odradek.broker.doors import Doors
 from odradek.broker.network.socket_server import naming
 from odradek.config.broker import BrokerConfig
+from odradek.config.checks import EVERY_ADDRESS
 from odradek.config.rows import zookeeper as zookeeper_rows
 from odradek.ensemble.server import Doors as ZooKeeperDoors
 from odradek.ensemble.server import ZookeeperServer
 from odradek.zookeeper.server.settings import ServerSettings
-
-EVERY_ADDRESS = frozenset({"", "::", "0.0.0.0"})  # noqa: S104 - compared
 
 
 async def start_zookeeper(config: BrokerConfig, doors: Doors) -> ZookeeperServer:

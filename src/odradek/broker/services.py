@@ -9,6 +9,7 @@ from typing import Protocol
 
 from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.broker.control.departed_brokers import DepartedBrokers
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
@@ -53,6 +54,7 @@ class Services:
     doors: Doors
     settings: Settings
     cluster: MetadataCache
+    departed: DepartedBrokers
     topic_admin: TopicAdmin
     config_admin: ConfigAdmin
     producer_ids: ProducerIds

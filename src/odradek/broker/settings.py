@@ -1,11 +1,12 @@
 """What holds now: the broker's own settings, those changed at run time, and those of topics.
 
 The tree says what was changed (`broker_session` reads it and tells here); what acts on a setting
-watches, and takes over the new value at once.
+watches, and takes over the new value at once. Several read and write it at the same time: which of
+two is newer say the transactions that wrote them.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -15,6 +16,9 @@ from odradek.config.setting import BrokerSetting
 from odradek.config.topic import TopicConfig
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.ids import NO_BROKER
+
+KEEPS_ALL: Final = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+"""Settings of a topic whose own cannot be read."""
 
 BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
 log = structlog.get_logger()
@@ -42,6 +46,7 @@ class Settings:
         self.broker_watchers: list[BrokerWatcher] = []
         self.topic_watchers: list[Callable[[str], None]] = []
         self._overrides: dict[Entity, Mapping[str, str]] = {}
+        self._written_at: dict[Entity, int] = {}  # the transactions that wrote them (mzxid)
         self._topics: dict[str, TopicConfig] = {}  # those with settings of their own
 
     def topic(self, name: str) -> TopicConfig:
@@ -56,8 +61,17 @@ class Settings:
         """Whether its settings were read."""
         return entity in self._overrides
 
-    def on_entity(self, entity: Entity, texts: Mapping[str, str]) -> None:
-        """These are its settings from now on."""
+    def on_entity(
+        self, entity: Entity, texts: Mapping[str, str], written_at: int | None = None
+    ) -> None:
+        """These are its settings from now on, unless what is known was written later.
+
+        None: they were found missing, or were written by who says so.
+        """
+        if written_at is not None:
+            if written_at < self._written_at.get(entity, written_at):
+                return
+            self._written_at[entity] = written_at
         if self._overrides.get(entity) == texts:
             return
         self._overrides[entity] = texts
@@ -68,9 +82,18 @@ class Settings:
         elif entity == Entity(EntityType.BROKERS, str(self.me)):
             self._on_broker(broker=texts)
 
+    def on_unreadable(self, entity: Entity) -> None:
+        """What was known holds on; where nothing was, no record of a topic is deleted."""
+        if entity.type is EntityType.TOPICS and not self.knows(entity):
+            self._topics[entity.name] = self.broker.topic_defaults.with_overrides(KEEPS_ALL)[0]
+            for watcher in self.topic_watchers:
+                watcher(entity.name)
+
     def forget_topic(self, name: str) -> None:
         """The topic is gone."""
-        self._overrides.pop(Entity(EntityType.TOPICS, name), None)
+        entity = Entity(EntityType.TOPICS, name)
+        self._overrides.pop(entity, None)
+        self._written_at.pop(entity, None)
         self._topics.pop(name, None)
 
     def _on_topic(self, name: str, texts: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from odradek.config.findings import Finding, Given, Severity, shown, wrong_value
 from odradek.config.kinds import NotAllowed
 from odradek.config.not_here import absent, is_secret, near
 from odradek.config.setting import BrokerSetting, Mode, TopicSetting
-from odradek.config.table import BROKER_SETTINGS, TOPIC_SETTINGS, on_listener
+from odradek.config.table import BROKER_SETTINGS, LISTENER_PREFIX, TOPIC_SETTINGS, on_listener
 from odradek.config.topic import TopicConfig
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ FOR_KRAFT: Final = (
     "zookeeper.connect unless ZooKeeper is to run in this process. A KRaft data directory cannot "
     "be read: move the data with a client such as MirrorMaker 2"
 )
+NO_EFFECT: Final = "it has no effect"
 FOR_ALL: Final = "set at run time for all brokers"
 FOR_THIS: Final = "set at run time for this broker"
 
@@ -107,6 +108,7 @@ def read(layers: Layers) -> tuple[BrokerConfig, tuple[Finding, ...]]:
             on_listeners.setdefault(setting, {})[listener] = setting.kind.parse(given.text)
         except NotAllowed as error:
             findings.append(wrong_value(setting, given, str(error), name=name))
+    findings += _inert(layers.static)
     findings += _unknown(layers.static)
     return BrokerConfig(layers, values, on_listeners), tuple(findings)
 
@@ -119,6 +121,30 @@ def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, Brok
                 yield name, given, owner
 
 
+def _inert(static: Mapping[str, Given]) -> Iterator[Finding]:
+    """Kafka's that are here for the sake of files, and do nothing."""
+    for name, given in static.items():
+        row = BROKER_SETTINGS.get(name)
+        if row is not None and row.inert:
+            named = shown(name, given, sensitive=row.sensitive)
+            text = f"{named}: {NO_EFFECT}; {row.inert}"
+            yield Finding(Severity.NOTE, (name,), text, row.inert)
+
+
+def _of_a_listener(name: str, given: Given) -> Finding | None:
+    """A setting of all listeners that one listener cannot have for itself here."""
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    row = BROKER_SETTINGS.get(name.removeprefix(LISTENER_PREFIX).partition(".")[2])
+    if row is None:
+        return None
+    named = shown(name, given, sensitive=row.sensitive)
+    if row.inert:
+        return Finding(Severity.NOTE, (name,), f"{named}: {NO_EFFECT}; {row.inert}", row.inert)
+    why = f"one listener cannot have it for itself here; {row.name} counts for all"
+    return Finding(Severity.WARNING, (name,), f"{named}: {NO_EFFECT}; {why}", why)
+
+
 def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
     """Kafka's that are not here, and those that are unknown; a file for KRaft mode is refused."""
     is_kraft = "process.roles" in static
@@ -129,6 +155,8 @@ def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
         group = absent(name)
         if name == "process.roles":
             yield Finding(Severity.ERROR, (name,), f"{named}: {FOR_KRAFT}")
+        elif (of_a_listener := _of_a_listener(name, given)) is not None:
+            yield of_a_listener
         elif group is None:
             text = f"{named}: there is no such setting; it has no effect"
             text += near(name, tuple(BROKER_SETTINGS))
@@ -137,7 +165,7 @@ def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
             yield Finding(Severity.ERROR, (name,), f"{named}: {group.why}")
         elif not (is_kraft and not group.matters):
             severity = Severity.WARNING if group.matters else Severity.NOTE
-            yield Finding(severity, (name,), f"{named}: it has no effect; {group.why}")
+            yield Finding(severity, (name,), f"{named}: {NO_EFFECT}; {group.why}", group.why)
 
 
 def dynamic_layer(

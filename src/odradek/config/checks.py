@@ -23,7 +23,6 @@ from odradek.config.rows import (
     network,
     replication,
     topic,
-    transactions,
     zookeeper,
 )
 from odradek.config.rule import Limit, Rule, broken
@@ -95,13 +94,6 @@ LIMITS: Final = (
         "acks=all fails for topics that do not ask for more replicas",
     ),
     Limit(
-        transactions.TRANSACTION_STATE_LOG_MIN_ISR,
-        operator.le,
-        transactions.TRANSACTION_STATE_LOG_REPLICATION_FACTOR,
-        Severity.WARNING,
-        "no transaction can begin",
-    ),
-    Limit(
         network.SOCKET_CONNECTION_SETUP_TIMEOUT_MS,
         operator.le,
         network.SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS,
@@ -109,6 +101,9 @@ LIMITS: Final = (
         "the waiting time is to grow from the one to the other",
     ),
 )
+
+
+EVERY_ADDRESS: Final = frozenset({"", "::", "0.0.0.0"})  # noqa: S104 - compared
 
 
 def _number(config: BrokerConfig) -> str | None:
@@ -153,6 +148,20 @@ def _coordination(config: BrokerConfig) -> str | None:
     return None
 
 
+def _open_znodes(config: BrokerConfig) -> str | None:
+    if not config[zookeeper.ZOOKEEPER_SET_ACL]:
+        return None
+    return "it does nothing here: who can reach ZooKeeper can change every znode"
+
+
+def _open_zookeeper(config: BrokerConfig) -> str | None:
+    if not zookeeper_is_embedded(config):
+        return None
+    if config[zookeeper.ZOOKEEPER_EMBEDDED_HOST] not in EVERY_ADDRESS:
+        return None
+    return "all addresses: who can reach them can change everything in ZooKeeper"
+
+
 def _addresses(config: BrokerConfig) -> str | None:
     everyone, some = network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES
     return "no client could connect" if config[everyone] == 0 and not config[some] else None
@@ -179,6 +188,12 @@ RULES: Final = (
     ),
     Rule(
         (zookeeper.ZOOKEEPER_CONNECT, zookeeper.ZOOKEEPER_EMBEDDED), Severity.ERROR, _coordination
+    ),
+    Rule((zookeeper.ZOOKEEPER_SET_ACL,), Severity.WARNING, _open_znodes),
+    Rule(
+        (zookeeper.ZOOKEEPER_EMBEDDED_HOST, zookeeper.ZOOKEEPER_EMBEDDED),
+        Severity.WARNING,
+        _open_zookeeper,
     ),
     Rule(
         (network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES),

@@ -30,7 +30,7 @@ def zookeeper_data_dir(config: BrokerConfig) -> str:
 
 
 def zookeeper_connection_timeout(config: BrokerConfig) -> Millis:
-    """How long to try for a first connection."""
+    """How long a start may wait for ZooKeeper before that is an error."""
     said = config[zookeeper.ZOOKEEPER_CONNECTION_TIMEOUT_MS]
     return config[zookeeper.ZOOKEEPER_SESSION_TIMEOUT_MS] if said is None else said
 

@@ -34,6 +34,8 @@ class Finding:
     severity: Severity
     names: tuple[str, ...]
     sentence: str
+    why: str = ""
+    """The end of the sentence, where several settings may share it."""
 
     def __str__(self) -> str:
         return self.sentence

@@ -83,7 +83,16 @@ ABSENT: Final = (
         matters=False,
         why="rates are measured in another way here, and clients have no quotas",
     ),
-    Absent(("client.quota.callback.class",), matters=True, why="clients have no quotas here"),
+    Absent(
+        ("client.quota.callback.class", "quota.producer.default", "quota.consumer.default"),
+        matters=True,
+        why="clients have no quotas here",
+    ),
+    Absent(
+        ("config.providers", "config.providers.*"),
+        matters=True,
+        why="values are taken as they are written: nothing is looked up elsewhere",
+    ),
     Absent(
         ("group.consumer.*", "group.coordinator.*", "group.share.*"),
         matters=False,
@@ -106,6 +115,10 @@ ABSENT: Final = (
 )
 
 SECRETS: Final = re.compile(r"pass|secret|jaas|token|credential|certificate|\.key$")
+NUMBERS: Final = re.compile(
+    r"\.(ms|seconds|bytes|size|iterations|length|algorithm|type|location|class|enable|name|url)$"
+)
+"""What a setting says about a secret is none."""
 
 
 def absent(name: str) -> Absent | None:
@@ -118,7 +131,7 @@ def absent(name: str) -> Absent | None:
 
 def is_secret(name: str) -> bool:
     """Whether a value of an unknown setting might be one, going by its name."""
-    return SECRETS.search(name.lower()) is not None
+    return SECRETS.search(name.lower()) is not None and not NUMBERS.search(name.lower())
 
 
 def near(name: str, known: tuple[str, ...]) -> str:

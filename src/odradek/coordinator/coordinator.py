@@ -70,6 +70,13 @@ class Coordinator(Generic[M]):
         self._shards[place.partition] = (place.leader_epoch, shard, machine)
         return shard, effects
 
+    def begin_again(self, place: Place, *, is_unreadable: bool) -> None:
+        """Its log could not be read whole, and will be read once more, into the same shard."""
+        leader_epoch, shard, _ = self._shards[place.partition]
+        machine = self._spec.new_machine()
+        shard.begin_again(machine, is_unreadable=is_unreadable)
+        self._shards[place.partition] = (leader_epoch, shard, machine)
+
     def resigned(self, partition: int) -> CoordinatorEffects:
         """This broker leads the partition no longer."""
         found = self._shards.pop(partition, None)
@@ -119,9 +126,18 @@ class Coordinator(Generic[M]):
 
         Those whose log is still being read find out what follows for them when they are active.
         """
-        for partition, (leader_epoch, shard, machine) in tuple(self._shards.items()):
-            effects = shard.on_event(partial(decide, machine), now)
+        for partition, (leader_epoch, shard, _) in tuple(self._shards.items()):
+            effects = shard.on_event(partial(self._decide, partition, decide), now)
             yield Place(partition, leader_epoch), effects
+
+    def _decide(
+        self,
+        partition: int,
+        decide: Callable[[M, Moment], Iterable[Decision]],
+        now: Moment,
+    ) -> Iterable[Decision]:
+        """By the machine that has read all of the log."""
+        return decide(self._shards[partition][2], now)
 
     # -- time -------------------------------------------------------------------------------------
 

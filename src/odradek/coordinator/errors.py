@@ -18,6 +18,12 @@ class CoordinatorLoading(BrokerError):
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
+class CoordinatorUnreadable(BrokerError):
+    """The partition's log cannot be read, here or on any other broker that could lead."""
+
+    code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
 class CoordinatorBusy(BrokerError):
     """As many requests wait here as may; the code is the one that makes a client try again here."""
 

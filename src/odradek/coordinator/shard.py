@@ -26,7 +26,12 @@ from odradek.coordinator.decision import (
     Note,
     Ticket,
 )
-from odradek.coordinator.errors import CoordinatorBusy, CoordinatorLoading, NotCoordinator
+from odradek.coordinator.errors import (
+    CoordinatorBusy,
+    CoordinatorLoading,
+    CoordinatorUnreadable,
+    NotCoordinator,
+)
 from odradek.coordinator.in_flight import InFlight
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import ProducerId
@@ -112,6 +117,7 @@ class Shard:
         self.write_timeout = write_timeout
         self.waiting_max = waiting_max
         self.active = False
+        self.is_unreadable = False  # its log, as far as is known
         self.waiting: dict[Ticket, Call] = {}  # every call without an answer
         self._loaded_to: Offset | None = None  # the log's end when all of it had been read
         self._events: list[Callable[[Moment], Iterable[Decision]]] = []  # until it is active
@@ -134,8 +140,15 @@ class Shard:
         assert not self.active, producer
         self.machine.replay_end(producer, committed=committed)
 
+    def begin_again(self, machine: Machine, *, is_unreadable: bool) -> None:
+        """The log could not be read whole: nothing of it counts, and it is read once more."""
+        assert not self.active, "it was read whole"
+        self.machine = machine
+        self.is_unreadable = is_unreadable
+
     def loaded(self, log_end_offset: Offset) -> None:
         """All of the log was replayed; `committed` makes the shard active when it gets there."""
+        self.is_unreadable = False
         self._loaded_to = log_end_offset
 
     # -- what happens -----------------------------------------------------------------------------
@@ -144,6 +157,8 @@ class Shard:
         """A request: answered at once, or when records are committed, or when its time comes."""
         assert call.ticket not in self.waiting, call
         try:
+            if self.is_unreadable:
+                raise CoordinatorUnreadable
             if not self.active:
                 raise CoordinatorLoading
             if len(self.waiting) >= self.waiting_max and self.machine.may_wait(call.request):

@@ -13,3 +13,9 @@ def t(request: pytest.FixtureRequest) -> Iterator[ClusterScenario]:
     how = vars(request.function).get(STAGED, {})
     with ClusterScenario(request.param, **how) as scenario:
         yield scenario
+
+
+@pytest.fixture
+def _nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the page cache is believed until somebody asks for it again."""
+    monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", lambda *_: False)

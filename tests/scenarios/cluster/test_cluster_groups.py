@@ -1,9 +1,14 @@
 """Groups of a cluster: their coordinator dies, and what was committed is there."""
 
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario, staged
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
 GROUPS = "__consumer_offsets"
 ORDERS = TopicPartition("orders", 0)
@@ -62,3 +67,29 @@ def test_no_group_begins_before_its_topic_can_have_all_its_replicas() -> None:
         (found,) = client.does(connection.ask(asked)).coordinators
         assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert "replication" in found.error_message
+
+
+@staged(settings=ONE_PARTITION)
+def test_a_coordinator_that_has_written_half_of_a_commit_reads_its_log_again(
+    t: ClusterScenario,
+) -> None:
+    """What it believes and what its log says differ then; its groups go on with the log."""
+    client = t.operator()
+    client.make("orders", replicas=3, partitions=2)
+    member = client.member("shop", "orders")
+    member.joins()
+    assert member.commits("orders", 0, 1) == ErrorCode.NONE
+    client.sets(GROUPS, segment_bytes="600", max_message_bytes="1000")
+    t.run(seconds=1)
+    rows = [
+        OffsetCommitRequestPartition(0, 2, committed_metadata="a"),
+        OffsetCommitRequestPartition(1, 2, committed_metadata="b" * 860),  # larger than a segment
+    ]
+    topics = [OffsetCommitRequestTopic("orders", partitions=rows)]
+    request = OffsetCommitRequest("alone", topics=topics)
+    connection = client.does(client.cluster.broker(BrokerId(t.leader(GROUPS))))
+    answer = client.does(connection.ask(request, 8))
+    assert {row.error_code for row in answer.topics[0].partitions} == {ErrorCode.NOT_COORDINATOR}
+    assert client.committed("shop") == {ORDERS: 1}
+    assert member.commits("orders", 0, 3) == ErrorCode.NONE
+    assert client.committed("alone") == {ORDERS: 2}

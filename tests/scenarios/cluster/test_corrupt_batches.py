@@ -6,34 +6,10 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from tests.scenarios.cluster.spoilt import bytes_of, spoil
 
 NAMED_TOPICS = 12
 """The last version of a fetch that has the names of topics."""
-
-
-@pytest.fixture
-def _nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is in the page cache is believed until somebody asks for it again."""
-    monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", lambda *_: False)
-
-
-def spoil(t: ClusterScenario, number: int, offset: int) -> None:
-    """One bit of the batch that begins at this offset, on one broker's disk."""
-    log = t.broker(number).log("orders")
-    assert log is not None
-    segment = log.segment_of(offset)
-    found = segment.find(offset)
-    assert found is not None
-    position, header = found
-    disk = t.broker(number).machine.disk(t.broker(number).disk_of("orders"))
-    disk.flip(segment.path(".log"), position + header.size - 1, 0)
-
-
-def bytes_of(t: ClusterScenario, number: int) -> bytes:
-    """All batches of its replica."""
-    log = t.broker(number).log("orders")
-    assert log is not None
-    return b"".join(segment.file.read(segment.size, 0) for segment in log.segments)
 
 
 def fetched(t: ClusterScenario, number: int, offset: int) -> ErrorCode:
@@ -64,7 +40,7 @@ def test_a_leader_with_a_corrupt_batch_resigns_and_fetches_it_again(t: ClusterSc
 
 
 @pytest.mark.usefixtures("_nothing_is_cached")
-def test_a_follower_with_a_corrupt_batch_leaves_the_isr_and_fetches_it_again(
+def test_a_follower_with_a_corrupt_batch_stays_in_sync_and_fetches_it_again(
     t: ClusterScenario,
 ) -> None:
     """Whoever reads from it is not served the batch; the leader stays."""
@@ -122,3 +98,30 @@ def test_a_follower_that_is_sent_a_corrupt_batch_asks_again_and_the_leader_resig
     assert t.leader("orders") != leader
     assert shop.read("orders") == ["a", "b", "c"]
     assert bytes_of(t, leader) == bytes_of(t, away)
+
+
+@pytest.mark.usefixtures("_nothing_is_cached")
+def test_a_member_with_a_corrupt_batch_keeps_the_rest_and_hands_over_when_it_can(
+    t: ClusterScenario,
+) -> None:
+    """The leader dies before it was asked for the batch; nothing was cut, so nothing is lost."""
+    shop = t.client("shop")
+    shop.make("orders", min_insync_replicas="2")
+    leader = t.leader("orders")
+    sick, away = t.followers("orders")
+    t.broker(away).kill()
+    t.await_isr("orders", leader, sick)
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=1)
+    t.cut(leader, sick)
+    spoil(t, sick, 1)
+    assert fetched(t, sick, 1) is ErrorCode.CORRUPT_MESSAGE
+    t.broker(leader).kill()
+    t.run(seconds=20)
+    assert t.broker(sick).log_end("orders") == 3
+    t.heal()
+    t.broker(leader).start()
+    t.await_isr("orders", leader, sick)
+    t.wait_until(lambda: t.leader("orders") == leader, "it has handed over")
+    assert shop.read("orders") == ["a", "b", "c"]

@@ -277,6 +277,38 @@ def test_no_client_is_told_of_a_leader_that_has_just_died(t: ClusterScenario) ->
     assert t.world.loop.time() - began < 0.6
 
 
+def test_clients_are_told_of_a_dead_broker_for_a_while(t: ClusterScenario) -> None:
+    """Without it at once a client gives up its thread before the thread has given its partitions.
+
+    Another broker leads by the same answer. It is listed until its time is over, or once, where it
+    lives now, when it is back.
+    """
+    controller, dying, other = cast(t)
+    operator = t.operator()
+    operator.places("orders", (dying, other, controller))
+    shop = t.client("shop")
+
+    async def told() -> tuple[int, list[int], list[int]]:
+        connection = await shop.cluster.connection((name_of(other), PORT))
+        answer = await connection.ask(metadata_of("orders"))
+        (found,) = answer.topics[0].partitions
+        listed = sorted(broker.node_id for broker in answer.brokers)
+        return int(found.leader_id), listed, list(found.offline_replicas)
+
+    t.await_isr("orders", 1, 2, 3)
+    t.broker(dying).kill()
+    t.wait_until(lambda: shop.does(told())[0] == other, "its successor is known")
+    assert shop.does(told()) == (other, [1, 2, 3], [dying])
+    t.run(seconds=4)
+    assert shop.does(told()) == (other, sorted((controller, other)), [dying])
+    t.broker(dying).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.broker(dying).kill()
+    t.broker(dying).start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.does(told()) == (other, [1, 2, 3], [])
+
+
 def metadata_of(topic: str) -> MetadataRequest:
     """Asks for one topic."""
     return MetadataRequest(topics=[MetadataRequestTopic(name=topic)])

@@ -80,8 +80,9 @@ def test_a_controller_that_was_replaced_changes_nothing(t: ClusterScenario) -> N
 def test_a_controller_whose_session_is_over_answers_as_one_no_more(t: ClusterScenario) -> None:
     """What it remembers is old, though it can register no more: another process has its number.
 
-    It had nothing under way when its session ended: ZooKeeper would have refused that, and so
-    ended its time as the controller, too.
+    It does not reach that process, and waits for its end; else it would end itself at once. It had
+    nothing under way when its session ended: ZooKeeper would have refused that, and so ended its
+    time as the controller, too.
     """
     past, operator = t.controller() or 0, t.operator()
     t.run(seconds=2)
@@ -92,6 +93,7 @@ def test_a_controller_whose_session_is_over_answers_as_one_no_more(t: ClusterSce
     twin.start()
     t.wait_until(lambda: twin.serves, "the other process serves")
     t.heal()
+    t.cut(past, "twin")
     t.run(seconds=4)
     assert t.broker(past).process.serves
     connection = operator.does(operator.cluster.connection((name_of(past), PORT)))

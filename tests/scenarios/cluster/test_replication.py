@@ -1,5 +1,6 @@
 """Leaders, followers and the ISR: what is replicated, and what an acknowledgement is worth."""
 
+from odradek.client import admin
 from odradek.client.placement_admin import Election, elect
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -258,3 +259,38 @@ def test_a_leader_that_has_missed_a_leadership_awaits_what_followers_have_now(
     t.heal()
     operator.ends(writing)
     assert operator.read("orders") == ["a", "b"]
+
+
+@staged(settings={"log.flush.offset.checkpoint.interval.ms": "600000"})
+def test_what_was_deleted_stays_so_when_all_brokers_die(t: ClusterScenario) -> None:
+    """Nobody answers, or tells another, where a log begins before that is durable."""
+    shop = t.operator()
+    shop.make("orders")
+    shop.produce("orders", "a", "b", "c")
+    t.run(seconds=1)
+    assert shop.trims("orders", 2) == 2
+    for broker in t.brokers.values():
+        broker.kill()
+    for broker in t.brokers.values():
+        broker.start()
+    t.wait_until(lambda: all(it.process.serves for it in t.brokers.values()), "they are back")
+    assert shop.read("orders") == ["c"]
+
+
+def test_nothing_is_deleted_while_somebody_away_could_bring_it_back(t: ClusterScenario) -> None:
+    """Below min.insync.replicas an eligible replica may lead, with the records that it had."""
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3), min_insync_replicas="2")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=1)
+    leader = t.leader("orders")
+    for broker in t.others(leader):
+        broker.stop()
+    t.await_isr("orders", leader)
+    trimming = admin.delete_records(shop.cluster, {TopicPartition("orders", 0): 2})
+    assert shop.refusal_of(trimming) is ErrorCode.REQUEST_TIMED_OUT
+    for broker in t.others(leader):
+        broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.trims("orders", 2) == 2

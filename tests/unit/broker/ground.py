@@ -19,6 +19,8 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Leadership
+from odradek.sim.disk_faults import Fault
+from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
@@ -116,7 +118,9 @@ class Ground:
 
     def doors(self, machine: Machine) -> Doors:
         """Of this life."""
-        workers = {name: SimulatedWorker() for name in ("disk-a", "disk-b")}
+        workers = {
+            name: SimulatedWorker(faults=machine.disk(name).faults) for name in ("disk-a", "disk-b")
+        }
         dirs = tuple(
             Dir(machine.disk(name), worker, SimulatedWorker(worker))
             for name, worker in workers.items()
@@ -126,6 +130,23 @@ class Ground:
 
 def _no_journal() -> Any:
     raise AssertionError("there is no ZooKeeper here")
+
+
+def pausing(machine: Machine, *calls: str, path: str = "*", skip: int = 0) -> list[Fault]:
+    """The next job that makes such a call stops there for a second, on either disk."""
+    rows = [Fault(0, frozenset(calls), path, skip=skip, times=1, pause=SECOND) for _ in ("a", "b")]
+    for name, row in zip(("disk-a", "disk-b"), rows, strict=True):
+        machine.disk(name).faults.rows.append(row)
+    return rows
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Turn by turn, up to a bound."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came true")
 
 
 class Appender:

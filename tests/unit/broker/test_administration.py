@@ -164,6 +164,10 @@ def test_log_dirs_tell_what_lies_in_them() -> None:
         ]
         assert sorted(row.partition_size > 0 for row in rows) == [False, True]
         assert all(result.total_bytes >= result.usable_bytes > 0 for result in answer.results)
+        disk = stage.machine.disk("disk-a")
+        disk.faults.capacity = disk.used + 1_000_000
+        (full, _) = client.ask(DescribeLogDirsRequest(None)).results
+        assert full.total_bytes == disk.faults.capacity  # also what others have written counts
 
 
 def test_the_cluster_is_described_in_two_ways() -> None:

@@ -42,14 +42,14 @@ from odradek.wire.messages.stop_replica import (
     StopReplicaResponse,
 )
 from odradek.wire.messages.update_metadata import UpdateMetadataResponse
-from odradek.wire.schema import Request, Response
+from odradek.wire.schema import Response
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import MultiFailed, OutcomeUnknown, SystemFault
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
 from odradek.zookeeper.client.states import Status
 from odradek.zookeeper.protocol.codes import CreateMode
-from odradek.zookeeper.protocol.jute_requests import Delete, GetChildren2, GetData, Multi
+from odradek.zookeeper.protocol.jute_requests import Create, Delete, GetChildren2, GetData, Multi
 
 SESSION_TIMEOUT = Millis(6_000)
 
@@ -82,7 +82,7 @@ class Process:
 
     def __init__(self, world: World, number: int) -> None:
         self.number = BrokerId(number)
-        self.heard: list[Request] = []
+        self.heard: list[Any] = []
         self.machine = world.machine(f"broker-{number}")
         self.loop: ControllerLoop
         self.client: ZooKeeperClient
@@ -429,6 +429,48 @@ def test_a_controller_that_resigns_while_it_writes_tells_nobody_what_it_wrote() 
         assert t.get("/brokers/topics/orders/partitions/0/state") is None
 
 
+def test_a_controller_that_resigns_while_it_reads_settings_does_not_begin() -> None:
+    """Its session ends while it waits for what is no step of its own."""
+    with ensemble(2) as t:
+        first, other = t.controller, t.other
+
+        reads: list[str] = []
+
+        async def read_settings(_topics: list[str]) -> None:
+            reads.append("once more")
+            if len(reads) == 1:
+                other.loop.resign("a test")
+
+        other.loop.read_settings = read_settings
+        first.machine.kill()
+        t.run(SESSION_TIMEOUT / 1_000 + 2)
+        assert len(reads) == 2
+        assert other.epoch == 3
+        assert {request.controller_epoch for request in other.heard} == {3}
+
+
+def test_who_gets_ready_loads_the_image_before_it_says_so() -> None:
+    """Else the controller would hand over to a broker that knows nothing yet."""
+    with ensemble(2) as t:
+        asked: list[Any] = []
+        t.other.door.refuse = asked.append
+        wish = Wish("a", t.other.number, ControllerEpoch(1), "an operator")
+        data = NextControllerZnode.encode(wish)
+        t.does(t.keeper.zookeeper.create(NextControllerZnode.PATH, data))
+        t.run(2)
+        loads = [at for at, it in enumerate(asked) if isinstance(it, GetChildren2)]
+        says = [
+            at
+            for at, it in enumerate(asked)
+            if isinstance(it, Multi)
+            for op in it.ops
+            if isinstance(op, Create) and op.path == ReadyToServeZnode.PATH
+        ]
+        assert loads
+        assert says
+        assert max(at for at in loads if asked[at].path == "/brokers/topics") < says[0]
+
+
 def test_a_loop_that_ends_while_it_writes_leaves_nobody_waiting() -> None:
     """The broker stops, and ends once all its requests are answered."""
     with ensemble() as t:
@@ -497,8 +539,8 @@ def test_messages_name_the_epoch_and_the_life_of_their_receiver() -> None:
         t.controller.asks(ORDERS)
         t.run(0.5)
         stat = t.does(t.keeper.zookeeper.exists("/brokers/ids/1"))
-        assert {it.controller_epoch for it in t.controller.heard} == {1}  # type: ignore[attr-defined]
-        assert {it.broker_epoch for it in t.controller.heard} == {stat.czxid}  # type: ignore[attr-defined]
+        assert {it.controller_epoch for it in t.controller.heard} == {1}
+        assert {it.broker_epoch for it in t.controller.heard} == {stat.czxid}
 
 
 def test_requests_whose_client_is_gone_are_dropped_before_they_begin() -> None:

@@ -1,10 +1,13 @@
 """DeleteRecords: a log begins where it is told to, if there is nothing against it."""
 
+from collections.abc import Callable
+
 import pytest
 
 from odradek.broker.handlers.delete_records import _everywhere
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from odradek.replication.errors import NotLeaderOrFollower
@@ -105,3 +108,35 @@ def test_the_followers_of_an_ended_leadership_are_not_waited_for() -> None:
 
     with Ground() as g:
         g.live(talk)
+
+
+def test_what_was_answered_stays_deleted_after_a_kill_and_a_hundred_cost_few_syncs() -> None:
+    """The starts of all logs of a dir are in one file, which is written before the answer."""
+    with Stage() as stage:
+        stage.make("orders", partitions=100)
+        client = stage.client()
+        for number in range(100):
+            client.produce("orders", "a", "b", partition=number)
+        notes: list[str] = []
+        for log_dir in stage.running.services_of_this_life.replicas.dirs.dirs:
+            note = log_dir.note_log_starts
+            log_dir.note_log_starts = _counted(note, notes)  # type: ignore[assignment,method-assign]
+        rows = [DeleteRecordsPartition(number, 1) for number in range(100)]
+        answer = client.ask(DeleteRecordsRequest([DeleteRecordsTopic("orders", rows)], 1_000))
+        assert {it.low_watermark for it in answer.topics[0].partitions} == {1}
+        assert len(notes) <= 4
+        stage.kill()
+        stage.start()
+        client = stage.client()
+        starts = {client.fetch("orders", 1, partition=it).log_start_offset for it in range(100)}
+        assert starts == {1}
+
+
+def _counted(
+    note: Callable[[dict[TopicPartition, Offset]], None], notes: list[str]
+) -> Callable[[dict[TopicPartition, Offset]], None]:
+    def counted(starts: dict[TopicPartition, Offset]) -> None:
+        notes.append("note")
+        note(starts)
+
+    return counted

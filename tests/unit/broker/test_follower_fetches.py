@@ -91,6 +91,22 @@ def test_logs_that_have_parted_are_told_where() -> None:
     live(talk)
 
 
+def test_an_epoch_that_only_the_follower_has_is_a_divergence_wherever_it_ends() -> None:
+    """KIP-279: this log goes on beyond that offset, but in another epoch."""
+
+    async def talk(t: Reading) -> None:
+        await t.lead()
+        await t.append("one", "two")
+        await t.lead(epoch=5)
+        await t.append("three")
+        row = t.follow(2, 2, last_epoch=4, epoch=5, wait=500).row
+        assert row.diverging_epoch is not None
+        assert (row.diverging_epoch.epoch, row.diverging_epoch.end_offset) == (3, 2)
+        assert size(row) == 0
+
+    live(talk)
+
+
 def test_a_follower_of_another_epoch_is_refused() -> None:
     """KIP-320: it would be counted for what it does not have."""
 

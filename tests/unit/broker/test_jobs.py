@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained, off_loop
 from odradek.ports import Worker
@@ -13,6 +15,7 @@ from odradek.runtime.worker import ThreadWorker
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
+from odradek.storage.errors import JobFailed
 
 Talk = Callable[[Worker], Coroutine[Any, Any, None]]
 Run = Callable[[Talk], None]
@@ -109,10 +112,34 @@ def test_a_call_returns_or_raises_to_its_caller(run: Run) -> None:
 
     async def talk(worker: Worker) -> None:
         assert await off_loop(worker, lambda: 6 * 7) == 42
-        with pytest.raises(ZeroDivisionError):
-            await off_loop(worker, lambda: 1 // 0)
+        with pytest.raises(FileNotFoundError):
+            await off_loop(worker, partial(raise_it, FileNotFoundError("gone")))
 
     run(talk)
+
+
+def test_an_error_that_nobody_foresees_is_one_of_storage_to_the_caller(run: Run) -> None:
+    """It is told, and ends no broker; but a world."""
+
+    async def talk(worker: Worker) -> None:
+        if isinstance(worker, SimulatedWorker):
+            worker.ends_world = False
+        with capture_logs() as events, pytest.raises(JobFailed):
+            await off_loop(worker, lambda: 1 // 0)
+        assert [it["event"] for it in events] == ["job.failed"]
+
+    run(talk)
+
+    async def careless(worker: Worker) -> None:
+        await off_loop(worker, lambda: 1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        _simulated(careless)
+
+
+def raise_it(error: Exception) -> None:
+    """On the worker."""
+    raise error
 
 
 def test_who_gives_up_does_not_disturb_the_job(run: Run) -> None:

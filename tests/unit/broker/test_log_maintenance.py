@@ -5,13 +5,14 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
+from odradek.broker.jobs import drained
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.worker import SimulatedWorker
-from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, word
+from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, word
 
 SOON = {
     "log.segment.delete.delay.ms": "1",
@@ -105,9 +106,9 @@ def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
             running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
             running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
             with capture_logs() as events:
-                for number in range(60):
+                for number in range(90):
                     appender.append(keyed("same", "a" * 300))
-                    await asyncio.sleep(number % 12 / 1000)
+                    await asyncio.sleep(number % 18 / 1000)
                     await replicas.logs.truncate(found, found.log_end_offset)
             for task in running:
                 task.cancel()
@@ -124,6 +125,40 @@ def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
     }
     with Ground({**SOON, "log.cleaner.backoff.ms": "1"}, orders=compacted) as ground:
         ground.live(talk)
+
+
+def test_a_segment_that_begins_while_retention_looks_is_not_missed() -> None:
+    """The look stops in its middle, and the loop publishes the first batch of a segment."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found, appender = replicas.led(ORDERS).log, Appender(replicas.led(ORDERS))
+        worker = replicas.logs.worker_of(found)
+        assert isinstance(worker, SimulatedWorker)
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            for _ in range(8):
+                pausing(ground.machine, "stat", path="orders-0/*.log")
+                worker.hang()
+                appender.append(timeless("a" * 400))
+                await asyncio.sleep(1.2)  # a look waits behind the write
+                worker.go_on()
+                await asyncio.sleep(0.3)
+                await drained(worker)
+            await asyncio.sleep(5)
+            for task in running:
+                task.cancel()
+        assert appender.told == list(range(8))
+        assert found.log_start_offset == 8
+
+    expiring = {"segment.bytes": "500", "retention.ms": "1"}
+    with Ground(SOON, orders=expiring) as ground:
+        ground.live(talk)
+
+
+def timeless(value: str) -> bytearray:
+    """A batch of one record that does not say when it was made."""
+    return build_batch([Record(0, -1, None, value.encode())])
 
 
 def keyed(key: str, value: str) -> bytearray:

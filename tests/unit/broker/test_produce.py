@@ -18,6 +18,8 @@ from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Micros, Millis
 from odradek.ports import Clock
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from odradek.replication.progress import FollowerFetch
 from odradek.wire.codec import decode, encoded
 from odradek.wire.headers import read_response
@@ -201,3 +203,16 @@ def test_a_producer_that_goes_away_is_not_waited_for(batches: int) -> None:
         assert sent.outcome() is None
 
     live(talk)
+
+
+@pytest.mark.parametrize("version", [7, 8, None])
+def test_a_producer_learns_which_of_its_records_are_refused(version: int | None) -> None:
+    """It fails those alone; versions before 8 have no place for them (KIP-467)."""
+    records = [Record(0, 1_000, b"k", b""), Record(1, 1_000, None, b""), Record(2, 1, None, b"")]
+    with Stage() as stage:
+        stage.make("orders", cleanup_policy="compact")
+        row = stage.client().produce_batch("orders", build_batch(records), version=version)
+    assert row.error_code == ErrorCode.INVALID_RECORD
+    refused = [] if version == 7 else [1, 2]
+    assert [it.batch_index for it in row.record_errors] == refused
+    assert all("no key" in str(it.batch_index_error_message) for it in row.record_errors)

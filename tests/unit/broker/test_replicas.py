@@ -2,23 +2,36 @@
 
 import asyncio
 import errno
-from collections.abc import Callable
 
 import pytest
+from structlog.testing import capture_logs
 
-from odradek.broker.jobs import drained
+from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.hosted import UnknownPartition
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import Offset
+from odradek.model.positions import BrokerEpoch, Offset
 from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotEnoughReplicas, NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
 from odradek.sim.worker import SimulatedWorker
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline, StorageError
-from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
+from odradek.storage.files.failures import Failures
+from tests.unit.broker.ground import (
+    GONE,
+    ME,
+    ORDERS,
+    TOPIC_ID,
+    Appender,
+    Ground,
+    batch_of,
+    pausing,
+    until,
+    word,
+)
 
 
 async def settled(replicas: ReplicaManager) -> None:
@@ -27,15 +40,6 @@ async def settled(replicas: ReplicaManager) -> None:
         await asyncio.sleep(0)
         for worker in replicas.logs.workers.values():
             await drained(worker)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Turn by turn, up to a bound."""
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    raise AssertionError("it never came true")
 
 
 async def values(replicas: ReplicaManager, partition: TopicPartition = ORDERS) -> list[str]:
@@ -480,3 +484,110 @@ def test_a_log_that_is_not_made_after_all_counts_for_no_dir() -> None:
 
     with Ground() as ground:
         ground.live(talk)
+
+
+def test_what_the_controller_wants_deleted_while_the_logs_are_closed_stays() -> None:
+    """The end is a clean one, and the controller asks again."""
+    other = TopicPartition("payments", 0)
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(), word(other)])
+        for partition in (ORDERS, other):
+            Appender(replicas.led(partition)).append(batch_of("a"))
+        await settled(replicas)
+        rows = pausing(ground.machine, "sync", path="*.log")
+        closing = asyncio.create_task(replicas.close(BrokerEpoch(7)))
+        await until(lambda: all(row.hits for row in rows))
+        answer = await replicas.stop({ORDERS: GONE, other: GONE})
+        assert answer == dict.fromkeys((ORDERS, other), ErrorCode.KAFKA_STORAGE_ERROR)
+        await closing
+        ended.append(True)
+
+    async def second(replicas: ReplicaManager) -> None:
+        assert all(log_dir.to_delete == [] for log_dir in replicas.dirs.dirs)
+        assert [found.log_end_offset for found in replicas.dirs] == [1, 1]
+
+    ended: list[bool] = []
+    with Ground() as ground, capture_logs() as events:
+        ground.live(first, cleanly=False)
+        assert ended
+        ground.live(second)
+    opened = [it["clean"] for it in events if it["event"] == "log_dir.opened" and "clean" in it]
+    assert opened == [True, True]
+
+
+class Unforeseen(Fault):
+    """A call that meets a mistake of ours."""
+
+    def hit(self, call: str, path: str) -> bool:
+        """Once."""
+        if Fault.hit(self, call, path):
+            raise ValueError("a mistake")
+        return False
+
+
+@pytest.mark.parametrize("flush", ["false", "true"])
+def test_a_mistake_in_a_write_takes_that_log_offline_and_nothing_else(flush: str) -> None:
+    """Its writers are refused, the controller hears, and the next start looks at its files."""
+    told: list[str] = []
+    large = "a" * 70_000
+    others = [TopicPartition("payments", number) for number in range(3)]
+
+    async def first(replicas: ReplicaManager) -> None:
+        replicas.on_dirs_to_report.append(lambda: told.append("the controller"))
+        await replicas.apply_leader_and_isr([word(it) for it in (ORDERS, *others)])
+        for worker in replicas.logs.workers.values():
+            assert isinstance(worker, SimulatedWorker)
+            worker.ends_world = False
+        call = "sync" if flush == "true" else "write"
+        for name in ("disk-a", "disk-b"):
+            row = Unforeseen(0, frozenset({call}), "orders-0/*.log", times=1)
+            ground.machine.disk(name).faults.rows.append(row)
+        appenders = [Appender(replicas.led(it)) for it in (ORDERS, *others)]
+        for appender in appenders:
+            appender.append(batch_of(large))
+            appender.append(batch_of(large))
+        await settled(replicas)
+        assert told
+        assert appenders[0].told == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+        assert [it.told for it in appenders[1:]] == [[0, 1]] * 3
+        states = [word(it, epoch=1) for it in (ORDERS, *others)]
+        refused = await replicas.apply_leader_and_isr(states)
+        assert refused == {ORDERS: ErrorCode.KAFKA_STORAGE_ERROR}
+        assert replicas.dirs.offline == frozenset()
+
+    async def second(replicas: ReplicaManager) -> None:
+        assert await replicas.apply_leader_and_isr([word(epoch=2)]) == {}
+        assert await values(replicas) in ([], [large, large])  # what was refused may be there
+
+    settings = {"segment.bytes": "1000000", "flush.before.ack": flush}
+    with Ground(orders=settings) as ground, capture_logs() as events:
+        ground.live(first)
+        ground.live(second)
+    opened = [it["clean"] for it in events if it["event"] == "log_dir.opened" and "clean" in it]
+    assert sorted(opened) == [False, True]
+
+
+def test_a_disk_that_is_replaced_takes_along_what_was_on_it_alone() -> None:
+    """Another dir failed before: what is there may come back, and is not made anew."""
+    many = [TopicPartition("orders", number) for number in range(4)]
+
+    async def talk(replicas: ReplicaManager) -> None:
+        gone: dict[str, tuple[TopicPartition, ...]] = {}
+        replicas.on_dir_failed.append(lambda it: gone.update({it.log_dir: it.current}))
+        await replicas.apply_leader_and_isr([word(it) for it in many])
+        for log_dir in replicas.dirs.dirs:
+            replicas.dirs.failures.report(log_dir.name, OSError(errno.EIO, "it fails"))
+            replicas.look_at_failures()
+        second = replicas.dirs.dirs[1]
+        assert all(gone[log_dir.name] for log_dir in replicas.dirs.dirs)
+        ground.machine.disk(second.name.rpartition("/")[2]).exchange()
+        fresh = LogDir(second.disk, Failures())
+        await off_loop(replicas.logs.workers[fresh.name], fresh.take)
+        lost = replicas.replace_dir(fresh, gone[fresh.name])
+        assert lost == len(gone[fresh.name])
+        refused = await replicas.apply_leader_and_isr([word(it, epoch=1) for it in many])
+        assert set(refused) == {*many} - {*gone[fresh.name]}
+
+    with Ground() as ground:
+        ground.live(talk, cleanly=False)

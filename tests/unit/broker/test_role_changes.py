@@ -1,6 +1,9 @@
 """Roles that change while disks are slow: what is decided at once, and what waits for which dir."""
 
 import asyncio
+from collections.abc import Collection
+
+import pytest
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.hosted import StopState
@@ -11,9 +14,16 @@ from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import ControllerEpoch, LeaderEpoch, Offset, PartitionEpoch
+from odradek.model.positions import (
+    ControllerEpoch,
+    Incarnation,
+    LeaderEpoch,
+    Offset,
+    PartitionEpoch,
+)
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.sim.worker import SimulatedWorker
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.unclean_logs import Reason, Unclean
 from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
@@ -21,6 +31,7 @@ from tests.unit.broker.test_replicas import settled
 
 OTHER = TopicPartition("other", 0)
 OTHER_BROKER = BrokerId(2)
+ANEW = Incarnation(70)
 
 
 def worker_of(replicas: ReplicaManager, partition: TopicPartition) -> SimulatedWorker:
@@ -197,6 +208,28 @@ def test_a_follower_takes_what_its_leader_sent_as_it_is() -> None:
         ground.live(talk)
 
 
+def test_a_log_that_has_joined_as_what_it_is_leads_before_it_has_heard_so() -> None:
+    """Whoever could have told it is dead, perhaps: the state says as what it is a member."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        WholeLogs(replicas, MetadataCache())
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
+        elected = word(epoch=1)._replace(must_be_whole=True)
+        as_it_is = elected.leadership._replace(incarnations=((ME, ANEW),))
+        assert await replicas.apply_leader_and_isr([elected._replace(leadership=as_it_is)]) == {}
+        assert not replicas.is_unclean(ORDERS)
+        assert replicas.incarnation(ORDERS) == ANEW
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
 def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
     """Decision 21: it refuses, says why, and leads once the controller insists."""
 
@@ -207,7 +240,7 @@ def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
         WholeLogs(replicas, MetadataCache())
         found = replicas.dirs.get(ORDERS)
         assert found is not None
-        found.unclean = Unclean(Reason.CUT)
+        found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
         careful = word(epoch=1)._replace(must_be_whole=True)
         assert await replicas.apply_leader_and_isr([careful]) == {
             ORDERS: ErrorCode.REPLICA_NOT_AVAILABLE
@@ -227,6 +260,46 @@ def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
         ground.live(second)
 
 
+def test_logs_that_are_whole_together_are_noted_with_one_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a loss of power all of a dir's are; their incarnations stay."""
+    states = [word()._replace(partition=TopicPartition("orders", it)) for it in range(3)]
+    cleared: list[Collection[TopicPartition]] = []
+    plain = LogDir.clear_unclean
+
+    def clear(log_dir: LogDir, partitions: Collection[TopicPartition]) -> None:
+        cleared.append(partitions)
+        plain(log_dir, partitions)
+
+    monkeypatch.setattr(LogDir, "clear_unclean", clear)
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr(states)
+
+    async def second(replicas: ReplicaManager) -> None:
+        WholeLogs(replicas, MetadataCache())
+        dirs = set()
+        for found in list(replicas.dirs):
+            found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
+            dirs.add(found.folder.disk.name)
+            replicas.dirs.named(found.folder.disk.name).note_unclean(found)
+        again = [it._replace(leadership=word(epoch=1).leadership) for it in states]
+        assert await replicas.apply_leader_and_isr(again) == {}
+        await settled(replicas)
+        assert sum(map(len, cleared)) == len(states)
+        assert len(cleared) == len(dirs)
+        assert all(replicas.incarnation(it.partition) == ANEW for it in states)
+
+    async def third(replicas: ReplicaManager) -> None:
+        assert not any(replicas.is_unclean(it.partition) for it in states)
+        assert all(replicas.incarnation(it.partition) == ANEW for it in states)
+
+    with Ground() as ground:
+        for life in (first, second, third):
+            ground.live(life)
+
+
 def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() -> None:
     """The leader has seen that everything committed is there, and the controller has written it."""
 
@@ -239,10 +312,15 @@ def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() ->
         WholeLogs(replicas, cluster)
         found = replicas.dirs.get(ORDERS)
         assert found is not None
-        found.unclean = Unclean(Reason.CUT)
+        found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
         await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
-        for isr, is_unclean in (((OTHER_BROKER,), True), ((OTHER_BROKER, ME), False)):
-            cluster.update(image_with(cluster.image, isr))
+        both = OTHER_BROKER, ME
+        for isr, incarnations, is_unclean in (
+            ((OTHER_BROKER,), (), True),
+            (both, (), True),  # what has joined is what the log was before
+            (both, ((ME, ANEW),), False),
+        ):
+            cluster.update(image_with(cluster.image, isr, incarnations=incarnations))
             assert replicas.is_unclean(ORDERS) is is_unclean
 
     with Ground() as ground:
@@ -262,7 +340,7 @@ def test_a_log_that_lost_records_is_not_whole_because_its_replica_is_elected() -
         WholeLogs(replicas, cluster)
         found = replicas.dirs.get(ORDERS)
         assert found is not None
-        found.unclean = Unclean(Reason.CUT)
+        found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
         await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
         cluster.update(image_with(cluster.image, (OTHER_BROKER,)))
         cluster.update(image_with(cluster.image, (ME,), leader=ME))
@@ -278,10 +356,13 @@ def test_a_log_that_lost_records_is_not_whole_because_its_replica_is_elected() -
 
 
 def image_with(
-    image: ClusterImage, isr: tuple[BrokerId, ...], leader: BrokerId = OTHER_BROKER
+    image: ClusterImage,
+    isr: tuple[BrokerId, ...],
+    leader: BrokerId = OTHER_BROKER,
+    incarnations: tuple[tuple[BrokerId, Incarnation], ...] = (),
 ) -> ClusterImage:
     """The partition, with this ISR."""
     epochs = LeaderEpoch(1), PartitionEpoch(len(isr)), ControllerEpoch(1)
-    state = PartitionState(leader, epochs[0], isr, epochs[1], epochs[2])
+    state = PartitionState(leader, epochs[0], isr, epochs[1], epochs[2], incarnations=incarnations)
     partition = PartitionImage(Assignment((OTHER_BROKER, ME)), state)
     return Changes(image).topic(ORDERS.topic, TOPIC_ID, {ORDERS.partition: partition}).image()

@@ -1,5 +1,7 @@
 """UpdateMetadata becomes the next image: what it names is replaced, and nothing else."""
 
+from collections.abc import Container
+
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.controlled import update_metadata
 from odradek.broker.slices import at_once
@@ -10,11 +12,11 @@ from odradek.model.ids import NO_TOPIC_ID, BrokerId
 from tests.unit.peers.control_requests import FIRST_ID, SECOND_ID, metadata
 
 
-def told(*requests: object) -> MetadataCache:
-    """A broker that heard these, one after the other."""
+def told(*requests: object, gone: Container[str] = ()) -> MetadataCache:
+    """A broker that heard these, one after the other; some topics are not in the tree."""
     cluster = MetadataCache()
     for request in requests:
-        at_once(update_metadata.apply(cluster, request))  # type: ignore[arg-type]
+        at_once(update_metadata.apply(cluster, request, gone))  # type: ignore[arg-type]
     return cluster
 
 
@@ -93,9 +95,14 @@ def test_a_topic_whose_partitions_are_all_deleted_is_gone() -> None:
 
 
 def test_what_the_whole_image_does_not_name_is_gone() -> None:
-    """It was deleted by an earlier controller, which could not tell this broker any more."""
-    cluster = told(metadata(0, 1), metadata(kind=FULL))
+    """It was deleted by an earlier controller, which could not tell this broker any more.
+
+    If it is in the tree, the controller may only be unable to read it.
+    """
+    cluster = told(metadata(0, 1), metadata(kind=FULL), gone=["orders"])
     assert not cluster.image.topics
+    cluster = told(metadata(0, 1), metadata(kind=FULL))
+    assert leaders(cluster) == {0: 1, 1: 1}
     cluster = told(metadata(0, 1), metadata(0, 1, kind=FULL), metadata())
     assert leaders(cluster) == {0: 1, 1: 1}
 
@@ -106,6 +113,14 @@ def test_what_was_overtaken_takes_nothing_back() -> None:
     cluster = told(late, metadata(0, leader=2, live=(2,), epoch=4), late)
     assert leaders(cluster) == {0: 2, 1: 1}
     assert list(cluster.image.brokers) == [2]
+
+
+def test_an_older_isr_of_the_same_leader_epoch_takes_nothing_back() -> None:
+    """Both have the epoch of one leader: the partition epoch says which is newer."""
+    cluster = told(metadata(0, isr=(1,), version=4), metadata(0, isr=(1, 2), version=3))
+    state = orders(cluster).partitions[0].state
+    assert state is not None
+    assert state.isr == (1,)
 
 
 def test_the_whole_metadata_that_comes_twice_takes_nothing_back() -> None:

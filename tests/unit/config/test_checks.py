@@ -60,10 +60,11 @@ REFUSED = [
     ),
 ]
 DOUBTED = [
+    (("zookeeper.set.acl=true",), "who can reach ZooKeeper can change every znode"),
+    (("zookeeper.embedded.host=",), "who can reach them can change everything"),
     (("message.max.bytes=104857600",), "does not fit in a request"),
     (("log.segment.bytes=1000",), "does not fit in a segment"),
     (("min.insync.replicas=2",), "acks=all fails"),
-    (("transaction.state.log.replication.factor=1",), "no transaction can begin"),
     (("socket.connection.setup.timeout.max.ms=1",), "grow"),
     (("log.roll.ms=1000", "log.roll.jitter.ms=1001"), "taken off their age"),
 ]

@@ -224,6 +224,17 @@ def test_a_multi_happens_as_one() -> None:
     assert written.stat.czxid == written.stat.mzxid == created2.stat.czxid
 
 
+def test_each_write_of_a_multi_is_in_the_journal() -> None:
+    """Those of data alone, which are decided quickly, like all others."""
+    world = World()
+    client = world.client()
+    client.send(Create("/a", b"1"), Create("/b", b"1"), Create("/c", b"1"))
+    client.ask(Multi((SetData("/a", b"2", 0), SetData("/b", b"3", 0), SetData("/c", b"4", 0))))
+    again = world.restart().client()
+    found = [again.ask(GetData(path)) for path in ("/a", "/b", "/c")]
+    assert [it.data for it in found if isinstance(it, Data)] == [b"2", b"3", b"4"]
+
+
 def test_a_multi_that_fails_leaves_nothing_behind() -> None:
     """The results say what would have been, what failed, and what was not tried; no more."""
     world = World()

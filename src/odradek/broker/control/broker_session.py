@@ -17,6 +17,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.registration import CannotCoordinate, Registration
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
+from odradek.config.derived import zookeeper_connection_timeout
 from odradek.config.rows import zookeeper as rows
 from odradek.ensemble.chroot import make_chroot
 from odradek.ensemble.client import News, ZooKeeperClient
@@ -33,6 +34,7 @@ from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import (
     ConnectionLost,
     MultiFailed,
+    NoAuth,
     NodeExists,
     NoNode,
     SessionClosed,
@@ -48,9 +50,14 @@ from odradek.zookeeper.protocol.jute_requests import Create, Exists, GetData, Re
 
 ALL_PATHS: Final = "*"
 """Everything is to be looked at: the connection was lost, or a session is new."""
-REGISTRATION_LOOK: Final = Millis(SECOND // 2)
+WAITING_LOOK: Final = Millis(SECOND)
+CLOSE_PATIENCE: Final = Millis(2 * SECOND)
 
 log = structlog.get_logger()
+
+
+class StartGivenUp(Exception):
+    """The broker was asked to stop while its start waited for ZooKeeper."""
 
 
 Task = Callable[[frozenset[str]], Awaitable[None]]
@@ -65,7 +72,7 @@ class BrokerSession:
     ) -> None:
         config = settings.broker
         self._patience = config[rows.ZOOKEEPER_SESSION_TIMEOUT_MS]
-        self._connect_patience = config[rows.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or self._patience
+        self._connect_patience = zookeeper_connection_timeout(config)
         self._connect = connect
         self._ensemble = Ensemble.parse(connect)
         self._session_settings = SessionSettings(
@@ -83,10 +90,12 @@ class BrokerSession:
         self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
+        self.is_given_up: Callable[[], bool] = lambda: False  # whether the start has to end
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
-        self._registration = Registration(self.client, doors.clock, cluster, self._patience)
+        peers = (doors.network, doors.clock)
+        self._registration = Registration(self.client, peers, cluster, self._patience)
         self._broker: Broker | None = None  # as it is registered
         self._changed: set[str] = set()
         self._has_news = asyncio.Event()
@@ -104,33 +113,39 @@ class BrokerSession:
         await self.insist(self._prepare)
 
     async def insist(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Takes a step of the start, and again if the connection or the session ends meanwhile."""
-        try:
-            async with asyncio.timeout(self._connect_patience / 1_000):
-                while True:
-                    await self.client.connected()
-                    try:
-                        return await step()
-                    except ConnectionLost as error:
-                        log.warning("zookeeper.interrupted", error=str(error))
-                    except SessionExpired:
-                        await self._begin_session()
-        except TimeoutError:
-            where = f"{self._connect} within {self._connect_patience} ms"
-            raise CannotCoordinate(f"ZooKeeper was not reached at {where}") from None
-        except KeeperError as error:
-            raise CannotCoordinate(f"ZooKeeper: {error}") from error
+        """Takes a step of the start, and again if the connection or the session ends meanwhile.
+
+        A ZooKeeper that cannot be reached is waited for; what it refuses ends the start.
+        """
+        while True:
+            try:
+                await self._reached()
+                return await step()
+            except ConnectionLost as error:
+                log.warning("zookeeper.interrupted", error=str(error))
+            except SessionExpired:  # the start took long, or the machine stood still
+                await self._begin_session()
+            except KeeperError as error:
+                raise CannotCoordinate(f"ZooKeeper: {error}") from error
+
+    async def _reached(self) -> None:
+        """Returns once one may act; says each second that it waits."""
+        begun = self._doors.clock.monotonic()
+        while True:
+            try:
+                async with asyncio.timeout(WAITING_LOOK / 1_000):
+                    return await self.client.connected()
+            except TimeoutError:
+                if self.is_given_up():
+                    raise StartGivenUp from None
+            waited = self._doors.clock.monotonic() - begun
+            tell = log.warning if waited < self._connect_patience else log.error
+            tell("zookeeper.awaited", servers=self._connect, millis=waited)
 
     async def register(self, broker: Broker) -> None:
         """From now on this broker is there for all to see."""
         self._broker = broker
-        while True:
-            try:
-                await self._registration.register(broker)
-            except SessionExpired:  # the start took long, or the machine stood still
-                await self._begin_session()
-            else:
-                return
+        await self.insist(lambda: self._registration.register(broker))
 
     async def listen(self) -> None:
         """Looks at whatever changes, until it is cancelled or the session is closed."""
@@ -159,8 +174,8 @@ class BrokerSession:
         self.has_looked.set()
 
     async def close(self) -> None:
-        """Ends the session, and the registration with it."""
-        async with asyncio.timeout(self._patience / 1_000):
+        """Ends the session, and the registration with it; a TimeoutError if nobody answers."""
+        async with asyncio.timeout(CLOSE_PATIENCE / 1_000):
             await self.client.close()
 
     # News
@@ -281,8 +296,8 @@ class BrokerSession:
     async def read_settings(self, topics: list[str]) -> None:
         """Those of topics that are not known yet: before their logs are made.
 
-        While ZooKeeper is away the brokers' defaults hold for them; once it is back all settings
-        are read anew, so nothing is missed.
+        While ZooKeeper is away the brokers' defaults hold for them, but no record is deleted; once
+        it is back all settings are read anew, so nothing is missed.
         """
         wanted = [Entity(EntityType.TOPICS, name) for name in topics]
         unknown = [it for it in wanted if not self._settings.knows(it)]
@@ -292,11 +307,14 @@ class BrokerSession:
             await self._read(unknown)
         except (ConnectionLost, SessionExpired, SessionClosed) as error:
             log.warning("settings.not_read", topics=len(unknown), error=str(error))
+            for entity in unknown:
+                self._settings.on_unreadable(entity)
 
     async def gone(self, topics: list[str]) -> frozenset[str]:
         """Those that the tree does not have; none while ZooKeeper is away."""
         try:
-            found = await self.client.batch([Exists(TopicZnode.path(name)) for name in topics])
+            looks = [Exists(TopicZnode.path(name)) for name in topics]
+            found = await self.client.batch(looks, waits=False)
         except (ConnectionLost, SessionExpired, SessionClosed):
             return frozenset()
         answers = zip(topics, found, strict=True)
@@ -338,13 +356,20 @@ class BrokerSession:
         for entity, answer in zip(entities, answers, strict=True):
             if isinstance(answer, Data):
                 try:
-                    self._settings.on_entity(entity, SettingsZnode.decode(entity, answer.data))
+                    found = SettingsZnode.decode(entity, answer.data)
+                    self._settings.on_entity(entity, found, answer.stat.mzxid)
                 except MalformedZnode as fault:
-                    log.warning("settings.ignored", entity=str(entity), reason=str(fault))
+                    self._ignore(entity, str(fault))
+            elif isinstance(answer, NoAuth):
+                self._ignore(entity, str(answer))
             elif isinstance(answer, NoNode):
                 self._settings.on_entity(entity, {})
             elif isinstance(answer, KeeperError | MultiFailed):
                 raise answer
+
+    def _ignore(self, entity: Entity, reason: str) -> None:
+        log.warning("settings.ignored", entity=str(entity), reason=reason)
+        self._settings.on_unreadable(entity)
 
 
 def _number(name: str) -> int:

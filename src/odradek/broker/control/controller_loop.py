@@ -346,7 +346,7 @@ class ControllerLoop:
             await self._runner.take(strike_session(*won.replaced))
         context, reading = await self.standing_by.image()
         if self.read_settings is not None:  # a broker knows those of the topics that it holds
-            await self.read_settings([*context.image.topics])
+            await self._runner.wait_for(self.read_settings([*context.image.topics]))
         context.lease = lease
         self.controller = Controller(context)
         assert self.new_channels is not None, "a controller needs channels"

@@ -8,6 +8,7 @@ from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller, network, replication
 from odradek.config.rows import topic as topic_rows
 from odradek.metadata.nouns import Broker, Endpoint
+from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
 from odradek.ports import Random
 
@@ -76,6 +77,12 @@ class ControllerPolicy:
     def is_dedicated(self) -> bool:
         """Whether preferred brokers get no replicas."""
         return self._settings.broker[controller.PREFERRED_CONTROLLER_DEDICATED]
+
+    @property
+    def cordoned(self) -> frozenset[BrokerId]:
+        """Brokers that get no new replicas."""
+        numbers: tuple[str, ...] = self._settings.broker[controller.CORDONED_BROKERS]
+        return frozenset([BrokerId(int(it)) for it in numbers])
 
     def between_brokers(self, broker: Broker) -> Endpoint | None:
         """Where other brokers find a broker."""

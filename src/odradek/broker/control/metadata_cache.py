@@ -1,11 +1,13 @@
 """The cluster as this broker was told it is, and who wants to hear of changes.
 
 What is here comes from the controller alone. A message of an earlier controller, or for an earlier
-life of this broker, has no effect.
+life of this broker, has no effect. When the broker stops, who waits for a change waits in vain: a
+TimeoutError.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.metadata.image import ClusterImage
@@ -44,6 +46,14 @@ class MetadataCache:
         """Whose process has just ended, as far as can be seen (`vanished_brokers`)."""
         self._is_decided: dict[str, bool] = {}  # of topics, for as long as nothing changes
         self._waiting: list[_Waiting] = []
+        self.is_closed = False  # this broker stops
+
+    def close(self) -> None:
+        """This broker stops: who waits for news of the cluster has waited long enough."""
+        self.is_closed = True
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.give_up()
 
     def check(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> None:
         """Refuses a controller of the past; remembers one that is newer."""
@@ -108,8 +118,13 @@ class MetadataCache:
         return known
 
     async def has_decided(self, names: Iterable[str]) -> None:
-        """Returns once all of these are `is_decided`."""
-        await self._wait(dict.fromkeys(names), lambda _, name: self.is_decided(name))
+        """Returns once all of these are `is_decided`, or this broker stops."""
+        with suppress(TimeoutError):
+            await self._wait(dict.fromkeys(names), lambda _, name: self.is_decided(name))
+
+    async def has_controller(self, *, other_than: BrokerId | None) -> None:
+        """Returns once another is named."""
+        await self._wait({"": None}, lambda image, _: image.controller not in {None, other_than})
 
     async def has_all(self) -> None:
         """Returns once the controller has named this broker, and all topics."""
@@ -151,6 +166,8 @@ class MetadataCache:
         waiting = _Waiting(names, is_so)
         if waiting.is_done(self.image):
             return
+        if self.is_closed:
+            raise TimeoutError
         self._waiting.append(waiting)
         try:
             await waiting.future
@@ -171,6 +188,11 @@ class _Waiting:
         self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._names = names
         self._is_so = is_so
+
+    def give_up(self) -> None:
+        """In vain."""
+        if not self.future.done():
+            self.future.set_exception(TimeoutError())
 
     def is_done(self, image: ClusterImage) -> bool:
         """Whether all are as he wants."""

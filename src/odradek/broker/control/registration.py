@@ -4,8 +4,8 @@ The registration is watched. If it is deleted while this broker lives (the contr
 process for dead), the broker registers again, with a new broker epoch; once it shuts down it never
 does. A registration that a former life of this broker has left is replaced at once: it was made on
 this host with the addresses that are bound by this process now, so no other process can hold them.
-Any other registration of this number belongs to a broker that lives; after the time that a session
-may last the start is given up.
+Any other registration of this number may be left from a former life at another address: if a broker
+answers there the start is given up at once, else after the time that a session may last.
 """
 
 from contextlib import suppress
@@ -21,10 +21,12 @@ from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
-from odradek.ports import Clock
+from odradek.peers.connection import Connection
+from odradek.peers.errors import ConnectionGone
+from odradek.ports import Address, Clock, Network
+from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.zookeeper.client.errors import (
     BadVersion,
-    ConnectionLost,
     NodeExists,
     NoNode,
     OperationError,
@@ -33,6 +35,7 @@ from odradek.zookeeper.protocol.codes import CreateMode
 from odradek.zookeeper.protocol.jute_replies import Data
 
 REGISTRATION_LOOK: Final = Millis(SECOND // 2)
+LIVES_PATIENCE: Final = Millis(2 * SECOND)
 
 log = structlog.get_logger()
 
@@ -47,10 +50,14 @@ class Registration:
     """Of one broker, in whichever session it has."""
 
     def __init__(
-        self, client: ZooKeeperClient, clock: Clock, cluster: MetadataCache, patience: Millis
+        self,
+        client: ZooKeeperClient,
+        doors: tuple[Network, Clock],
+        cluster: MetadataCache,
+        patience: Millis,
     ) -> None:
         self._client = client
-        self._clock = clock
+        self._network, self._clock = doors
         self._cluster = cluster
         self._patience = patience  # as long as a session may last
 
@@ -79,23 +86,23 @@ class Registration:
         while True:
             try:
                 created = await self._client.create(path, data, mode=CreateMode.EPHEMERAL)
-            except (NodeExists, ConnectionLost):
-                await self._client.connected()
+            except NodeExists:
+                pass
             else:
                 self._begin_life(created.stat.czxid)
                 return
             if self._clock.monotonic() >= give_up:
-                raise CannotCoordinate(
-                    f"another broker is registered as {broker.id}, and lives elsewhere"
-                )
+                raise _is_taken(broker)
             try:
                 found = await self._client.get(path)
-            except (NoNode, ConnectionLost):
+            except NoNode:
                 continue
             if found.stat.ephemeral_owner == self._client.session_id:
                 self._begin_life(found.stat.czxid)
                 return
             if not await self._takes_away_former_life(broker, found):
+                if await self._lives(broker, found):
+                    raise _is_taken(broker)
                 await self._clock.sleep_until(Millis(self._clock.monotonic() + REGISTRATION_LOOK))
 
     async def _takes_away_former_life(self, broker: Broker, found: Data) -> bool:
@@ -116,6 +123,33 @@ class Registration:
             return False
         return True
 
+    async def _lives(self, broker: Broker, found: Data) -> bool:
+        """Whether a process answers where the other registration says, if that is not here."""
+        try:
+            other = BrokerZnode.decode(broker.id, found.data)
+        except MalformedZnode:
+            return False
+        here = {(it.host, it.port) for it in broker.endpoints}
+        for address in dict.fromkeys((it.host, it.port) for it in other.endpoints):
+            if address not in here and await self._answers(address):
+                return True
+        return False
+
+    async def _answers(self, address: Address) -> bool:
+        connection = Connection(self._clock, address, f"broker-{self._cluster.me}")
+        try:
+            await connection.open(self._network, LIVES_PATIENCE)
+            await connection.ask(ApiVersionsRequest(), 0, timeout_ms=LIVES_PATIENCE)
+        except ConnectionGone:
+            return False
+        finally:
+            connection.close()
+        return True
+
     def _begin_life(self, czxid: int) -> None:
         self._cluster.broker_epoch = BrokerEpoch(czxid)
         log.info("broker.registered", broker=self._cluster.me, broker_epoch=czxid)
+
+
+def _is_taken(broker: Broker) -> CannotCoordinate:
+    return CannotCoordinate(f"another broker is registered as {broker.id}, and lives elsewhere")

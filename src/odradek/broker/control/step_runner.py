@@ -5,7 +5,7 @@ stands, and the next controller reads it. Brokers are never waited for.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import structlog
@@ -86,6 +86,13 @@ class StepRunner:
             times.spent(step)
             if lease is not self.lease:
                 raise LeaseIsOverError("the controller resigned meanwhile")
+
+    async def wait_for(self, work: Awaitable[None]) -> None:
+        """What is no step; a LeaseIsOverError if the lease ends meanwhile."""
+        lease = self.lease
+        await work
+        if lease is not self.lease:
+            raise LeaseIsOverError("the controller resigned meanwhile")
 
     async def _carry_out(self, step: Step) -> Any:
         match step:

@@ -15,6 +15,8 @@ from odradek.broker.controlled import leader_and_isr, stop_replica, update_metad
 from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import in_turns
+from odradek.controller.decisions.tree_changes import ALL_PATHS
+from odradek.metadata.image import Changes
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
@@ -41,7 +43,7 @@ class Tree(Protocol):
         """Of topics that are not known yet: before their logs are made."""
         ...
 
-    async def gone(self, topics: list[str]) -> Container[str]:
+    async def gone(self, topics: list[str]) -> frozenset[str]:
         """Those that it does not have."""
         ...
 
@@ -54,6 +56,7 @@ class ControlRequests:
         self.replicas = replicas
         self._tree = tree
         self._one_at_a_time = asyncio.Lock()
+        self._unnamed: dict[str, None] = {}  # topics that the controller did not name
 
     async def serve(self, request: Request) -> Response:
         """The answer; a BrokerError refuses the request as a whole."""
@@ -69,29 +72,47 @@ class ControlRequests:
                     self._cluster.check(*epochs)
                     answer = await in_turns(leader_and_isr.apply(self.replicas, request))
                 case UpdateMetadataRequest():
-                    if not await in_turns(update_metadata.apply(self._cluster, request)):
-                        return UpdateMetadataResponse()
-                    left_over = await self._left_over(request)
+                    gone = await self._gone(request)
                     self._cluster.check(*epochs)
+                    if not await in_turns(update_metadata.apply(self._cluster, request, gone)):
+                        return UpdateMetadataResponse()
+                    left_over = self._left_over(request, gone)
                     answer = _after(self.replicas.stop(left_over), UpdateMetadataResponse())
                 case StopReplicaRequest():
                     answer = stop_replica.apply(self.replicas, request)
         return await answer
 
-    async def _left_over(
-        self, request: UpdateMetadataRequest
-    ) -> Mapping[TopicPartition, StopState]:
-        """Replicas that the whole metadata does not give to this broker.
+    async def _gone(self, request: UpdateMetadataRequest) -> Container[str]:
+        """Topics that the whole metadata does not name, and the tree does not have.
 
-        A topic that it does not name may be one that the controller cannot read: its logs stay
-        until the tree does not have it.
+        One that the tree has may be one that the controller cannot read: it stays as it is known.
         """
+        epochs = ControllerEpoch(request.controller_epoch), BrokerEpoch(request.broker_epoch)
+        if not self._cluster.begins_anew(request.type, *epochs):
+            return ()
+        self._unnamed = dict.fromkeys(update_metadata.unnamed(self._cluster.image, request))
+        strays = update_metadata.strays(request, self.replicas, self._cluster.me).unnamed
+        names = sorted({*self._unnamed, *(it.topic for it in strays)})
+        return await self._tree.gone(names) if names else ()
+
+    async def look_at_unnamed(self, changed: frozenset[str]) -> None:
+        """ZooKeeper may have been away when it was to be asked for them: it is there again."""
+        async with self._one_at_a_time:
+            left = [it for it in self._unnamed if it in self._cluster.image.topics]
+            if ALL_PATHS not in changed or not left:
+                return
+            changes = Changes(self._cluster.image)
+            for name in await self._tree.gone(left):
+                changes.remove_topic(name)
+            self._cluster.update(changes.image())
+
+    def _left_over(
+        self, request: UpdateMetadataRequest, gone: Container[str]
+    ) -> Mapping[TopicPartition, StopState]:
+        """Replicas that the whole metadata does not give to this broker."""
         me = self._cluster.me
         removed = update_metadata.removed_meanwhile(request, self.replicas, me)
         strays = update_metadata.strays(request, self.replicas, me)
-        gone: Container[str] = ()
-        if strays.unnamed:
-            gone = await self._tree.gone(sorted({it.topic for it in strays.unnamed}))
         unknown = [*strays.earlier, *(it for it in strays.unnamed if it.topic in gone)]
         return removed | update_metadata.set_aside(unknown)
 

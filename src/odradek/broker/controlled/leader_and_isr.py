@@ -9,7 +9,7 @@ from odradek.broker.partitions.roles import RoleChanges
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, in_turns
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.model.positions import LeaderEpoch, PartitionEpoch
+from odradek.model.positions import Incarnation, LeaderEpoch, PartitionEpoch
 from odradek.replication.leader import Leadership
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -75,6 +75,9 @@ def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> 
         PartitionEpoch(state.partition_epoch),
         tuple(map(BrokerId, state.replicas)),
         tuple(map(BrokerId, state.isr)),
+        state.eligible_min_isr,
+        tuple((BrokerId(it.broker_id), Incarnation(it.incarnation)) for it in state.incarnations),
+        tuple(map(BrokerId, state.adding_replicas)),
     )
     return LeaderAndIsrState(
         TopicPartition(topic.topic_name, state.partition_index),
@@ -97,4 +100,5 @@ def _outcome(
         partition_index=state.partition_index,
         error_code=errors.get(partition, ErrorCode.NONE),
         is_unclean=replicas.is_unclean(partition),
+        incarnation=replicas.incarnation(partition),
     )

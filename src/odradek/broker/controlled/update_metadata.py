@@ -4,11 +4,12 @@ It names all brokers, and the partitions that have changed; a leader of -2 says 
 being deleted. A new controller, and each broker that arrives, makes it send the whole image once.
 Then a broker opens to clients (a controller of Kafka's sends everything at first, and does not say
 so), and what was deleted or moved away while this broker could not be told is gone: topics that it
-does not name, replicas that are not in their assignment. Logs of which the controller knows nothing
-are set aside, as Kafka does with its strays.
+does not name, if the tree does not have them either (it may be that the controller cannot read one,
+and what groups have committed for it goes with a topic), replicas that are not in their assignment.
+Logs of which the controller knows nothing are set aside, as Kafka does with its strays.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import structlog
@@ -27,7 +28,13 @@ from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
+from odradek.model.positions import (
+    BrokerEpoch,
+    ControllerEpoch,
+    Incarnation,
+    LeaderEpoch,
+    PartitionEpoch,
+)
 from odradek.wire.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataPartitionState,
@@ -46,11 +53,14 @@ def refuse(
     return UpdateMetadataResponse(error_code=code)
 
 
-def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[bool]:
+def apply(
+    cluster: MetadataCache, request: UpdateMetadataRequest, gone: Container[str] = ()
+) -> Steps[bool]:
     """Takes it over, whole and by the last step; whether it was full, and came for the first time.
 
-    Topics that such a one does not name are gone. Of any other no row takes a partition back: it
-    was sent before what is known, on a connection that broke, and arrives behind it.
+    Topics that such a one does not name go, if they are `gone` from the tree. Of any other no row
+    takes a partition back: it was sent before what is known, on a connection that broke, and
+    arrives behind it.
     """
     image = cluster.image
     epochs = ControllerEpoch(request.controller_epoch), BrokerEpoch(request.broker_epoch)
@@ -67,13 +77,20 @@ def apply(cluster: MetadataCache, request: UpdateMetadataRequest) -> Steps[bool]
     if not is_overtaken:
         changes.brokers(map(_broker, request.live_brokers))
     if begins:
-        named = {it.topic_name for it in request.topic_states if _is_about(image, it)}
-        for name in [it for it in image.topics if it not in named]:
+        stay = {it.topic_name for it in request.topic_states if _is_about(image, it)}
+        stay |= {it for it in unnamed(image, request) if it not in gone}
+        for name in [it for it in image.topics if it not in stay]:
             changes.remove_topic(name)
     assert cluster.image is image, "one request is carried out at a time"
     cluster.note_begun(request.type, *epochs)
     cluster.update(changes.image())
     return begins
+
+
+def unnamed(image: ClusterImage, request: UpdateMetadataRequest) -> list[str]:
+    """Topics that are known, and not to the controller which sends the whole."""
+    named = {it.topic_name for it in request.topic_states}
+    return [it for it in image.topics if it not in named]
 
 
 def removed_meanwhile(
@@ -198,6 +215,9 @@ def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
             isr=tuple(map(BrokerId, state.isr)),
             partition_epoch=PartitionEpoch(state.zk_version),
             controller_epoch=ControllerEpoch(state.controller_epoch),
+            incarnations=tuple(
+                (BrokerId(it.broker_id), Incarnation(it.incarnation)) for it in state.incarnations
+            ),
         ),
         frozenset(map(BrokerId, state.offline_replicas)),
     )

@@ -38,7 +38,7 @@ from odradek.coordinator.shard import Machine, Shard
 from odradek.model.errors import BatchTooLarge, BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import KIB, Bytes, Millis
+from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Clock
 from odradek.records.compression import Codec
 
@@ -46,6 +46,10 @@ PARTS_MAX: Final = 128
 """Of a request about many groups, how many are begun in one turn of the loop."""
 LOADED_BYTES: Final = Bytes(32 * KIB)
 """Of a log that is loaded, how much in one turn: about three milliseconds."""
+TOLD_AFTER: Final = 2
+"""After so many attempts to read a log it counts as unreadable."""
+LOAD_AGAIN: Final = Millis(SECOND)
+"""After so long a log that could not be read is read again, unless another broker leads by then."""
 
 M = TypeVar("M", bound=Machine)
 log = structlog.get_logger()
@@ -121,6 +125,8 @@ class CoordinatorShell(Generic[M]):
         self._record_topic = record_topic
         self._deps = deps
         self._loaded: dict[int, LoadedPartition] = {}
+        self._given_up: list[LoadedPartition] = []  # their logs are read anew, once they rest
+        self._is_closed = False
         self._waiting: dict[Ticket, tuple[PendingCall, int]] = {}  # with the number of the part
         self._tickets = count(1)
         self._effects: deque[tuple[Place | None, CoordinatorEffects]] = deque()
@@ -173,13 +179,15 @@ class CoordinatorShell(Generic[M]):
     # -- leadership ----------------------------------------------------------------------------
 
     def _on_elected(self, led: LeadingReplica) -> None:
-        if led.partition.topic != self._record_topic.topic:
-            return
-        place = Place(led.partition.partition, led.leader_epoch)
+        if led.partition.topic == self._record_topic.topic:
+            place = Place(led.partition.partition, led.leader_epoch)
+            led.watchers.append(partial(self._on_high_watermark, place))
+            self._begin_place(led, place)
+
+    def _begin_place(self, led: LeadingReplica, place: Place) -> None:
         shard, effects = self._core.elected(place)
         loaded = self._loaded[place.partition] = LoadedPartition(place, led, shard, deque())
         self._carry_out(None, effects)
-        led.watchers.append(partial(self._on_high_watermark, place))
         begin(self._deps.tasks, self._load(loaded))
 
     def _on_resigned(self, partition: TopicPartition) -> None:
@@ -192,6 +200,7 @@ class CoordinatorShell(Generic[M]):
 
     def close(self) -> None:
         """The broker stops: requests that wait are answered NOT_COORDINATOR."""
+        self._is_closed = True
         for partition in tuple(self._loaded):
             self._resign(partition)
         if self._timer is not None:
@@ -199,24 +208,40 @@ class CoordinatorShell(Generic[M]):
             self._timer = None
 
     async def _load(self, loaded: LoadedPartition) -> None:
-        partition = str(loaded.led.partition)
-        try:
-            async with self._turns:
-                if not await self._read(loaded):
-                    return
-        except BrokerError as error:
-            # A coordinator with half of its log would return old offsets: it stays "loading".
-            log.error("coordinator.not_loaded", partition=partition, error=str(error))
+        """Until all of its log was read: half of it would mean old offsets.
+
+        A batch that is corrupt makes another replica lead. Where there is none, clients are told
+        from the second attempt on, and the log is read again until somebody has mended it.
+        """
+        partition, failures = str(loaded.led.partition), 0
+        while self._is_current(loaded):
+            try:
+                async with self._turns:
+                    if not await self._read(loaded):
+                        return
+            except BrokerError as error:
+                failures += 1
+                if failures == TOLD_AFTER:
+                    log.error("coordinator.not_loaded", partition=partition, error=str(error))
+                if self._is_current(loaded):
+                    is_unreadable = failures >= TOLD_AFTER
+                    self._core.begin_again(loaded.place, is_unreadable=is_unreadable)
+                clock = self._deps.clock
+                await clock.sleep_until(Millis(clock.monotonic() + LOAD_AGAIN))
+                continue
+            end = loaded.led.log.log_end_offset
+            loaded.shard.loaded(end)
+            log.debug("coordinator.loaded", partition=partition, end_offset=end)
+            self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
             return
-        end = loaded.led.log.log_end_offset
-        loaded.shard.loaded(end)
-        log.debug("coordinator.loaded", partition=partition, end_offset=end)
-        self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
+
+    def _is_current(self, loaded: LoadedPartition) -> bool:
+        return self._loaded.get(loaded.place.partition) is loaded
 
     async def _read(self, loaded: LoadedPartition) -> bool:
         """Replays the log; returns whether the leadership is still the same."""
         async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
-            if self._loaded.get(loaded.place.partition) is not loaded:
+            if not self._is_current(loaded):
                 return False
             for complaint in load_batches(loaded.shard, piece, self._record_topic.decode):
                 log.warning(
@@ -225,7 +250,7 @@ class CoordinatorShell(Generic[M]):
                     reason=complaint,
                 )
             await asyncio.sleep(0)
-        return self._loaded.get(loaded.place.partition) is loaded
+        return self._is_current(loaded)
 
     def _on_high_watermark(self, place: Place, high_watermark: Offset) -> None:
         self._carry_out(place, self._core.committed(place, high_watermark, self._now()))
@@ -285,22 +310,35 @@ class CoordinatorShell(Generic[M]):
             writing.base_offset = outcome
         while loaded.writings and not loaded.writings[0].missing:
             self._report(loaded, loaded.writings.popleft())
+        if loaded in self._given_up and not loaded.writings:
+            self._given_up.remove(loaded)
+            asyncio.get_running_loop().call_soon(self._begin_again, loaded)
+            return
         # It may be committed already: the core was told before it knew the offset.
         self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
 
     def _report(self, loaded: LoadedPartition, writing: Writing) -> None:
         """An append has ended; the core is told of appends in the order of the log."""
         place = loaded.place
+        if not self._is_current(loaded):
+            return  # the core knows another one, or none
         if writing.error is None:
             assert writing.base_offset is not None, writing.number
             self._core.appended(place, writing.number, writing.base_offset)
         elif writing.base_offset is None:
             failure = writing.error.code, self._now()
             self._carry_out(place, self._core.append_failed(place, writing.number, failure))
-        elif self._loaded.get(place.partition) is loaded:
+        else:
             # The log and the state in memory differ from here on.
             log.error("coordinator.half_written", place=place, reason=str(writing.error))
             self._resign(place.partition)
+            self._given_up.append(loaded)
+
+    def _begin_again(self, loaded: LoadedPartition) -> None:
+        """All that was on its way is in the log, or is not: what the log says is true."""
+        is_led = not loaded.led.is_over and loaded.led.leader_epoch == loaded.place.leader_epoch
+        if is_led and not self._is_closed:
+            self._begin_place(loaded.led, loaded.place)
 
     def _answer(self, ticket: Ticket, response: Any) -> None:
         call, number = self._waiting.pop(ticket, (None, 0))

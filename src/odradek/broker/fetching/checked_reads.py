@@ -9,11 +9,13 @@ found that it cannot be true.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from odradek.broker.jobs import foreseen
 from odradek.model.positions import Offset
 from odradek.ports import FileRange
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files.names import LOG
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.reading import CorruptAt
+from odradek.storage.logs.reading import CorruptAt, corrupt_at
 from odradek.storage.segments.scan import walk_batches
 
 OnCorrupt = Callable[[PartitionLog, CorruptAt], None]
@@ -30,10 +32,11 @@ class ReadRange(NamedTuple):
 class CheckedRead:
     """A job of the dir's worker. `on_done` is called however it went."""
 
-    __slots__ = ("_corrupt", "_cuts", "_on_corrupt", "_on_done", "_range")
+    __slots__ = ("_chunk", "_corrupt", "_cuts", "_log", "_on_corrupt", "_on_done", "_segment")
 
     def __init__(self, read: ReadRange, on_corrupt: OnCorrupt, on_done: Callable[[], None]) -> None:
-        self._range = read
+        self._log, self._chunk = read.log, read.chunk
+        self._segment = read.log.segment_of(read.segment_base)
         self._cuts = read.log.cuts
         self._on_corrupt = on_corrupt
         self._on_done = on_done
@@ -41,17 +44,18 @@ class CheckedRead:
 
     def run(self) -> None:
         """On the worker."""
-        log, base, chunk = self._range
+        chunk, path = self._chunk, self._segment.path(LOG)
         try:
-            path = log.path_of(base)
             for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
                 pass
         except CorruptFile as error:
-            self._corrupt = log.locate(error)
+            self._corrupt = corrupt_at(self._segment, error.position)
 
     def done(self, error: Exception | None) -> None:
         """On the loop. An error of the disk is met again, and told, when the range is sent."""
-        del error
-        if self._corrupt is not None and self._range.log.cuts == self._cuts:
-            self._on_corrupt(self._range.log, self._corrupt)
+        if error is not None:
+            foreseen(error, self._log)
+        is_there = self._log.cuts == self._cuts and self._segment in self._log.segments
+        if self._corrupt is not None and is_there:
+            self._on_corrupt(self._log, self._corrupt)
         self._on_done()

@@ -17,7 +17,7 @@ from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.partitions.replica import Replica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
-from odradek.model.positions import NO_OFFSET, Offset
+from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, Incarnation, Offset
 from odradek.model.units import MINUTE, Millis
 from odradek.ports import Random
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest
@@ -67,6 +67,7 @@ class Slot:
 
     __slots__ = (
         "bytes_max",
+        "incarnation",
         "is_forgotten",
         "last_fetched_epoch",
         "leader_epoch",
@@ -93,6 +94,7 @@ class Slot:
         self.leader_epoch = -1  # -1: it does not say
         self.last_fetched_epoch = -1
         self.log_start_offset = -1
+        self.incarnation = FIRST_INCARNATION  # of a follower's log
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.replica: Replica | None = None  # whose readers it is among
@@ -113,6 +115,7 @@ class Slot:
         self.leader_epoch = wanted.current_leader_epoch
         self.last_fetched_epoch = wanted.last_fetched_epoch
         self.log_start_offset = wanted.log_start_offset
+        self.incarnation = Incarnation(wanted.incarnation)
 
     def is_news(self, high_watermark: int, log_start: int) -> bool:
         """Whether the client does not know this yet."""

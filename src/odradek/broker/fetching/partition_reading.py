@@ -20,9 +20,10 @@ from odradek.model.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Millis
 from odradek.ports import Clock
+from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.progress import FollowerFetch
 from odradek.replication.throttle import ReplicationThrottle
-from odradek.storage.errors import OffsetOutOfRange
+from odradek.storage.errors import CorruptFile, OffsetOutOfRange
 from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
 
@@ -90,7 +91,9 @@ class PartitionReading:
             return self._read(slot, replica, look)
         except BrokerError as error:
             is_early = isinstance(look.reader, Follower) and self._is_early(slot)
-            return Found(slot, failed(slot, error.code), is_urgent=True, is_early=is_early)
+            is_corrupt = isinstance(error, CorruptFile)  # of this log alone: the disk works
+            code = ErrorCode.CORRUPT_MESSAGE if is_corrupt else error.code
+            return Found(slot, failed(slot, code), is_urgent=True, is_early=is_early)
 
     def _is_early(self, slot: Slot) -> bool:
         """Whether the controller is still to tell of this leader epoch, or a disk holds it up."""
@@ -110,6 +113,8 @@ class PartitionReading:
             replica = self._replicas.led(partition)
         if slot.leader_epoch >= 0:
             replica.check_leader_epoch(LeaderEpoch(slot.leader_epoch))
+        if replica.log.lent_to is not None:
+            raise NotLeaderOrFollower(f"{partition} is being truncated")
         known = replica.topic_id
         if slot.topic_id != known and NO_TOPIC_ID not in {slot.topic_id, known}:
             raise InconsistentTopicId(f"{partition} is of another topic with this name")
@@ -142,7 +147,8 @@ class PartitionReading:
         if bytes_max <= 0 and not look.is_first:
             is_end = slot.offset >= end
             return Found(slot, row, replica, was_read=is_end)
-        part = log.read(slot.offset, end, bytes_max, at_least_one=look.is_first)
+        with self._replicas.logs.watched(log):
+            part = log.read(slot.offset, end, bytes_max, at_least_one=look.is_first)
         if part.chunk is None:
             is_end = slot.offset >= end or look.is_first  # what was there may be compacted away
             return Found(slot, row, replica, was_read=is_end)
@@ -185,6 +191,7 @@ class PartitionReading:
             broker is not None and is_this_life,
             life if reader.broker_epoch == NO_BROKER_EPOCH else reader.broker_epoch,
             start,
+            slot.incarnation,
         )
         replica.carry_out(replica.leader.on_follower_fetch(fetch, self._now))
 

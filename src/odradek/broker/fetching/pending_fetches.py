@@ -332,7 +332,7 @@ class Fetch:
     def _on_slow_disk(self, dirs: set[str]) -> None:
         if self._cold_left <= 0 or self._is_gone():
             return
-        if dirs & self._fetches.deps.replicas.logs.stuck:
+        if dirs & self._fetches.deps.replicas.logs.stuck.keys():
             self._cold_left = 0
             self._look()
         else:

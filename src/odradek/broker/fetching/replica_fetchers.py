@@ -21,11 +21,10 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import replication as rows
 from odradek.metadata.image import ClusterImage
-from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import Offset
-from odradek.model.units import Millis
+from odradek.model.positions import NO_OFFSET, Offset
+from odradek.model.units import SECOND, Millis
 from odradek.peers.connection import Connection
 from odradek.peers.errors import ConnectionGone, NotConnected
 from odradek.peers.requests import encode_request
@@ -34,12 +33,17 @@ from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Response
 from odradek.replication.fetcher_requests import FetcherSettings
 from odradek.replication.following import Follower, FollowerEffects, FollowerSettings, FollowerState
 from odradek.replication.throttle import ReplicationThrottle
+from odradek.storage.errors import StorageError
+from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.fetch import FetchRequest
 from odradek.wire.messages.list_offsets import ListOffsetsRequest
 from odradek.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 
 VERSIONS: Final = {OffsetForLeaderEpochRequest.KEY: 4, ListOffsetsRequest.KEY: 9}
 """As Kafka 3.9 speaks among brokers; that of Fetch depends on whether all topics have ids."""
+
+BEGIN_AGAIN: Final = Millis(SECOND)
+"""After so long a follower whose log could not be cut is begun again."""
 
 log = structlog.get_logger()
 
@@ -65,7 +69,6 @@ class ReplicaFetchers:
         self._settings = _settings(config)
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
-        self._leaving_isr: dict[TopicPartition, None] = {}  # their logs have a corrupt batch
         deps.replicas.roles.on_following.append(self._follow)
         deps.replicas.roles.on_unfollowed.append(self._unfollow)
         deps.replicas.on_follower_start.append(self._on_log_start)
@@ -82,8 +85,6 @@ class ReplicaFetchers:
             if not begin(self._deps.tasks, fetcher.run()):
                 return
         fetcher.add(replica)
-        if replica.log.corrupt is not None:
-            self.on_corrupt(replica, replica.log.corrupt.offset)
 
     def _unfollow(self, replica: FollowingReplica) -> None:
         if replica.leader is None:
@@ -100,36 +101,12 @@ class ReplicaFetchers:
         if fetcher is not None:
             fetcher.on_log_start(replica)
 
-    def on_corrupt(self, replica: FollowingReplica, offset: Offset) -> None:
-        """The batch at this offset of its log shall be fetched again."""
-        fetcher = None if replica.leader is None else self._fetchers.get(replica.leader)
-        if fetcher is not None:
-            self._leaving_isr[replica.partition] = None
-            fetcher.on_corrupt(replica, offset)
-
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
-        for partition in tuple(self._leaving_isr):
-            self._on_isr(partition, new)
         if old.brokers is new.brokers:
             return
         for leader, fetcher in self._fetchers.items():
             if old.brokers.get(leader) != new.brokers.get(leader):
                 fetcher.look_up_leader()
-
-    def _on_isr(self, partition: TopicPartition, image: ClusterImage) -> None:
-        """Once it has left the ISR it cuts its log; until then it counts on being told."""
-        replica = self._deps.replicas.followed(partition)
-        if replica is None or replica.leader is None or replica.log.corrupt is None:
-            del self._leaving_isr[partition]
-            return
-        known, fetcher = image.partition(partition), self._fetchers.get(replica.leader)
-        state = None if known is None else known.state
-        if (
-            fetcher is not None
-            and state is not None
-            and state.leader_epoch == replica.leadership.leader_epoch
-        ):
-            fetcher.on_isr(replica, state)
 
     def close(self) -> None:
         """Nothing is fetched from now on."""
@@ -162,6 +139,7 @@ class LeaderFetcher:
             deps.cluster.me, deps.cluster.broker_epoch, settings, deps.throttle
         )
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
+        self._starts: dict[FollowingReplica, Offset] = {}  # where logs are about to begin
         self._connection: Connection | None = None
         self._has_news = asyncio.Event()
         self._is_lost = False  # since the last answer
@@ -174,15 +152,9 @@ class LeaderFetcher:
 
     def add(self, replica: FollowingReplica) -> None:
         """Follows one more partition, or an old one in another leader epoch."""
-        state = FollowerState(
-            self.leader,
-            replica.leadership.leader_epoch,
-            replica.leadership.partition_epoch,
-            replica.leadership.isr,
-        )
+        state = FollowerState(self.leader, replica.leadership.leader_epoch)
         name = (replica.partition, replica.topic_id)
-        me = self._deps.cluster.me
-        follower = Follower(me, name, replica.log, state, settings=FollowerSettings())
+        follower = Follower(name, replica.log, state, settings=FollowerSettings())
         self._replicas[replica.partition] = replica
         self._carry_out(replica, self._core.add(follower, self._now))
         self._has_news.set()
@@ -191,19 +163,6 @@ class LeaderFetcher:
         """Follows it no more."""
         if self._replicas.pop(partition, None) is not None:
             self._core.remove(partition)
-            self._has_news.set()
-
-    def on_corrupt(self, replica: FollowingReplica, offset: Offset) -> None:
-        """A batch of its log is corrupt. While its log changes, `_on_applied` says it again."""
-        if self._replicas.get(replica.partition) is replica:
-            self._core.on_corrupt(replica.partition, offset, self._now)
-            self._has_news.set()
-
-    def on_isr(self, replica: FollowingReplica, state: PartitionState) -> None:
-        """The controller says who is in sync."""
-        if self._replicas.get(replica.partition) is replica:
-            told = state.isr, state.partition_epoch
-            self._carry_out(replica, self._core.on_isr(replica.partition, *told, self._now))
             self._has_news.set()
 
     def on_log_start(self, replica: FollowingReplica) -> None:
@@ -333,9 +292,7 @@ class LeaderFetcher:
         if effects.high_watermark is not None:
             replica.on_high_watermark(effects.high_watermark)
         if effects.log_start_offset is not None:
-            self._deps.replicas.lane_of(replica.log).begin(
-                partial(self._move_start, replica, effects.log_start_offset)
-            )
+            self._begin_start(replica, effects.log_start_offset)
 
     def _append(self, replica: FollowingReplica, run: memoryview) -> None:
         try:
@@ -363,10 +320,33 @@ class LeaderFetcher:
                 log.info("log.truncated", partition=partition, log_end_offset=end, before=before)
         self._on_applied(replica, error)
 
+    def _begin_start(self, replica: FollowingReplica, start: Offset) -> None:
+        """What the leader's log has no longer is deleted here, too; each answer says so again."""
+        if self._starts.get(replica, NO_OFFSET) < start and begin(
+            self._deps.tasks, self._move_start(replica, start)
+        ):
+            self._starts[replica] = start
+
     async def _move_start(self, replica: FollowingReplica, start: Offset) -> None:
-        """In the lane of its dir: what the leader's log has no longer is deleted here, too."""
-        if self._replicas.get(replica.partition) is replica:
-            await self._deps.replicas.logs.move_start(replica.log, start)
+        logs, found = self._deps.replicas.logs, replica.log
+        try:
+            async with logs.starting_at(found, start):
+                lane = self._deps.replicas.lane_of(found)
+                await lane.run(partial(self._delete_below, replica, found, start))
+        except StorageError as error:
+            log.warning(
+                "follower.start_not_moved", partition=str(replica.partition), error=str(error)
+            )
+        finally:
+            if self._starts.get(replica) == start:
+                del self._starts[replica]
+
+    async def _delete_below(
+        self, replica: FollowingReplica, found: PartitionLog, start: Offset
+    ) -> None:
+        """In the lane of its dir."""
+        if self._replicas.get(replica.partition) is replica and replica.log is found:
+            await self._deps.replicas.logs.move_start(found, start)
             self.on_log_start(replica)
 
     def _on_applied(self, replica: FollowingReplica, error: BrokerError | None) -> None:
@@ -375,13 +355,19 @@ class LeaderFetcher:
             return
         if error is None:
             self._carry_out(replica, self._core.on_applied(replica.partition, self._now))
-            if replica.log.corrupt is not None:
-                self._core.on_corrupt(replica.partition, replica.log.corrupt.offset, self._now)
         else:
             log.error("follower.not_written", partition=str(replica.partition), error=str(error))
             code = ErrorCode(error.code)
             self._core.on_apply_failed(replica.partition, code, self._now)
+            if self._core.has_given_up(replica.partition):
+                begin(self._deps.tasks, self._begin_again(replica))
         self._has_news.set()
+
+    async def _begin_again(self, replica: FollowingReplica) -> None:
+        """The disk may have room by now, or a batch that was in the way be mended."""
+        await self._clock.sleep_until(Millis(self._now + BEGIN_AGAIN))
+        if not self._is_over and self._replicas.get(replica.partition) is replica:
+            self.add(replica)
 
     @property
     def _now(self) -> Millis:

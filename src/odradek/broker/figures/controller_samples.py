@@ -13,6 +13,7 @@ from odradek.controller import events
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.balance import imbalanced_partitions, offline_partitions
 from odradek.controller.phases import ReplicaPhase
+from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND
 
 PREFIX = "kafka_controller_kafkacontroller_"
@@ -81,6 +82,20 @@ def _decisions(context: ControllerContext | None) -> Iterator[Sample]:
     yield Sample(f"{PREFIX}topicsineligibletodeletecount", waiting_topics)
     yield Sample(f"{PREFIX}replicasineligibletodeletecount", waiting)
     yield Sample("kafka_controller_controllerstats_uncleanleaderelections_total", unclean)
+    moving = () if context is None else context.reassigning
+    yield Sample("odradek_controller_reassigning_partitions", len(moving))
+    waits = 0 if context is None else sum(_waits(context, it) for it in moving)
+    yield Sample("odradek_controller_waiting_reassignments", waits)
+    if context is not None:
+        for broker in sorted(context.hosted):
+            if context.hosted[broker] and broker not in context.image.brokers:
+                yield Sample("odradek_controller_missing_broker", 1, (("id", str(broker)),))
+
+
+def _waits(context: ControllerContext, partition: TopicPartition) -> bool:
+    """Whether a broker that is to get a replica is not there."""
+    image = context.image.partition(partition)
+    return image is not None and any(it not in context.live for it in image.assignment.adding)
 
 
 def _events(services: Services) -> Iterator[Sample]:

@@ -36,6 +36,9 @@ HELP: Final[dict[str, str]] = {
     f"{_CONTROLLER}standbypreferredcontrollercount": (
         "Whether this is preferred as the controller, and another is it."
     ),
+    "odradek_controller_missing_broker": "A broker that has replicas and is not registered, by id.",
+    "odradek_controller_reassigning_partitions": "Partitions that are being moved.",
+    "odradek_controller_waiting_reassignments": "Those of them that wait for a missing broker.",
     "odradek_controller_withheld": "Whether there is no controller because no preferred one lives.",
     f"{_CONTROLLER}offlinepartitionscount": "Partitions without a live leader.",
     f"{_CONTROLLER}globaltopiccount": "Topics of the cluster.",

@@ -68,7 +68,7 @@ def _all(kept: Kept) -> Iterator[Sample]:
 def _replicas(services: Services) -> Iterator[Sample]:
     replicas, prefix = services.replicas, "kafka_server_replicamanager_"
     led = replicas.all_led()
-    short = [it for it in led if len(it.leader.isr.committed) < it.leader.replica_count]
+    short = [it for it in led if len(it.leader.isr.committed) < it.leader.replication_factor]
     under = [it for it in led if len(it.leader.isr.committed) < it.leader.min_isr]
     at_min = [it for it in led if len(it.leader.isr.committed) == it.leader.min_isr]
     offline = [log_dir for log_dir in replicas.dirs.dirs if log_dir.is_offline]
@@ -192,7 +192,12 @@ def _cluster(services: Services) -> Iterator[Sample]:
             yield Sample(f"{prefix}replicas", len(replicas), labels)
             yield Sample(f"{prefix}in_sync_replica", in_sync, labels)
             yield Sample(f"{prefix}leader_is_preferred", preferred, labels)
-            yield Sample(f"{prefix}under_replicated_partition", in_sync < len(replicas), labels)
+            led = services.replicas.find_led(topic.name.encode(), number)
+            if led is not None:  # it alone knows which replicas are being added
+                is_short = len(led.leader.isr.committed) < led.leader.replication_factor
+                yield Sample(f"{prefix}under_replicated_partition", is_short, labels)
+            elif partition.leader is None:
+                yield Sample(f"{prefix}under_replicated_partition", 1, labels)
 
 
 def _groups(services: Services) -> Iterator[Sample]:

@@ -1,7 +1,7 @@
 """ControlledShutdown (key 7), versions 0 to 3: a broker that stops gives its leaderships away.
 
-The answer names the partitions that it still leads although they have other replicas. v2 the
-broker epoch. v3 flexible.
+The answer names the partitions that it still leads although other brokers that live, and do not
+stop as well, hold replicas of them. v2 the broker epoch. v3 flexible.
 """
 
 from typing import Final

@@ -62,25 +62,32 @@ async def handle(
 ) -> DeleteRecordsResponse:
     """Each partition has its own outcome: where all its replicas that live begin now."""
     deadline = Millis(services.doors.clock.monotonic() + max(request.timeout_ms, 0))
-    topics, deleted = [], []
+    topics, work = [], []
     for topic in request.topics:
         rows = []
         for wanted in topic.partitions:
             row = DeleteRecordsPartitionResult(wanted.partition_index, NO_OFFSET)
             partition = TopicPartition(topic.name, wanted.partition_index)
-            try:
-                led = await _delete(services, partition, wanted.offset, deadline)
-                deleted.append((row, led, led.log.log_start_offset))
-            except BrokerError as error:
-                row.error_code = error.code
+            work.append(_carry_out(services, partition, (wanted.offset, deadline), row))
             rows.append(row)
         topics.append(DeleteRecordsTopicResult(topic.name, rows))
-    for row, led, start in deleted:
-        try:
-            row.low_watermark = await _everywhere(services, led, start, deadline)
-        except BrokerError as error:
-            row.error_code = error.code
+    await asyncio.gather(*work)  # side by side: their syncs go together
     return DeleteRecordsResponse(topics=topics)
+
+
+async def _carry_out(
+    services: Services,
+    partition: TopicPartition,
+    wanted: tuple[int, Millis],
+    row: DeleteRecordsPartitionResult,
+) -> None:
+    offset, deadline = wanted
+    try:
+        led = await _delete(services, partition, offset, deadline)
+        start = led.log.log_start_offset
+        row.low_watermark = await _everywhere(services, led, start, deadline)
+    except BrokerError as error:
+        row.error_code = error.code
 
 
 async def _delete(
@@ -91,14 +98,18 @@ async def _delete(
     led = services.replicas.led(partition)
     if not led.log.config.delete:
         raise KeptByPolicy(f"{partition.topic} is only compacted")
-    await _until_not_cleaned(services, led.log, deadline)
-    led = services.replicas.led(partition)  # it may be another one by now
-    log = led.log
+    log, logs = led.log, services.replicas.logs
     start = log.high_watermark if offset == UP_TO_HIGH_WATERMARK else Offset(offset)
     if not 0 <= start <= log.high_watermark:
         raise OutOfRange(f"offset {start}; the high watermark is {log.high_watermark}")
-    if start > log.log_start_offset:
-        await off_loop(services.replicas.logs.worker_of(led.log), DeleteJob(log, start).run)
+    if start <= log.log_start_offset:
+        return led
+    async with logs.starting_at(log, start):
+        await _until_not_cleaned(services, log, deadline)
+        led = services.replicas.led(partition)  # it may be another one by now
+        if led.log is not log:
+            raise NotLeaderOrFollower(f"{partition} has another log now")
+        await off_loop(logs.worker_of(log), DeleteJob(log, start).run, of=log)
         led.on_log_start()
     return led
 

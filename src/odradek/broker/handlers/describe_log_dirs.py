@@ -3,7 +3,6 @@
 What lies in each log dir of this broker, and how large it is; a dir that has failed says so. v2
 flexible. v3 an error for all. v4 the size of the disk, and what is left of it (KIP-827).
 v5 whether it is cordoned (KIP-1066), which Kafka 3.9 does not know.
-Skipped: the size of the whole disk is told as what is left and what our logs take.
 """
 
 from collections.abc import Iterable
@@ -53,9 +52,7 @@ async def _result(
     if log_dir.is_offline:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.name)
     rows: dict[str, list[DescribeLogDirsPartition]] = {}
-    ours = 0
     for found, is_future in _logs(log_dir):
-        ours += found.size
         if wanted is None or found.partition in wanted:
             lag = _lag(services, found, is_future=is_future)
             row = DescribeLogDirsPartition(found.partition.partition, found.size, lag, is_future)
@@ -65,12 +62,12 @@ async def _result(
         is_cordoned=log_dir.is_cordoned,
         topics=[DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()],
     )
+    worker, disk = services.replicas.logs.workers[log_dir.name], log_dir.disk
     try:
-        free = await off_loop(services.replicas.logs.workers[log_dir.name], log_dir.disk.free_bytes)
+        result.usable_bytes = await off_loop(worker, disk.free_bytes)
+        result.total_bytes = await off_loop(worker, disk.total_bytes)
     except (OSError, StorageError):
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-    else:
-        result.usable_bytes, result.total_bytes = free, free + ours
     return result
 
 

@@ -1,7 +1,7 @@
 """ElectLeaders (key 43), versions 0 to 2: preferred or unclean elections on demand (KIP-460).
 
 The controller elects; the answer waits until this broker has heard of the new leaders, or the
-client's patience ends. v1 unclean elections. v2 flexible.
+client's patience ends. v1 unclean elections. v2 flexible, with a tagged field of ours: `force`.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ async def handle(
             raise InvalidRequest(f"election type {request.election_type}: 0 and 1 are known")
         kind = ElectionType(request.election_type)
     outcomes: dict[TopicPartition, BrokerError | None] = await services.controller.ask(
-        ElectionAsked(kind, _partitions(request))
+        ElectionAsked(kind, _partitions(request), is_forced=request.force)
     )
     elected = [partition for partition, error in outcomes.items() if error is None]
     try:

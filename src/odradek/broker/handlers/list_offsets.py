@@ -8,6 +8,7 @@ the broker's own disks (-4). v9 the end on another storage (-5), of which there 
 Version 0 gets lists of offsets, with one in each.
 """
 
+from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.broker.handlers.api import Api
@@ -21,6 +22,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
+from odradek.storage.logs.view import LogView
 from odradek.storage.segments.segment import TimestampedOffset
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -107,11 +109,13 @@ async def _find(
         if not reader.is_follower:
             led.leader.check_end_is_known()
         return TimestampedOffset(NO_TIMESTAMP, reader.end_of(led))
-    worker = services.replicas.logs.worker_of(log)
-    if timestamp == GREATEST:
-        found = await off_loop(worker, log.newest)
-    else:
-        found = await off_loop(worker, lambda: log.offset_at(Timestamp(timestamp)))
+    logs = services.replicas.logs
+    with logs.watched(log):
+        if timestamp == GREATEST:
+            found = await off_loop(logs.worker_of(log), LogView(log).newest, of=log)
+        else:
+            look = partial(LogView(log).offset_at, Timestamp(timestamp))
+            found = await off_loop(logs.worker_of(log), look, of=log)
     if found is not None and found.offset < reader.end_of(led):
         return found
     if not reader.is_follower:

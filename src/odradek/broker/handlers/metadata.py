@@ -220,7 +220,7 @@ def _brokers(
 ) -> list[MetadataResponseBroker]:
     """By the listener that the client came by; those that have none of it are left out."""
     found = []
-    for broker in image.brokers.values():
+    for broker in (*image.brokers.values(), *services.departed.listed()):
         is_me = broker.id == services.broker_id
         at = services.socket_server.endpoint(pending.connection, broker, is_me=is_me)
         if at is not None:

@@ -5,16 +5,16 @@ it comes once the batches are in the file; with acks=-1 once every member of the
 them, or with REQUEST_TIMED_OUT when the producer's time is over. Each partition of a request
 succeeds or fails by itself.
 v0 to v2 message sets from before Kafka 0.11, made into batches. v3 record batches, transactional
-ids. v5 log start offset. v7 zstd. v8 error messages (KIP-467). v9 flexible. v10 where the leader
-is, when it is not here (KIP-951). v11 nothing of its own.
-Skipped: record_errors; a batch is taken or refused as a whole.
+ids. v5 log start offset. v7 zstd. v8 error messages, and which records a batch is refused for
+(KIP-467). v9 flexible. v10 where the leader is, when it is not here (KIP-951). v11 nothing of its
+own. A batch is taken or refused as a whole.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.produce_one import ALL, Patience, mark, quick
+from odradek.broker.handlers.produce_one import ALL, Patience, mark, mark_rejected, quick
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
@@ -128,7 +128,7 @@ class _Production:
                 except BrokerError as error:
                     failed = True
                     self._services.replicas.traffics.refused.failed_produces += 1
-                    mark(row, error.code, str(error), self._pending.version)
+                    mark_rejected(row, error, self._pending.version)
             responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
         if self._request.acks == NONE:
             self._end_unheard(failed=failed)
@@ -179,7 +179,7 @@ class _Production:
         """One batch is in the file, or will never be."""
         led, end_offset, row = self._parts[place]
         if error is not None:
-            mark(row, error.code, str(error), self._pending.version)
+            mark_rejected(row, error, self._pending.version)
         elif self._request.acks == ALL:
             give_up = led.await_commit(end_offset, _Commit(self, row))
             if give_up is not None:

@@ -1,7 +1,9 @@
 """Produce of one batch to one partition: the commonest request, served with the least work.
 
 It is decoded by hand (ADR 12), appended in the turn in which it came, and answered by hand once it
-is written, or once the in-sync set has it. Everything else goes the general way (`produce`).
+is written, or with acks=all once this leader, if it still leads, says that it is committed: with
+one replica as with three, for there may be others by then. Everything else goes the general way
+(`produce`).
 """
 
 from collections.abc import Callable
@@ -12,13 +14,14 @@ from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica import Patience as StuckPatience
 from odradek.broker.services import Services
 from odradek.broker.timers import Timer, Timers
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode, RejectedBatch
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
 from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
@@ -41,15 +44,14 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
         return False
     try:
         now = services.doors.clock.wall()
-        is_replicated = acks == ALL and led.leader.replica_count > 1
-        if is_replicated:
+        if acks == ALL:
             led.leader.check_enough_replicas()
         batch, header, stamp = led.produce_rules.admit(records, pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             return False
-        if is_replicated:
+        if acks == ALL:
             patience = Patience(services.timers, services.doors.clock, timeout_ms)
-            one: _One = _OneReplicated(pending, (name, number), led, patience)
+            one: _One = _OneCommitted(pending, (name, number), led, patience)
         else:
             one = _One(pending, (name, number), timeout_ms)
         appended = led.append(batch, header, one, 0)
@@ -57,7 +59,7 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
         one.end_offset = Offset(appended.last_offset + 1)
     except BrokerError as error:
         services.replicas.traffics.refused.failed_produces += 1
-        _refuse_one(pending, (name, number), error.code, str(error))
+        _reject_one(pending, (name, number), error)
         return True
     traffic = led.traffic
     traffic.produces += 1
@@ -100,7 +102,7 @@ class _One:
             return
         if error is not None:
             self.is_answered = True
-            _refuse_one(self.pending, self.about, error.code, str(error))
+            _reject_one(self.pending, self.about, error)
         else:
             self.answer()
 
@@ -123,7 +125,7 @@ class _One:
         pending.send([one_batch_answer(version, number, self.about, self.where)])
 
 
-class _OneReplicated(_One):
+class _OneCommitted(_One):
     """A single batch, answered once every member of the in-sync set has it."""
 
     __slots__ = ("_give_up", "_led", "_patience", "_timer")
@@ -142,7 +144,7 @@ class _OneReplicated(_One):
         self._timer: Timer | None = None
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
-        """The others fetch it now."""
+        """The other replicas, if there are any, fetch it now."""
         if error is not None or self.is_answered:
             super().on_written(place, error)
             return
@@ -182,11 +184,29 @@ class _OneReplicated(_One):
 def _refuse_one(
     pending: PendingRequest, about: tuple[bytes, int], code: ErrorCode, text: str
 ) -> None:
-    name, number = about
-    row = PartitionProduceResponse(number)
+    row = PartitionProduceResponse(about[1])
     mark(row, code, text, pending.version)
+    _answer_one(pending, about[0], row)
+
+
+def _reject_one(pending: PendingRequest, about: tuple[bytes, int], error: BrokerError) -> None:
+    row = PartitionProduceResponse(about[1])
+    mark_rejected(row, error, pending.version)
+    _answer_one(pending, about[0], row)
+
+
+def _answer_one(pending: PendingRequest, name: bytes, row: PartitionProduceResponse) -> None:
     topic = TopicProduceResponse(name.decode(), partition_responses=[row])
     pending.answer(ProduceResponse([topic]))
+
+
+def mark_rejected(row: PartitionProduceResponse, error: BrokerError, version: int) -> None:
+    """This partition's batch was not taken, perhaps for some of its records alone."""
+    mark(row, error.code, str(error), version)
+    if version >= MESSAGE_SINCE and isinstance(error, RejectedBatch):
+        row.record_errors = [
+            BatchIndexAndErrorMessage(place, text) for place, text in error.records.items()
+        ]
 
 
 def mark(row: PartitionProduceResponse, code: ErrorCode, text: str, version: int) -> None:

@@ -129,6 +129,7 @@ class AlterPartitionManager:
             LeaderEpoch(row.leader_epoch),
             PartitionEpoch(row.partition_epoch),
             tuple(map(BrokerId, row.isr)),
+            row.eligible_min_isr,
         )
         before = len(replica.leader.isr.committed)
         effects = replica.leader.on_isr_answer(proposal, answer, self._clock.monotonic())
@@ -147,7 +148,7 @@ class AlterPartitionManager:
                 partition_index=replica.partition.partition,
                 leader_epoch=proposal.leader_epoch,
                 new_isr_with_epochs=[
-                    BrokerState(member.broker, member.broker_epoch) for member in proposal.isr
+                    BrokerState(it.broker, it.broker_epoch, it.incarnation) for it in proposal.isr
                 ],
                 partition_epoch=proposal.partition_epoch,
             )

@@ -1,11 +1,12 @@
 """A replica whose log has a batch that fails its checksum gets it again from another broker.
 
-A follower leaves the ISR, cuts its log at that batch, and fetches the rest anew (the core is
-`replication.following`). A leader cannot fetch from anybody, so it first resigns, if another member
-of the ISR can lead: the replica goes offline by itself, without its log dir, and the controller
-is told as of a failed dir, which every controller understands. Once another broker leads, the
-replica is online again and follows. Without another member the leader goes on; only that batch
-cannot be read, which is answered with CORRUPT_MESSAGE.
+Whoever reads a log finds that: fetches, coordinators that load, compaction, a move between disks.
+A follower asks its leader for the batch and puts it into its place (`fetching.log_mender`). A
+leader cannot fetch from anybody, so it first resigns, if another member of the ISR can lead: the
+replica goes offline by itself, without its log dir, and the controller is told as of a failed dir,
+which every controller understands. Once another broker leads, the replica is online again and
+follows. Without another member the leader goes on until there is one; only that batch cannot be
+read, which is answered with CORRUPT_MESSAGE.
 """
 
 from collections.abc import Callable
@@ -16,11 +17,13 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.local_logs import LocalLogs
 from odradek.metadata.image import ClusterImage
-from odradek.model.ids import TopicPartition
-from odradek.model.positions import Offset
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.storage.errors import CorruptFile
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt
+from odradek.storage.logs.view import LogView
 
 log = structlog.get_logger()
 
@@ -37,6 +40,11 @@ class Replicas(Protocol):
     @property
     def roles(self) -> Elected:
         """How they take roles."""
+        ...
+
+    @property
+    def logs(self) -> LocalLogs:
+        """What lies on the disks."""
         ...
 
     def find_current(self, found: PartitionLog) -> LeadingReplica | FollowingReplica | None:
@@ -59,13 +67,21 @@ class CorruptReplicas:
         self, replicas: Replicas, cluster: MetadataCache, tell_controller: Callable[[], None]
     ) -> None:
         """`tell_controller` has it ask for every replica of this broker."""
-        self.on_follower: Callable[[FollowingReplica, Offset], None] = lambda *_: None
+        self.on_follower: Callable[[FollowingReplica], None] = lambda _: None
         self._replicas = replicas
         self._cluster = cluster
         self._tell_controller = tell_controller
         self._resigned: dict[TopicPartition, None] = {}  # another broker shall lead these
+        self._alone: dict[TopicPartition, LeadingReplica] = {}  # nobody else can
+        replicas.logs.on_corrupt_file = self.on_corrupt_file
         replicas.roles.on_elected.append(self._resign)
         cluster.watchers.append(self._on_metadata)
+
+    def on_corrupt_file(self, found: PartitionLog, error: CorruptFile) -> None:
+        """A file of this log cannot be true; if it is one of batches, it is found out which."""
+        known = found.corrupt
+        if known is None or error.path != found.path_of(known.segment_base):
+            self._replicas.logs.worker_of(found).submit(_Search(found, error, self.on_corrupt))
 
     def on_corrupt(self, found: PartitionLog, corrupt: CorruptAt) -> None:
         """A batch of this log is not as it was written."""
@@ -83,22 +99,37 @@ class CorruptReplicas:
         if isinstance(replica, LeadingReplica):
             self._resign(replica)
         elif replica is not None:
-            self.on_follower(replica, corrupt.offset)
+            self.on_follower(replica)
 
     def _resign(self, replica: LeadingReplica) -> None:
         corrupt, partition = replica.log.corrupt, replica.partition
-        if corrupt is None or corrupt.offset < replica.log.log_start_offset:
+        was_alone = self._alone.pop(partition, None) is replica
+        if corrupt is None or replica.is_over or corrupt.offset < replica.log.log_start_offset:
             return
-        if not replica.leader.on_corrupt().hand_over:
+        if not self._others(replica) - corrupt.not_at:
+            self._alone[partition] = replica
+            if not was_alone:
+                log.error("log.no_whole_copy", partition=str(partition), offset=corrupt.offset)
             return
         log.warning("leader.resigns", partition=str(partition), offset=corrupt.offset)
         self._resigned[partition] = None
         self._replicas.take_offline(partition)
         self._tell_controller()
 
+    def _others(self, replica: LeadingReplica) -> set[BrokerId]:
+        """Who could lead instead: the controller may say so before it answers the leader."""
+        others = {*replica.leader.on_corrupt().hand_over}
+        image = self._cluster.image.partition(replica.partition)
+        state = None if image is None else image.state
+        if state is not None and state.leader_epoch == replica.leader_epoch:
+            others |= {*state.isr} - {self._cluster.me}
+        return others
+
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
-        if not self._resigned or old.topics is new.topics:
+        if old.topics is new.topics:
             return
+        for replica in tuple(self._alone.values()):
+            self._resign(replica)
         for partition in tuple(self._resigned):
             image = new.partition(partition)
             state = None if image is None else image.state
@@ -106,3 +137,34 @@ class CorruptReplicas:
                 del self._resigned[partition]
                 self._replicas.bring_back(partition)
                 self._tell_controller()
+
+
+class _Search:
+    """A job of the dir's worker: which batch an error is about."""
+
+    __slots__ = ("_corrupt", "_cuts", "_error", "_found", "_on_corrupt", "_view")
+
+    def __init__(
+        self,
+        found: PartitionLog,
+        error: CorruptFile,
+        on_corrupt: Callable[[PartitionLog, CorruptAt], None],
+    ) -> None:
+        self._found, self._view = found, LogView(found)
+        self._error = error
+        self._on_corrupt = on_corrupt
+        self._cuts = found.cuts
+        self._corrupt: CorruptAt | None = None
+
+    def run(self) -> None:
+        """On the worker."""
+        self._corrupt = self._view.locate(self._error)
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop. A file that is not one of batches is only told of."""
+        if self._found.cuts != self._cuts or error is not None:
+            return
+        if self._corrupt is not None:
+            self._on_corrupt(self._found, self._corrupt)
+        else:
+            log.error("log.corrupt", partition=str(self._found.partition), error=str(self._error))

@@ -93,7 +93,7 @@ class DirAdmin:
             self._check_empty(fresh)
             fresh.begin(MetaProperties(*self._identity))
         except (LogDirRefused, StorageError):
-            fresh.abandon()
+            fresh.let_go()
             raise
 
     def _check_empty(self, fresh: LogDir) -> None:

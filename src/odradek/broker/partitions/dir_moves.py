@@ -156,8 +156,9 @@ class DirMoves:
     async def _move(self, move: Move) -> None:
         self._begun[move.partition] = self._clock.monotonic(), move.future.size
         try:
-            if await self._copy(move):
-                await self._swap(move)
+            with self._logs.watched(move.current):
+                if await self._copy(move):
+                    await self._swap(move)
         except BrokerError as error:
             log.error("move.failed", partition=str(move.partition), error=str(error))
             await self._give_up(move)
@@ -294,6 +295,6 @@ class DirMoves:
         worker = logs.background[name] if step.is_background else logs.workers[name]
         try:
             async with asyncio.timeout(None if patience is None else patience / SECOND):
-                await off_loop(worker, step.run)
+                await off_loop(worker, step.run, lent=step.lent)
         except TimeoutError:
             raise StorageError(f"{step.log_dir.name} took longer than {patience} ms") from None

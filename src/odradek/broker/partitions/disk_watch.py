@@ -60,7 +60,7 @@ class DiskWatch:
         """It is not looked at any more; an operation on it asks its worker whether it hangs."""
         for worker in self._workers(gone.log_dir):
             self._seen.pop(worker, None)
-        self._replicas.logs.stuck.discard(gone.log_dir)
+        self._replicas.logs.stuck.pop(gone.log_dir, None)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -84,9 +84,9 @@ class DiskWatch:
         logs, now = self._replicas.logs, self._clock.monotonic()
         millis = max(self._stuck_for(worker, now) for worker in self._workers(name))
         if not millis:
-            logs.stuck.discard(name)
+            logs.stuck.pop(name, None)
             return
-        logs.stuck.add(name)
+        logs.stuck[name] = millis
         logs.appends[name].on_stuck(_Since(self._timers, looked))
         timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
         if timeout is not None and millis >= timeout:

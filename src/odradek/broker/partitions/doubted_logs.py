@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 
 from odradek.broker.jobs import off_loop
+from odradek.model.units import Timestamp
 from odradek.ports import Worker
 from odradek.storage.dirs.log_dir import Opened
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -23,26 +24,32 @@ Workers = Mapping[str, Worker]
 """By the name of their dir."""
 
 
-async def doubt(dirs: LogDirs, workers: Workers, opened: Mapping[str, Opened]) -> None:
+async def doubt(
+    dirs: LogDirs, workers: Workers, opened: Mapping[str, Opened], now: Timestamp
+) -> None:
     """Once all that can be were opened: begins or ends doubts."""
     offline = dirs.offline
     if not offline:
         were_open = {name for name, found in opened.items() if not found.is_new}
-        await _end_doubts(dirs, workers, were_open)
+        await _end_doubts(dirs, workers, were_open, now)
         return
     for log_dir in dirs.online:
         try:
-            is_doubted = await off_loop(workers[log_dir.name], partial(log_dir.doubt, offline))
+            doubt_all = partial(log_dir.doubt, offline, tuple(log_dir.logs))
+            known = await off_loop(workers[log_dir.name], doubt_all)
         except StorageError as error:
             _not_noted(log_dir.name, error)
             continue
-        if is_doubted:
+        log_dir.learn(known)
+        if known:
             log.warning("logs.may_be_older", log_dir=log_dir.name, offline=sorted(offline))
 
 
-async def note_offline(dirs: LogDirs, workers: Workers, background: Workers) -> bool:
+async def note_offline(
+    dirs: LogDirs, workers: Workers, background: Workers, now: Timestamp
+) -> bool:
     """Each dir that serves is told which ones do not; whether that ended doubts."""
-    ended = not dirs.offline and await _end_doubts(dirs, workers, ())
+    ended = not dirs.offline and await _end_doubts(dirs, workers, (), now)
     for log_dir in dirs.online:
         try:
             await off_loop(background[log_dir.name], partial(log_dir.note_offline, dirs.offline))
@@ -51,16 +58,20 @@ async def note_offline(dirs: LogDirs, workers: Workers, background: Workers) -> 
     return ended
 
 
-async def _end_doubts(dirs: LogDirs, workers: Workers, were_open: Collection[str]) -> bool:
+async def _end_doubts(
+    dirs: LogDirs, workers: Workers, were_open: Collection[str], now: Timestamp
+) -> bool:
     """No dir is offline: what may be newer is there, or is gone for good."""
     were_doubts = False
     for log_dir in dirs.online:
         try:
-            were_doubts |= await off_loop(
-                workers[log_dir.name], partial(log_dir.end_doubts, were_open)
-            )
+            end = partial(log_dir.end_doubts, were_open, now)
+            known = await off_loop(workers[log_dir.name], end)
         except StorageError as error:
             _not_noted(log_dir.name, error)
+            continue
+        log_dir.learn(known)
+        were_doubts |= bool(known)
     return were_doubts
 
 

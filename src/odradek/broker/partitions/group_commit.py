@@ -16,14 +16,14 @@ is written to the log that takes its place, or to the same one if none does.
 import asyncio
 from typing import Final, NamedTuple
 
-from odradek.broker.jobs import drained
+from odradek.broker.jobs import drained, foreseen
 from odradek.broker.partitions.replica import Expecting, Patience, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
 from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
 from odradek.ports import Clock, Worker
-from odradek.storage.errors import StorageError
+from odradek.storage.errors import JobFailed, StorageError
 from odradek.storage.logs.flushing import sync_group
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob
@@ -187,12 +187,14 @@ class GroupCommit:
 class _Group:
     """The parts of one turn or of several, as a job of the worker."""
 
-    __slots__ = ("_appends", "_errors", "_micros", "_parts")
+    __slots__ = ("_appends", "_errors", "_given_up", "_micros", "_mistake", "_parts")
 
     def __init__(self, appends: GroupCommit, parts: list[_Part]) -> None:
         self._appends = appends
         self._parts = parts
         self._errors: list[BrokerError | None] = []
+        self._mistake: Exception | None = None
+        self._given_up: list[PartitionLog] = []
         self._micros = 0
 
     def run(self) -> None:
@@ -200,9 +202,15 @@ class _Group:
         began = self._appends.clock.micros()
         self._write()
         self._micros = self._appends.clock.micros() - began
+        if self._mistake is not None:
+            raise self._mistake
 
     def _write(self) -> None:
-        self._errors = [_run(part.job) for part in self._parts]
+        for part in self._parts:
+            try:
+                self._errors.append(_run(part.job))
+            except Exception as error:  # noqa: BLE001 - raised again once the others are written
+                self._errors.append(self._on_mistake(error, [part.replica.log]))
         syncing = [
             part.job
             for part, error in zip(self._parts, self._errors, strict=True)
@@ -215,16 +223,29 @@ class _Group:
         try:
             sync_group(jobs)
         except StorageError as error:
-            self._errors = [
-                error if part.job in jobs else found
-                for part, found in zip(self._parts, self._errors, strict=True)
-            ]
+            self._fail(jobs, error)
+        except Exception as error:  # noqa: BLE001 - likewise
+            logs = [part.replica.log for part in self._parts if part.job in jobs]
+            self._fail(jobs, self._on_mistake(error, logs))
+
+    def _fail(self, jobs: list[WriteJob], error: StorageError) -> None:
+        self._errors = [
+            error if part.job in jobs else found
+            for part, found in zip(self._parts, self._errors, strict=True)
+        ]
+
+    def _on_mistake(self, error: Exception, logs: list[PartitionLog]) -> StorageError:
+        """No code foresees it: these logs are not to be relied on."""
+        self._mistake = error
+        self._given_up += logs
+        return JobFailed(f"{type(error).__name__}: {error}")
 
     def done(self, error: Exception | None) -> None:
         """On the loop: all is published, in its order."""
-        if error is not None:  # the dir was given up
-            assert isinstance(error, StorageError), error
+        if isinstance(error, StorageError):  # the dir was given up
             self._errors = [error] * len(self._parts)
+        elif error is not None:
+            foreseen(error, *self._given_up)
         self._appends.count(self._micros)
         try:
             _finish(self._parts, self._errors)

@@ -6,8 +6,8 @@ changed only on the loop.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -18,20 +18,23 @@ from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.doubted_logs import doubt, note_offline
 from odradek.broker.partitions.group_commit import GroupCommit
 from odradek.broker.partitions.hosted import LeaderAndIsrState
+from odradek.broker.partitions.log_starts import LogStarts
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import SECOND, Bytes, Millis
-from odradek.ports import Worker
+from odradek.ports import FileRange, Worker
 from odradek.records.batch import headers
 from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
-from odradek.storage.errors import LogDirOffline, StorageError
+from odradek.storage.errors import CorruptFile, LogDirOffline, StorageError
+from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.segments.scan import walk_batches
 from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 64
@@ -66,10 +69,12 @@ class LocalLogs:
             name: GroupCommit(worker, doors.clock, settings)
             for name, worker in self.workers.items()
         }
+        self.on_corrupt_file: Callable[[PartitionLog, CorruptFile], None] = _tell_corrupt
         self._clock = doors.clock
         self._settings = settings
+        self._starts = LogStarts()
         self.free: dict[str, Bytes] = {}  # of each disk, when it was last looked at
-        self.stuck: set[str] = set()  # dirs whose disk does not answer at this moment
+        self.stuck: dict[str, Millis] = {}  # how long disks have not answered, by dir
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self.not_compacted: set[PartitionLog] = set()  # until what is done to them has ended
@@ -105,8 +110,10 @@ class LocalLogs:
         async with asyncio.TaskGroup() as tasks:
             for log_dir in self.dirs.online:
                 tasks.create_task(self._open(log_dir, opened))
-        await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle)
-        await doubt(self.dirs, self.workers, opened)
+        logs = (found for log_dir in self.dirs.dirs for found in log_dir.all_logs)
+        lent: list[Lent] = [*self.dirs.dirs, *logs]
+        await off_loop(self.workers[self.dirs.dirs[0].name], self.dirs.settle, lent=lent)
+        await doubt(self.dirs, self.workers, opened, self._clock.wall())
         await self.note_offline()
         for log_dir in self.dirs.online:
             for partition in sorted(log_dir.contested):
@@ -114,19 +121,20 @@ class LocalLogs:
         counts = {log_dir.name: len(log_dir) for log_dir in self.dirs.online}
         for name, found in sorted(opened.items()):
             _tell(name, found, counts.get(name, 0))
-        logs = sum(counts.values())
-        log.info("logs.opened", logs=logs, millis=self._clock.wall() - now)
+        log.info("logs.opened", logs=sum(counts.values()), millis=self._clock.wall() - now)
 
     async def _open(self, log_dir: LogDir, opened: dict[str, Opened]) -> None:
         open_all = partial(log_dir.open, self.config_of, self._clock.wall())
         try:
-            opened[log_dir.name] = await off_loop(self.workers[log_dir.name], open_all)
+            worker = self.workers[log_dir.name]
+            opened[log_dir.name] = await off_loop(worker, open_all, lent=[log_dir])
         except StorageError as error:
             log.error("log_dir.cannot_be_opened", log_dir=log_dir.name, error=str(error))
 
     async def note_offline(self) -> bool:
         """Each dir that serves is told which ones do not; whether that ended doubts about logs."""
-        return await note_offline(self.dirs, self.workers, self.background)
+        now = self._clock.wall()
+        return await note_offline(self.dirs, self.workers, self.background, now)
 
     async def close(self, broker_epoch: BrokerEpoch) -> None:
         """Makes everything durable, and says so in each dir."""
@@ -135,7 +143,6 @@ class LocalLogs:
                 tasks.create_task(self._close(log_dir, broker_epoch))
 
     async def _close(self, log_dir: LogDir, broker_epoch: BrokerEpoch) -> None:
-        close = partial(log_dir.close, self._clock.wall(), broker_epoch)
         try:
             async with asyncio.timeout(CLOSE_PATIENCE / SECOND):
                 await drained(self.background[log_dir.name])
@@ -146,7 +153,8 @@ class LocalLogs:
             self.abandon(log_dir.name, error)  # who waits for it is told
             return
         try:
-            await off_loop(self.workers[log_dir.name], close)
+            closing = log_dir.closing(self._clock.wall(), broker_epoch)
+            await off_loop(self.workers[log_dir.name], closing.run, lent=closing.logs)
         except StorageError as error:
             log.error("log_dir.not_closed", log_dir=log_dir.name, error=str(error))
 
@@ -295,8 +303,10 @@ class LocalLogs:
         rename = self.dirs.set_aside if aside else self.dirs.discard
         for log_dir, found in forgotten:
             try:
+                await self.end_compaction(found)
                 await self.appends[log_dir.name].settled()
-                await off_loop(self.workers[log_dir.name], partial(rename, log_dir, found))
+                discard = partial(rename, log_dir, found)
+                await off_loop(self.workers[log_dir.name], discard, lent=[found])
             except StorageError as error:
                 errors.append(error)
         if errors:
@@ -319,11 +329,22 @@ class LocalLogs:
         cuts = {found.partition: offset}
         return log_dir.truncation(cuts, self._clock.wall(), fully=fully).run
 
+    @asynccontextmanager
+    async def starting_at(self, found: PartitionLog, start: Offset) -> AsyncIterator[None]:
+        """It is durable that the log begins there; within, the caller moves its start."""
+        log_dir = self.dirs.named(found.folder.disk.name)
+        await self._starts.note(log_dir, self.worker_of(found), found, start)
+        try:
+            yield
+        finally:
+            if log_dir.starts_to_be.get(found.partition, start) <= start:
+                log_dir.starts_to_be.pop(found.partition, None)
+
     async def move_start(self, found: PartitionLog, start: Offset) -> None:
         """Deletes the segments below this offset. In the lane of its dir."""
         await self.end_compaction(found)
         job = DeleteJob(found, min(start, found.high_watermark))
-        await off_loop(self.worker_of(found), job.run)
+        await off_loop(self.worker_of(found), job.run, of=found)
 
     async def _alone_with(
         self, found: PartitionLog, plan: Callable[[], Callable[[], None]]
@@ -333,7 +354,7 @@ class LocalLogs:
             await self.appends[found.folder.disk.name].settled()
             if self.dirs.get(found.partition) is not found:
                 raise LogDirOffline(f"{found.partition} has another log now, or none")
-            await off_loop(self.worker_of(found), plan())
+            await off_loop(self.worker_of(found), plan(), lent=[found], of=found)
 
     @asynccontextmanager
     async def without_compaction(self, found: PartitionLog) -> AsyncIterator[None]:
@@ -352,7 +373,16 @@ class LocalLogs:
             compaction.cancel()
             await compaction.ended.wait()
 
-    # Reading all of a log
+    # Reading logs
+
+    @contextmanager
+    def watched(self, found: PartitionLog) -> Iterator[None]:
+        """What cannot be true in a file of the log is told, and goes on as an error."""
+        try:
+            yield
+        except CorruptFile as error:
+            self.on_corrupt_file(found, error)
+            raise
 
     async def read_in_pieces(self, found: PartitionLog, bytes_max: int) -> AsyncIterator[bytes]:
         """The whole log as whole batches, from its start to where it ends now."""
@@ -360,19 +390,32 @@ class LocalLogs:
             raise LogDirOffline(f"{found.partition} is in a log dir that is offline")
         worker, at, end = self.worker_of(found), found.log_start_offset, found.log_end_offset
         while at < end:
-            chunk = found.read(at, end, bytes_max, at_least_one=True).chunk
-            if chunk is None:
-                return
-            read = partial(chunk.file.read, chunk.length, chunk.position)
-            try:
-                data = await off_loop(worker, read)
-            except OSError as error:
-                raise found.failed(error) from error
+            with self.watched(found):
+                part = found.read(at, end, bytes_max, at_least_one=True)
+                if part.chunk is None:
+                    return
+                read = partial(_checked, part.chunk, found.path_of(part.segment_base))
+                try:
+                    data = await off_loop(worker, read, of=found)
+                except OSError as error:
+                    raise found.failed(error) from error
             yield data
             behind = max(header.next_offset for _, header in headers(data))
             if behind <= at:
                 raise CorruptBatch(f"{found.partition}: the batch at {at} says that it ends before")
             at = Offset(behind)
+
+
+def _tell_corrupt(found: PartitionLog, error: CorruptFile) -> None:
+    log.error("log.corrupt", partition=str(found.partition), error=str(error))
+
+
+def _checked(chunk: FileRange, path: str) -> bytes:
+    """On the worker: whole batches, as they were written."""
+    end = chunk.position + chunk.length
+    for _ in walk_batches(chunk.file, path, chunk.position, end):
+        pass
+    return chunk.file.read(chunk.length, chunk.position)
 
 
 def _tell(name: str, opened: Opened, logs: int) -> None:

@@ -36,6 +36,7 @@ from odradek.storage.logs.closing import RestJob
 from odradek.storage.logs.flushing import FlushJob, flush_is_due, presync
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob, deletable_up_to
+from odradek.storage.logs.view import LogView
 
 FLUSH_ROUND: Final = Millis(SECOND)
 RATE_MAX: Final = 1e15
@@ -60,7 +61,8 @@ class LogMaintenance:
         self._replicas = replicas
         self._settings = settings
         self._clock = clock
-        self._corrupt: dict[TopicPartition, PartitionLog] = {}  # they are left alone
+        self._corrupt: dict[TopicPartition, tuple[PartitionLog, int]] = {}
+        """They are left alone, until they are mended: with their cuts so far."""
         self._active: dict[str, dict[PartitionLog, int]] = {  # rounds since it was written to
             log_dir.name: {} for log_dir in replicas.dirs.dirs
         }
@@ -120,10 +122,13 @@ class LogMaintenance:
         for found, rounds in list(active.items()):
             if log_dir.logs.get(found.partition) is not found:
                 del active[found]
+            elif not _is_at_home(found, log_dir):
+                continue
             elif flush_is_due(found, self._clock.wall()):
                 if (sync := presync(found)) is not None:
-                    await off_loop(self._background(log_dir), sync)
-                await self._do(log_dir, FlushJob(found, self._clock.wall()))
+                    await off_loop(self._background(log_dir), sync, of=found)
+                if _is_at_home(found, log_dir):
+                    await self._do(log_dir, FlushJob(found, self._clock.wall()))
             elif rounds < REST_ROUNDS or not found.is_idle:
                 active[found] = rounds + 1
             elif found.config.flush_ms is None or found.recovery_point == found.log_end_offset:
@@ -131,9 +136,9 @@ class LogMaintenance:
                 await self._do(log_dir, RestJob(found))
 
     async def _do(self, log_dir: LogDir, job: FlushJob | RestJob) -> None:
-        """A log that was written to meanwhile is not put to rest."""
-        await off_loop(self._worker(log_dir), job.run)
-        if isinstance(job, FlushJob) or job.log.is_idle:
+        """A log that was written to meanwhile is not put to rest, nor one that is lent."""
+        await off_loop(self._worker(log_dir), job.run, of=job.log)
+        if isinstance(job, FlushJob) or (job.log.is_idle and job.log.lent_to is None):
             job.publish()
 
     async def _retain(self, log_dir: LogDir) -> None:
@@ -145,7 +150,8 @@ class LogMaintenance:
             if found.being_cleaned or not found.config.delete:
                 continue
             with self._noting(found):
-                start = await off_loop(worker, partial(deletable_up_to, found, now))
+                look = partial(deletable_up_to, LogView(found), now)
+                start = await off_loop(worker, look, of=found)
                 if start > found.log_start_offset:
                     await self._move_start(log_dir, found, start)
 
@@ -153,10 +159,10 @@ class LogMaintenance:
         """If even the newest segment is too old, another one begins, so that it can go."""
         if start >= found.log_end_offset and found.active_segment.size:
             await self._replicas.roll(found.partition)
-        if found.being_cleaned or log_dir.logs.get(found.partition) is not found:
+        if found.being_cleaned or not _is_at_home(found, log_dir):
             return
         job = DeleteJob(found, min(start, found.high_watermark))
-        await off_loop(self._worker(log_dir), job.run)
+        await off_loop(self._worker(log_dir), job.run, of=found)
         self._replicas.on_log_start(found)
         log.info(
             "log.start_moved",
@@ -209,22 +215,22 @@ class LogMaintenance:
                 continue
             if self._replicas.dirs.future(found.partition) is None:  # its copy must not lag behind
                 with self._noting(found):
-                    gain = await off_loop(worker, self._look(log_dir, found))
+                    gain = await off_loop(worker, self._look(log_dir, found), of=found)
                     if is_due(found, gain) and (best is None or gain.dirty_ratio > best[0]):
                         best = (gain.dirty_ratio, found)
-        if best is not None and log_dir.logs.get(best[1].partition) is best[1]:
+        if best is not None and _is_at_home(best[1], log_dir):
             with self._noting(best[1]):
                 await self._compact_one(log_dir, best[1])
 
     def _look(self, log_dir: LogDir, found: PartitionLog) -> Callable[[], Cleanable]:
         first_dirty = log_dir.cleaner_offsets.get(found.partition, found.log_start_offset)
-        return partial(cleanable, found, first_dirty, self._clock.wall())
+        return partial(cleanable, LogView(found), first_dirty, self._clock.wall())
 
     async def _compact_one(self, log_dir: LogDir, found: PartitionLog) -> None:
         """In steps, between which appends are written. However it ends, what was done counts."""
         worker = self._worker(log_dir)
-        gain = await off_loop(worker, self._look(log_dir, found))
-        is_there = log_dir.logs.get(found.partition) is found
+        gain = await off_loop(worker, self._look(log_dir, found), of=found)
+        is_there = _is_at_home(found, log_dir)
         is_free = not found.being_cleaned and found not in self._replicas.logs.not_compacted
         if not is_there or not is_free or not is_due(found, gain):
             return
@@ -236,7 +242,8 @@ class LogMaintenance:
         running = RunningCompaction(compaction.cancel, asyncio.Event())
         self._replicas.logs.compactions[found] = running
         try:
-            while (count := await off_loop(worker, partial(next, steps, None))) is not None:
+            step = partial(next, steps, None)
+            while (count := await off_loop(worker, step, of=found)) is not None:
                 now = self._clock.monotonic()
                 await self._clock.sleep_until(Millis(now + throttle.rest_after(count, now)))
                 if log_dir.logs.get(found.partition) is not found:
@@ -257,16 +264,16 @@ class LogMaintenance:
 
     @contextmanager
     def _noting(self, found: PartitionLog) -> Iterator[None]:
-        """Corruption of one log is logged once; the round goes on with the others."""
+        """Corruption of one log is told once; the round goes on with the others."""
         try:
             yield
         except CorruptFile as error:
             if not self._is_corrupt(found):
-                log.error("log.corrupt", partition=str(found.partition), error=str(error))
-                self._corrupt[found.partition] = found
+                self._replicas.logs.on_corrupt_file(found, error)
+                self._corrupt[found.partition] = found, found.cuts
 
     def _is_corrupt(self, found: PartitionLog) -> bool:
-        return self._corrupt.get(found.partition) is found
+        return self._corrupt.get(found.partition) == (found, found.cuts)
 
     def _worker(self, log_dir: LogDir) -> Worker:
         return self._replicas.logs.workers[log_dir.name]
@@ -275,11 +282,17 @@ class LogMaintenance:
         return self._replicas.logs.background[log_dir.name]
 
     async def _logs(self, log_dir: LogDir) -> AsyncIterator[PartitionLog]:
-        """Every log, each as long as it is there still when its turn comes."""
+        """Every log, each as long as it is there still, and not lent, when its turn comes."""
         await asyncio.sleep(0)
         for found in list(log_dir.logs.values()):
-            if log_dir.logs.get(found.partition) is found:
+            if _is_at_home(found, log_dir):
                 yield found
+
+
+def _is_at_home(found: PartitionLog, log_dir: LogDir) -> bool:
+    """Whether it is there still, is served, and nobody has it for himself."""
+    is_free = found.lent_to is None and not found.is_given_up
+    return is_free and log_dir.logs.get(found.partition) is found
 
 
 def _free_bytes(log_dir: LogDir) -> Bytes:

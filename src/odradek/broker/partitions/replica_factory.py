@@ -54,7 +54,12 @@ class ReplicaFactory:
         leader, effects = Leader.elected(
             self._me,
             state.leadership,
-            LogEnds(found.log_end_offset, found.high_watermark, found.log_start_offset),
+            LogEnds(
+                found.log_end_offset,
+                found.high_watermark,
+                found.log_start_offset,
+                found.incarnation,
+            ),
             settings=LeaderSettings(
                 lag_max=deps.settings.broker[replication.REPLICA_LAG_TIME_MAX_MS],
                 min_isr=config[topic.MIN_INSYNC_REPLICAS],

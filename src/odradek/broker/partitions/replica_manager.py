@@ -33,9 +33,9 @@ from odradek.broker.partitions.hosted import (
     is_of_another_topic,
     not_led,
 )
-from odradek.broker.partitions.lanes import Lane, answered
+from odradek.broker.partitions.lanes import Lane, all_done, answered
 from odradek.broker.partitions.leading_replica import IsrChanges, LeadingReplica
-from odradek.broker.partitions.local_logs import LocalLogs
+from odradek.broker.partitions.local_logs import CLOSE_PATIENCE, LocalLogs
 from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
 from odradek.broker.partitions.roles import RoleChanges, Roles
 from odradek.broker.partitions.traffic import Traffics
@@ -43,7 +43,7 @@ from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.settings import SettingsSource
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.model.positions import BrokerEpoch, LeaderEpoch
+from odradek.model.positions import FIRST_INCARNATION, BrokerEpoch, Incarnation, LeaderEpoch
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.errors import AllDirsFailed, LogDirOffline, StorageError
@@ -135,6 +135,11 @@ class ReplicaManager:
         found = self.dirs.get(partition)
         return found is not None and found.unclean is not None and not found.is_doubted
 
+    def incarnation(self, partition: TopicPartition) -> Incarnation:
+        """Of its log, if it has one that serves."""
+        found = self.dirs.get(partition)
+        return FIRST_INCARNATION if found is None else found.incarnation
+
     def _may_be_offline(self, state: LeaderAndIsrState) -> bool:
         """Whether it would have to lead, and a newer log than its own may be in an offline dir."""
         found = self.dirs.get(state.partition)
@@ -163,6 +168,7 @@ class ReplicaManager:
             self.roles.end(partition)
             self._hosted.pop(partition)
         await self.moves.close()
+        await all_done([lane.run(_nothing) for lane in self._lanes.values()], CLOSE_PATIENCE)
         await self.logs.close(broker_epoch)
         self.dirs.failures.on_failed = no_listener
 
@@ -233,9 +239,12 @@ class ReplicaManager:
         A log that is not found, while a dir is offline, may be there: it is not deleted until
         the dir is back. Else it would be found one day beside a later one of its name. What is said
         of an earlier topic of the name, on a connection that broke, is over: nothing is left of it.
+        Nor does a broker delete anything that closes its logs.
         """
         errors: dict[TopicPartition, ErrorCode] = {}
         in_dirs: dict[str, list[TopicPartition]] = {}
+        if self.roles.is_closed:
+            return self._deleted((), in_dirs, partitions, errors)
         for partition, asked in partitions.items():
             hosted = self._hosted[partition]
             if hosted is not None and is_of_another_topic(hosted.state.topic_id, asked.topic_id):
@@ -309,7 +318,7 @@ class ReplicaManager:
         for partition in self._hosted:
             hosted = self._hosted[partition]
             if isinstance(hosted, Offline) and (partition in were_in or not self.dirs.some_failed):
-                self._hosted[partition] = Offline(hosted.state, is_lost=True)
+                self._hosted[partition] = Offline(hosted.state, is_lost=True, had_log=True)
                 lost += 1
         for replaced in self.on_dir_replaced:
             replaced(fresh)
@@ -318,7 +327,7 @@ class ReplicaManager:
 
     async def _note_offline(self) -> None:
         """The controller asks again about logs of which it is known now that they lack records."""
-        if await self.logs.note_offline():
+        if not self.roles.is_closed and await self.logs.note_offline():
             self._report_dirs()
 
     def ask_for_lost(self) -> None:
@@ -400,7 +409,7 @@ class ReplicaManager:
         self._factory.on_topic_settings(names, self.dirs, self._hosted.all_leading())
 
     def look_at_failures(self) -> None:
-        """Takes the dirs out of service that have failed since the last call."""
+        """Takes the dirs, and the single logs, out of service that failed since the last call."""
         for gone in self.dirs.handle_failures():
             log.error(
                 "log_dir.offline",
@@ -419,3 +428,13 @@ class ReplicaManager:
                 self.on_all_failed()
             else:
                 begin(self._tasks, self._note_offline())
+        for partition in self.dirs.failures.take_given_up():
+            found = self.dirs.get(partition)
+            if found is not None and found.is_given_up and self._hosted[partition] is not None:
+                log.error("log.offline", partition=str(partition))
+                self.take_offline(partition)
+                self._report_dirs()
+
+
+async def _nothing() -> None:
+    """All that was begun before has ended."""

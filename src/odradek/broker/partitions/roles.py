@@ -28,6 +28,7 @@ from odradek.broker.partitions.replica_factory import ReplicaFactory
 from odradek.broker.partitions.write_waits import EpochsBegun
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import FIRST_INCARNATION
 from odradek.ports import Clock
 from odradek.storage.errors import StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -76,9 +77,12 @@ class Roles:
             self.hosted[starting.state.partition] = Stopped(starting.state, has_refused=True)
             return
         where = self._logs.place(starting.state, is_lost=is_lost)
-        if where is None:
+        found = self._dirs.get(starting.state.partition)
+        if where is None or (found is not None and found.is_given_up):
             self.hosted[starting.state.partition] = Offline(starting.state)
             return
+        if isinstance(hosted, Offline) and hosted.had_log:
+            starting = Starting(starting.state._replace(is_new=False))
         self.hosted[starting.state.partition] = starting
         in_dirs.setdefault(where, []).append(starting)
 
@@ -170,4 +174,7 @@ class Roles:
 
 
 def _lost_records(found: PartitionLog, state: LeaderAndIsrState, me: BrokerId) -> bool:
-    return state.leader == me and state.must_be_whole and found.unclean is not None
+    if state.leader != me or not state.must_be_whole or found.unclean is None:
+        return False
+    told = dict(state.leadership.incarnations).get(me, FIRST_INCARNATION)
+    return found.is_doubted or told != found.incarnation

@@ -1,9 +1,10 @@
 """When a log that lost records is whole again (decision 21).
 
 A leader is: it was elected although it lost records, so what it has is all there is. A follower is
-once the controller has put it into the in-sync set again, which it does when the leader has seen
-that everything committed is in its log. That it is a member because it was elected says nothing of
-its log: it may have been elected before the controller had heard what the log lacks, and refuses.
+once it is in sync as what its log is now: the leader has seen in this incarnation everything that
+was committed. That it is a member as what it was before says nothing: it may have been elected, or
+its join been on the way, before the controller had heard what the log lacks. One that is only in
+doubt is in no other incarnation, and is whole once it joins.
 """
 
 from functools import partial
@@ -16,7 +17,7 @@ from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.metadata.image import ClusterImage
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import TopicPartition
 from odradek.storage.errors import StorageError
 
 log = structlog.get_logger()
@@ -28,6 +29,7 @@ class WholeLogs:
     def __init__(self, replicas: ReplicaManager, cluster: MetadataCache) -> None:
         self._replicas = replicas
         self._me = cluster.me
+        self._to_note: dict[str, list[TopicPartition]] = {}  # whole again, by the names of dirs
         self._following: dict[TopicPartition, FollowingReplica] = {}  # with an unclean log
         replicas.roles.on_elected.append(self._on_elected)
         replicas.roles.on_following.append(self._on_following)
@@ -50,28 +52,30 @@ class WholeLogs:
             before, after = old.partition(partition), new.partition(partition)
             if before is None or after is None or before.state is None or after.state is None:
                 continue
-            if after.leader != self._me and _has_joined(
-                self._me, before.state.isr, after.state.isr
-            ):
+            if after.leader == self._me or self._me not in after.state.isr:
+                continue
+            if replica.log.is_doubted:
+                is_whole = self._me not in before.state.isr
+            else:
+                is_whole = after.state.incarnation_of(self._me) == replica.log.incarnation
+            if is_whole:
                 del self._following[partition]
                 self._is_whole(replica)
 
     def _is_whole(self, replica: Replica) -> None:
         log.info("log.is_whole", partition=str(replica.partition))
         replica.log.unclean = None
-        self._replicas.lane_of(replica.log).begin(partial(self._note, replica))
+        name = replica.log.folder.disk.name
+        whole = self._to_note.setdefault(name, [])
+        whole.append(replica.partition)
+        if len(whole) == 1:
+            self._replicas.lane_of(replica.log).begin(partial(self._note, name))
 
-    async def _note(self, replica: Replica) -> None:
-        """In the lane of its dir: durably."""
-        log_dir = self._replicas.dirs.dir_of(replica.partition)
-        if log_dir is None:
-            return
-        note = partial(log_dir.clear_unclean, [replica.partition])
+    async def _note(self, name: str) -> None:
+        """In the lane of a dir: durably, all that became whole before its turn with one write."""
+        whole = self._to_note.pop(name)
         try:
-            await off_loop(self._replicas.logs.worker_of(replica.log), note)
+            note = partial(self._replicas.dirs.named(name).clear_unclean, whole)
+            await off_loop(self._replicas.logs.workers[name], note)
         except StorageError as error:
-            log.error("log.not_noted_whole", partition=str(replica.partition), error=str(error))
-
-
-def _has_joined(me: BrokerId, before: tuple[BrokerId, ...], after: tuple[BrokerId, ...]) -> bool:
-    return me in after and me not in before
+            log.error("log.not_noted_whole", log_dir=name, count=len(whole), error=str(error))

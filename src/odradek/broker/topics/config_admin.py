@@ -2,8 +2,8 @@
 
 They are checked against what holds here, and written to the tree under the version that was read,
 together with their announcement; this broker acts on them at once, the others when they hear of it.
-What this broker knows of topics may be old: a topic that the tree does not have gets no settings,
-or the next one of its name would have them.
+What this broker knows of topics may be old: a topic that the tree does not have, or has under
+another id, gets no settings, or the next one of its name would have them.
 """
 
 import asyncio
@@ -26,8 +26,9 @@ from odradek.metadata.znodes.settings import (
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
-from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
-from odradek.zookeeper.protocol.jute_requests import Check, Create, SetData, WriteOp
+from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, KeeperError
+from odradek.zookeeper.protocol.jute_replies import Created2, StatReply
+from odradek.zookeeper.protocol.jute_requests import Check, Create, Create2, SetData, WriteOp
 
 TRIES_MAX: Final = 10
 """How often somebody else may have been faster."""
@@ -86,17 +87,33 @@ class ConfigAdmin:
         self._check(entity, after)
         if validate_only or after == before:
             return True
+        is_topic = entity.type is EntityType.TOPICS
+        topic_version = await self._topic_version(entity) if is_topic else ANY_VERSION
         try:
-            await self._client.multi(_writes(entity, after, version))
+            results = await self._client.multi(_writes(entity, after, version, topic_version))
         except MultiFailed as failure:
             if failure.index == CHECKED and isinstance(failure.cause, NoNode):
                 raise _unknown(entity) from failure
-            if failure.index == SET and isinstance(failure.cause, OVERTAKEN):
+            if failure.index in {SET, CHECKED} and isinstance(failure.cause, OVERTAKEN):
                 return False
             raise
         log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
-        self._settings.on_entity(entity, after)
+        written = results[SET]
+        assert isinstance(written, StatReply | Created2), written
+        self._settings.on_entity(entity, after, written.stat.mzxid)
         return True
+
+    async def _topic_version(self, entity: Entity) -> int:
+        """Of the topic's znode, if that is the topic which is known here: as if it were gone."""
+        known = self._cluster.image.topics.get(entity.name)
+        try:
+            found = await self._client.get(TopicZnode.path(entity.name))
+        except NoNode:
+            raise _unknown(entity) from None
+        topic_id = TopicZnode.decode(entity.name, found.data).topic_id
+        if known is None or (None not in {known.topic_id, topic_id} and known.topic_id != topic_id):
+            raise _unknown(entity)
+        return found.stat.version
 
     def _check(self, entity: Entity, after: Mapping[str, str]) -> None:
         config = self._settings.broker
@@ -114,14 +131,16 @@ def _unknown(entity: Entity) -> UnknownTopic:
     return UnknownTopic(f"topic {entity.name!r} does not exist")
 
 
-def _writes(entity: Entity, settings: Mapping[str, str], version: int | None) -> list[WriteOp]:
+def _writes(
+    entity: Entity, settings: Mapping[str, str], version: int | None, topic_version: int
+) -> list[WriteOp]:
     """In the order of the places above."""
     path, data = SettingsZnode.path(entity), SettingsZnode.encode(settings)
     news = SettingsChangeZnode.encode(entity)
     writes: list[WriteOp] = [
-        Create(path, data) if version is None else SetData(path, data, version),
+        Create2(path, data) if version is None else SetData(path, data, version),
         Create(SettingsChangeZnode.CREATE_PATH, news, mode=CreateMode.PERSISTENT_SEQUENTIAL),
     ]
     if entity.type is EntityType.TOPICS:
-        writes.append(Check(TopicZnode.path(entity.name)))
+        writes.append(Check(TopicZnode.path(entity.name), topic_version))
     return writes

@@ -3,14 +3,15 @@
 The controller decides; elsewhere a client learns that it has come to the wrong broker, and asks the
 right one. Topics that are created when they are first used are the exception: any broker asks the
 controller for those. The answer is given once this broker has heard of what was done; a client that
-cannot wait so long is told, and it is done all the same.
+cannot wait so long is told, and it is done all the same. Where this broker stops before a topic is
+gone, the client is sent to the next controller, which waits for it likewise.
 """
 
 import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import Final
 
-from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.broker.control.controller_loop import ControllerLoop, NotController
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.doors import Doors
@@ -142,7 +143,7 @@ class TopicAdmin:
             if not left or await _in_time(self._cluster.has_topics(left), patience):
                 return failed
             left = [name for name in left if name not in self._cluster.image.topics]
-            if self._doors.clock.monotonic() >= give_up:
+            if self._cluster.is_closed or self._doors.clock.monotonic() >= give_up:
                 late = NotThereYet("topics are being deleted, or on their way")
                 return failed | dict.fromkeys(left, late)
 
@@ -206,8 +207,11 @@ class TopicAdmin:
         if not await _in_time(self._cluster.has_not_topics(marked), patience):
             for name in marked:
                 if name in self._cluster.image.topics:
-                    outcomes[name] = TimedOut(f"topic {name!r} is being deleted")
+                    outcomes[name] = self._late(f"topic {name!r} is being deleted")
         return outcomes
+
+    def _late(self, text: str) -> BrokerError:
+        return NotController(text) if self._cluster.is_closed else TimedOut(text)
 
 
 async def _in_time(work: Awaitable[None], patience: Millis) -> bool:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.config.kinds import ConfigType as Type
-from odradek.config.kinds import duration, flag, number
+from odradek.config.kinds import duration, flag, listing, number
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.model.units import SECOND, Millis
 
@@ -49,6 +49,15 @@ PREFERRED_CONTROLLER_DEDICATED: Final = BrokerSetting(
     ours=True,
     doc="Whether preferred brokers get no replicas, neither from the controller nor from an "
     "operator.",
+)
+CORDONED_BROKERS: Final = BrokerSetting(
+    "cordoned.brokers",
+    listing(pattern=r"\d+", allowed="broker ids, separated by commas"),
+    default=(),
+    mode=Mode.CLUSTER_WIDE,
+    ours=True,
+    doc="Brokers that get no new replicas, neither from the controller nor from an operator. "
+    "`odradek broker drain` and `undrain` set it; the word is Kafka's for log dirs.",
 )
 PREFERRED_CONTROLLER_SETTLE_MS: Final = BrokerSetting(
     "preferred.controller.settle.ms",

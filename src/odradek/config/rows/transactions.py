@@ -7,12 +7,15 @@ from odradek.config.kinds import duration, flag, number, size
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.model.units import DAY, HOUR, MIB, MINUTE, SECOND, Bytes, Millis
 
+NONE_HERE: Final = "there are no transactions here, a transactional producer is refused"
+
 TRANSACTION_MAX_TIMEOUT_MS: Final = BrokerSetting(
     "transaction.max.timeout.ms",
     duration(low=1, type=Type.INT),
     default=Millis(15 * MINUTE),
     importance=Importance.HIGH,
     doc="The longest time that a producer may ask for before its transaction is aborted.",
+    inert=NONE_HERE,
 )
 TRANSACTIONAL_ID_EXPIRATION_MS: Final = BrokerSetting(
     "transactional.id.expiration.ms",
@@ -20,6 +23,7 @@ TRANSACTIONAL_ID_EXPIRATION_MS: Final = BrokerSetting(
     default=Millis(7 * DAY),
     importance=Importance.HIGH,
     doc="How long a transactional id is remembered after its last transaction.",
+    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_REPLICATION_FACTOR: Final = BrokerSetting(
     "transaction.state.log.replication.factor",
@@ -27,6 +31,7 @@ TRANSACTION_STATE_LOG_REPLICATION_FACTOR: Final = BrokerSetting(
     default=3,
     importance=Importance.HIGH,
     doc="Replicas of `__transaction_state`. It is not created before so many brokers live.",
+    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_MIN_ISR: Final = BrokerSetting(
     "transaction.state.log.min.isr",
@@ -34,6 +39,7 @@ TRANSACTION_STATE_LOG_MIN_ISR: Final = BrokerSetting(
     default=2,
     importance=Importance.HIGH,
     doc="`min.insync.replicas` of `__transaction_state`.",
+    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_NUM_PARTITIONS: Final = BrokerSetting(
     "transaction.state.log.num.partitions",
@@ -41,6 +47,7 @@ TRANSACTION_STATE_LOG_NUM_PARTITIONS: Final = BrokerSetting(
     default=50,
     importance=Importance.HIGH,
     doc="Partitions of `__transaction_state`. It must not change once the topic exists.",
+    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_SEGMENT_BYTES: Final = BrokerSetting(
     "transaction.state.log.segment.bytes",
@@ -48,6 +55,7 @@ TRANSACTION_STATE_LOG_SEGMENT_BYTES: Final = BrokerSetting(
     default=Bytes(100 * MIB),
     importance=Importance.HIGH,
     doc="Segments of `__transaction_state` are small, so that they are compacted and loaded soon.",
+    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE: Final = BrokerSetting(
     "transaction.state.log.load.buffer.size",
@@ -55,6 +63,7 @@ TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE: Final = BrokerSetting(
     default=Bytes(5 * MIB),
     importance=Importance.HIGH,
     doc="How much is read at a time when a coordinator loads its transactions.",
+    inert=NONE_HERE,
 )
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSetting(
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
@@ -62,6 +71,7 @@ TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSetti
     default=Millis(10 * SECOND),
     importance=Importance.LOW,
     doc="How often transactions whose time has run out are looked for.",
+    inert=NONE_HERE,
 )
 TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSetting(
     "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -69,6 +79,7 @@ TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSettin
     default=HOUR,
     importance=Importance.LOW,
     doc="How often transactional ids that can be forgotten are looked for.",
+    inert=NONE_HERE,
 )
 TRANSACTION_PARTITION_VERIFICATION_ENABLE: Final = BrokerSetting(
     "transaction.partition.verification.enable",
@@ -77,6 +88,7 @@ TRANSACTION_PARTITION_VERIFICATION_ENABLE: Final = BrokerSetting(
     importance=Importance.LOW,
     mode=Mode.CLUSTER_WIDE,
     doc="Whether a partition asks the coordinator if a transaction is open before it writes to it.",
+    inert=NONE_HERE,
 )
 PRODUCER_ID_EXPIRATION_MS: Final = BrokerSetting(
     "producer.id.expiration.ms",

@@ -30,7 +30,8 @@ ZOOKEEPER_CONNECTION_TIMEOUT_MS: Final = BrokerSetting(
     optional(duration(low=1, type=Type.INT)),
     default=None,
     importance=Importance.HIGH,
-    doc="How long to try for a first connection. By default as `zookeeper.session.timeout.ms`.",
+    doc="A start waits for ZooKeeper as long as it takes, and says so each second: for this time "
+    "as a warning, then as an error. By default as `zookeeper.session.timeout.ms`.",
 )
 ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS: Final = BrokerSetting(
     "zookeeper.max.in.flight.requests",

@@ -49,4 +49,6 @@ class ServerSettings:
     def __post_init__(self) -> None:
         """Bounds know each other."""
         largest = max(self.packet_bytes_max, self.unsent_bytes_max)
-        assert largest < self.unsent_bytes_fatal, "one answer more than is waited for ends nobody"
+        assert largest < self.unsent_bytes_fatal, (
+            "one answer more than is waited for ends no connection"
+        )

@@ -1,8 +1,8 @@
 """`controller.describe`: which broker is the controller, since which epoch, and what it has to do.
 
-Result: `controller`, `controller_epoch`, `events_waiting`, `brokers` and `shutting_down`, and the
-numbers of `topics`, `partitions`, `offline_partitions`, `imbalanced_partitions`, `reassigning`
-partitions and topics `to_delete`.
+Result: `controller`, `controller_epoch`, `events_waiting`, `brokers` with the epochs of their
+`registrations`, `shutting_down`, and the numbers of `topics`, `partitions`, `offline_partitions`,
+`imbalanced_partitions`, `reassigning` partitions and topics `to_delete`.
 """
 
 from collections.abc import Mapping

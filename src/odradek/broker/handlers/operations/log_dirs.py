@@ -25,12 +25,15 @@ from odradek.model.admin_operations import (
     LOG_DIRS_DESCRIBE,
 )
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.units import SECOND, Millis
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.moves import Move
 from odradek.storage.errors import StorageError
 
 FREE_PATIENCE: Final = 2.0
 """Seconds that a disk has to say how much room it has."""
+HANGS_AFTER: Final = Millis(5 * SECOND)
+"""What has not ended for so long is told as a disk that hangs; less happens on a busy machine."""
 
 
 class AnotherBroker(BrokerError):
@@ -86,8 +89,9 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
             "since": services.dir_admin.offline_since.get(name),
             "reason": dirs.failures.reason(name),
         }
-    is_stuck = name in services.replicas.logs.stuck
-    state = "hangs" if is_stuck else "cordoned" if log_dir.is_cordoned else "online"
+    stuck_for = services.replicas.logs.stuck.get(name)
+    hangs = stuck_for is not None and stuck_for >= HANGS_AFTER
+    state = "hangs" if hangs else "cordoned" if log_dir.is_cordoned else "online"
     leaders = sum(led.log.folder.disk.name == name for led in services.replicas.all_led())
     moving = [Move(dirs, it) for it in sorted(log_dir.futures) if dirs.dir_of(it) is not None]
     return {
@@ -97,7 +101,7 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
         "partitions": len(log_dir.logs),
         "leaders": leaders,
         "bytes": sum(found.size for found in log_dir.logs.values()),
-        "free": None if is_stuck else await _free(services, log_dir),
+        "free": None if stuck_for is not None else await _free(services, log_dir),
         "moves": [_move(services, move) for move in moving],
     }
 

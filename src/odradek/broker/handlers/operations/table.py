@@ -10,6 +10,7 @@ from odradek.broker.handlers.operations import (
     controller_move,
     controller_placement,
     log_dirs,
+    replicas,
 )
 from odradek.broker.handlers.operations.operation import Operation
 
@@ -22,6 +23,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
             controller_move.OPERATION,
             controller_placement.OPERATION,
             *log_dirs.OPERATIONS,
+            replicas.OPERATION,
         )
     }
 )

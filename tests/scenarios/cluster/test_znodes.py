@@ -1,0 +1,97 @@
+"""A znode that is missing, or cannot be read, is not a deletion: what users made stays."""
+
+import pytest
+
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
+from odradek.model.ids import TopicPartition
+from odradek.sim.cluster_scenario import ClusterScenario
+from tests.scenarios.cluster.placed import move
+
+ORDERS = TopicPartition("orders", 0)
+STATE = PartitionStateZnode.path(ORDERS)
+
+
+def remove(t: ClusterScenario, path: str) -> None:
+    """By hand."""
+    keeper = t.keeper("a person")
+    keeper.does(keeper.zookeeper.delete(path))
+
+
+def move_away(t: ClusterScenario) -> None:
+    """Another broker is the controller, and reads the whole tree."""
+    controller = t.controller()
+    assert controller is not None
+    move(t, t.others(controller)[0].number)
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_topic_that_cannot_be_read_keeps_its_commits_and_is_served(seed: int) -> None:
+    """A new controller does not know it: its leader goes on, and groups go on where they were."""
+    with ClusterScenario(seed) as t:
+        shop = t.client("shop")
+        shop.make("orders")
+        shop.produce("orders", "a", "b")
+        member = shop.member("readers", "orders")
+        member.joins()
+        member.commits("orders", 0, 1)
+        path = TopicZnode.path("orders")
+        said = t.data(path)
+        assert said is not None
+        t.put(path, b"{")
+        move_away(t)
+        t.run(seconds=2)
+        shop.produce("orders", "c")
+        assert shop.committed("readers") == {ORDERS: 1}
+        t.put(path, said)
+        move_away(t)
+        shop.produce("orders", "d")
+        assert shop.committed("readers") == {ORDERS: 1}
+        assert shop.read("orders") == ["a", "b", "c", "d"]
+
+
+def test_a_lost_state_elects_nobody(t: ClusterScenario) -> None:
+    """All that live would be in sync from the first epoch on, whatever their logs have."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    said = t.data(STATE)
+    assert said is not None
+    remove(t, STATE)
+    move_away(t)
+    t.run(seconds=15)
+    assert t.data(STATE) is None
+    t.put(STATE, said)
+    move_away(t)
+    shop.produce("orders", "b")
+    assert shop.read("orders") == ["a", "b"]
+
+
+def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:
+    """Nobody has asked for its deletion: with its znodes it is back, whole."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    paths = [STATE, "/brokers/topics/orders/partitions/0", "/brokers/topics/orders/partitions"]
+    said, state = t.data(TopicZnode.path("orders")), t.data(STATE)
+    assert said is not None
+    assert state is not None
+    for path in (*paths, TopicZnode.path("orders")):
+        remove(t, path)
+    t.run(seconds=5)
+    assert [it.log_end("orders") for it in t.brokers.values()] == [1, 1, 1]
+
+
+def test_records_of_a_topic_whose_settings_cannot_be_read_are_not_deleted() -> None:
+    """It may be one that keeps them for ever."""
+    with ClusterScenario(settings={"log.retention.ms": "10000"}) as t:
+        shop = t.client("shop")
+        shop.make("orders", retention_ms="-1", segment_bytes="2000")
+        for _ in range(20):
+            shop.produce("orders", "x" * 500)
+        t.put(SettingsZnode.path(Entity(EntityType.TOPICS, "orders")), b"{")
+        for broker in t.brokers.values():
+            broker.stop()
+            broker.start()
+        t.run(seconds=120)
+        assert len(shop.read("orders")) == 20
