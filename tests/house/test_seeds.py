@@ -1,4 +1,4 @@
-"""docs/seeds.md names a test for each step of the source designs: each of them is there."""
+"""docs/seeds.md and docs/where-two-meet.md name tests for what they say: each is there."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,12 @@ def test_every_test_that_is_named_is_there() -> None:
     assert len(named) > 100
     missing = [f"{file}::{test}" for file, test in named if not _is_there(file, test)]
     assert missing == []
+
+
+def test_every_meeting_names_a_test_that_is_there() -> None:
+    """The table of what several actors share."""
+    named = NAMED.findall((ROOT / "docs" / "where-two-meet.md").read_text())
+    assert [f"{file}::{test}" for file, test in named if not _is_there(file, test)] == []
 
 
 def _is_there(file: str, test: str) -> bool:

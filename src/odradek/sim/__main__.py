@@ -10,8 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from odradek.sim import coverage, report
-from odradek.sim.many import run_many, seconds_of, shrunk
+from odradek.sim import report
+from odradek.sim.many import (
+    FRESH_SEEDS,
+    fresh_seed,
+    run_many,
+    say_who_finds,
+    seconds_of,
+    shrunk,
+)
 from odradek.sim.simulation import Outcome, Simulation, run, too_little
 from odradek.sim.worlds import ALL, NAMES, kind
 
@@ -19,11 +26,12 @@ PASSED: Final = 0
 WRONG: Final = 2
 VACUOUS: Final = 3
 VIOLATED: Final = 101
+MISTAKE_SEEDS: Final = 60
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
-    options = _parser().parse_args(arguments)
+    options = _options(arguments)
     if options.scenario not in {None, *ALL}:
         return _converse(options)
     each_day = ALL if options.coverage else NAMES
@@ -31,12 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.control and any(options.control not in each.controls for each in kinds):
         print(f"no such control: {options.control}", file=sys.stderr)
         return WRONG
-    if options.coverage is not None and not coverage.has_place(options.coverage):
-        print(f"{options.coverage} has no {coverage.BEGIN} ... {coverage.END}", file=sys.stderr)
+    unknown = options.added.difference(*(each.pending for each in kinds))
+    if unknown or (options.added and len(kinds) > 1):
+        known = "".join(f"\n  {it}: {why}" for each in kinds for it, why in each.pending.items())
+        print(f"--with needs one --scenario, and what it knows:{known}", file=sys.stderr)
         return WRONG
+    if options.mistakes is not None:
+        seeds = range(options.first, options.first + options.seeds)
+        names = list(filter(None, options.mistakes.split(",")))
+        found = [say_who_finds(each, names or each.controls, seeds) for each in kinds]
+        return PASSED if all(found) else VACUOUS
     if options.seed is not None:
         return max(_one(each, options) for each in kinds)
-    runs = {each.name: partial(run, each, control=options.control) for each in kinds}
+    how = {"control": options.control, "added": options.added}
+    runs = {each.name: partial(run, each, **how) for each in kinds}
     by_name = {each.name: each for each in kinds}
     outcomes = run_many(runs, by_name, options)
     return max(_code(outcomes), *(_judge_many(each, outcomes) for each in kinds))
@@ -48,6 +64,9 @@ def _judge_many(simulated: type[Simulation], outcomes: Iterable[Outcome]) -> int
     missing = too_little(those, simulated.floors_of_many)
     for what, floor in missing.items():
         print(f"{simulated.name} is vacuous: less than {floor} of {what} while faults struck")
+    idle = sum(it.idle for it in those)
+    if idle:
+        print(f"{simulated.name}: {idle} of {len(those)} were idle, below {simulated.busy}")
     return VACUOUS if missing else PASSED
 
 
@@ -72,20 +91,42 @@ def _converse(options: argparse.Namespace) -> int:
     return _say(converse(name, options.seed, control=control, timeline=timeline), options)
 
 
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for; fresh seeds are drawn here, and said before the first runs."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    options.added = frozenset(filter(None, options.added.split(",")))
+    if options.mistakes is not None and options.seeds is None:
+        options.seeds = MISTAKE_SEEDS
+    is_given = any(it is not None for it in (options.seeds, options.seconds, options.seed))
+    if not (is_given or options.fresh):
+        parser.error("one of --seeds, --for, --seed, --fresh is needed")
+    if options.fresh and options.seed is not None:
+        parser.error("--seed names one, --fresh draws many")
+    if options.fresh:
+        options.first = fresh_seed()
+        options.seeds = options.seeds if is_given else FRESH_SEEDS
+        print(f"fresh seeds: --from {options.first} repeats them", flush=True)
+    return options
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("odradek.sim", description="Simulates worlds by their seeds.")
-    which = parser.add_mutually_exclusive_group(required=True)
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("--seeds", type=int, metavar="N", help="run so many")
     which.add_argument(
         "--for", dest="seconds", type=seconds_of, metavar="TIME", help="run so long: 90s, 10m, 2h"
     )
     which.add_argument("--seed", type=int, metavar="N", help="run this one, and print its digest")
-    parser.add_argument(
-        "--from",
-        dest="first",
-        default="1",
-        metavar="S",
-        help="the first of many; 'today' takes seeds that no other day has",
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--from", dest="first", type=int, default=1, metavar="S", help="the first of many"
+    )
+    where.add_argument(
+        "--fresh",
+        action="store_true",
+        help="seeds that nobody has tried: the first is drawn, and printed;"
+        f" {FRESH_SEEDS} of each kind if nothing else is said",
     )
     parser.add_argument(
         "--scenario",
@@ -93,6 +134,20 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one kind of world ({', '.join(ALL)}), or one conversation; else all worlds",
     )
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
+    parser.add_argument(
+        "--mistakes",
+        nargs="?",
+        const="",
+        metavar="NAME,NAME",
+        help=f"print which of {MISTAKE_SEEDS} seeds, or --seeds, finds each first",
+    )
+    parser.add_argument(
+        "--with",
+        dest="added",
+        default="",
+        metavar="NAME,NAME",
+        help="add to the world what it has not yet, because a promise does not hold with it",
+    )
     parser.add_argument(
         "--shrink",
         action="store_true",
@@ -106,18 +161,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--coverage",
-        type=Path,
-        metavar="FILE",
-        help="of many, of every kind: write what was met and what never ran into this document",
+        action="store_true",
+        help="of many, of every kind: print what was met, and what never ran",
     )
     parser.add_argument("--trace", type=Path, metavar="DIR", help="write the timeline there")
     return parser
 
 
 def _one(simulated: type[Simulation], options: argparse.Namespace) -> int:
-    outcome = run(
-        simulated, options.seed, control=options.control, timeline=options.trace is not None
-    )
+    how = {"control": options.control, "added": options.added}
+    outcome = run(simulated, options.seed, timeline=options.trace is not None, **how)
     if options.shrink and not outcome.passed:
         outcome = shrunk(simulated, outcome, timeline=options.trace is not None)
     return _say(outcome, options)

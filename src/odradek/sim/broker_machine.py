@@ -84,6 +84,7 @@ class BrokerMachine:
         self._world = world
         self.disks: tuple[str, ...] = DISKS  # that its settings name
         self.port = PORT  # where its next life listens
+        self.absence = 0  # microseconds, behind an end of its own
         self._said = {**SETTINGS, **_settings_of(number), **(settings or {})}
 
     @property
@@ -106,15 +107,22 @@ class BrokerMachine:
         """From the settings of its next life."""
         self.disks = tuple(it for it in self.disks if it != disk)
 
+    def stop(self, absence: int = 0) -> None:
+        """In good order, if it has got so far; whoever starts it again waits for so long."""
+        if self.broker is not None:
+            self.absence = absence
+            self.broker.stop()
+
     def start(self) -> None:
         """A life; it will be ready some time later."""
         self.broker = None
         self.machine.start(self._serve)
 
     async def _serve(self, machine: Machine) -> None:
-        self.workers = {name: SimulatedWorker() for name in self.disks}
+        faults = {name: machine.disk(name).faults for name in self.disks}
+        self.workers = {name: SimulatedWorker(faults=faults[name]) for name in self.disks}
         dirs = tuple(
-            Dir(machine.disk(name), worker, SimulatedWorker(worker))
+            Dir(machine.disk(name), worker, SimulatedWorker(worker, faults[name]))
             for name, worker in self.workers.items()
         )
         journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
@@ -130,5 +138,6 @@ class BrokerMachine:
             rest = error.split(MAY_STOP)[1]
         if rest is None or isinstance(rest, MAY_STOP):
             self._on_exit()
+            self.absence = 0
         else:
             self._world.loop.fail(rest)

@@ -59,6 +59,7 @@ class ClientHistory:
         self._due: dict[Place, set[int]] = {}  # what of it an audit must find
         self._read: dict[Place, set[int]] = defaultdict(set)
         self._positions: dict[tuple[str, Place], int] = {}  # of readers
+        self._starts: dict[Place, int] = {}  # below these somebody has let records be deleted
 
     def sends(self, producer: str, place: Place, values: Sequence[str]) -> None:
         """A producer begins to send, one record after the other."""
@@ -100,11 +101,15 @@ class ClientHistory:
         self._under_way = {it for it in self._under_way if self._sent[it].place[0] not in topics}
         for reader, place in [key for key in self._positions if key[1][0] in topics]:
             del self._positions[reader, place]
-        for table in (self._known, self._unread, self._read, self._offsets):
+        for table in (self._known, self._unread, self._read, self._offsets, self._starts):
             for place in [place for place in table if place[0] in topics]:
                 del table[place]
         for key in [key for key in self._written if key[0][0] in topics]:
             del self._written[key]
+
+    def deletes(self, place: Place, before: int) -> None:
+        """Somebody asks for that: what is below need not be found any more."""
+        self._starts[place] = max(before, self._starts.get(place, 0))
 
     def audit(self, topic: str) -> None:
         """Somebody begins to read it from the start: what is acknowledged by now must be found."""
@@ -116,7 +121,8 @@ class ClientHistory:
         """All readers have read."""
         for place, due in sorted(self._due.items()):
             highest, unread = max(self._read[place], default=-1), self._unread[place]
-            for offset in sorted(due.intersection(unread)):
+            start = self._starts.get(place, 0)
+            for offset in sorted(it for it in due.intersection(unread) if it >= start):
                 value, kind = unread[offset], "lost" if offset < highest else "unseen"
                 self._blame(kind, place, f"was told to have {value} at {offset}")
 
@@ -127,7 +133,8 @@ class ClientHistory:
         if offset < position:
             self._blame("nonmonotonic", place, f"was read at {offset}, after {position - 1}")
         known = self._known[place]
-        missed = next((at for at in range(position, offset) if at in known), None)
+        first = max(position, self._starts.get(place, 0))
+        missed = next((at for at in range(first, offset) if at in known), None)
         if missed is not None:
             self._blame("skipped", place, f"has {known[missed]} at {missed}, and a poll {offset}")
 

@@ -255,7 +255,7 @@ class ClusterScenario:
     def leader(self, topic: str, partition: int = 0) -> int:
         """Its number; there must be one."""
         leader = self.state(topic, partition).leader
-        assert leader is not None, f"nobody leads {topic}-{partition}"
+        assert leader is not None, f"no broker leads {topic}-{partition}"
         return leader
 
     def followers(self, topic: str, partition: int = 0) -> list[int]:

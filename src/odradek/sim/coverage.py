@@ -1,4 +1,4 @@
-"""What many runs have met, as a part of a document: the command writes it, not a hand.
+"""What many runs have met: printed for whoever looks, compared with nothing, kept nowhere.
 
 For each kind of world how often each fault struck, and what stood at that moment what it struck;
 which faults never struck soon after each other; which lines and functions of the pure packages
@@ -8,34 +8,19 @@ never ran, whatever was simulated.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Final
 
 from odradek.sim.lines import PURE, lines_of, names_of, never_ran
 from odradek.sim.report import commit
 from odradek.sim.simulation import Outcome
 
-BEGIN: Final = "<!-- coverage: written by ./dev sim --coverage -->"
-END: Final = "<!-- end of coverage -->"
 PACKAGES: Final = ("replication", "controller", "metadata", "storage")
 """Of these each function is named that never ran."""
 RAREST: Final = 5
 
 
-def has_place(document: Path) -> bool:
-    """Whether both marks are there."""
-    return END in document.read_text().partition(BEGIN)[2]
-
-
-def replace(document: Path, outcomes: Sequence[Outcome]) -> None:
-    """Writes what they met between the two marks of the document."""
-    before, _, rest = document.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    document.write_text(f"{before}{BEGIN}\n{written(outcomes)}{END}{after}")
-
-
 def written(outcomes: Sequence[Outcome]) -> str:
-    """The part of the document."""
+    """In Markdown."""
     kinds: dict[str, list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda it: (it.kind, it.seed)):
         kinds.setdefault(outcome.kind, []).append(outcome)

@@ -221,6 +221,12 @@ class SimulatedDisk:
         self.faults.enter("free", "")
         return Bytes(max(0, self._free()))
 
+    def total_bytes(self) -> Bytes:
+        """The capacity."""
+        self.faults.enter("free", "")
+        capacity = self.faults.capacity
+        return Bytes(FREE_BYTES + self.used if capacity is None else capacity)
+
     def boot(self) -> str:
         """Another after each crash."""
         return f"boot {self.boots}"

@@ -43,7 +43,10 @@ class PowerLost(BaseException):
 
 @dataclass(slots=True)
 class Fault:
-    """Calls that fail (`error`), take long (`delay`), both, or stop their machine."""
+    """Calls that fail (`error`), take long (`delay`), both, or stop their machine.
+
+    Or at which the job that makes them stops in its middle (`pause`), while its machine goes on.
+    """
 
     error: int = errno.EIO  # 0: the call is only slow
     calls: frozenset[str] = CALLS
@@ -53,6 +56,7 @@ class Fault:
     part: int = 0  # so many bytes of a write arrive before it fails
     delay: Millis = NO_DELAY
     stops: bool = False  # the machine, before the call has had any effect
+    pause: int = 0  # microseconds until the job goes on; counts the calls of jobs alone
     hits: int = 0  # counted here, to see whether the fault had any effect
 
     def hit(self, call: str, path: str) -> bool:
@@ -76,6 +80,9 @@ def _no_wait(_: Millis) -> None:
     """Without a machine no time passes."""
 
 
+Pausing = Callable[[int], None]
+
+
 @dataclass(slots=True)
 class DiskFaults:
     """The state of one disk's misfortune."""
@@ -87,6 +94,7 @@ class DiskFaults:
     crash: Callable[[], None] = _nobody  # whose machine stops at that change
     stall: Callable[[Millis], None] = _no_wait  # how the machine spends a slow call
     is_cold: bool = False  # nothing of its files is in the page cache
+    pausing: Pausing | None = None  # how the job that runs now stops for some microseconds
     failed_syncs: int = 0
     calls: int = 0
     changes: int = 0
@@ -107,7 +115,9 @@ class DiskFaults:
         if self.read_only and call in CHANGES:
             return Fault(errno.EROFS)
         for row in self.rows:
-            if row.hit(call, path):
+            if row.pause:
+                self._pause_at(row, call, path)
+            elif row.hit(call, path):
                 if row.stops:
                     self.stop(path)
                 if row.delay:
@@ -115,6 +125,18 @@ class DiskFaults:
                 if row.error:
                     return row
         return None
+
+    @property
+    def may_pause(self) -> bool:
+        """Whether a job that begins now may stop in its middle."""
+        return any(row.pause and row.hits < row.times for row in self.rows)
+
+    def _pause_at(self, row: Fault, call: str, path: str) -> None:
+        pausing = self.pausing
+        if pausing is not None and row.hit(call, path):
+            pausing(row.pause)
+            if self.dead:  # by now
+                raise PowerLost(path)
 
     def enter(self, call: str, path: str) -> None:
         """As `meet`, for calls that fail whole."""

@@ -17,6 +17,9 @@ CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "u
 CALLS_THAT_FAIL: Final = (*CALLS_CUT, "open", "read")
 SEGMENT: Final = re.compile(r"[^/]+-\d+/\d+\.log")
 SLOW_MILLIS_MAX: Final = 1_000
+CALLS_BEFORE_PAUSE_MAX: Final = 60
+PAUSE_BITS: Final = 22
+"""Of microseconds: up to some seconds."""
 
 
 class OfDisks(Fault):
@@ -84,6 +87,33 @@ class SlowDisk(OfCalls):
         delay = Millis(1 + chance.below(SLOW_MILLIS_MAX))
         disk.faults.rows.append(DiskFault(0, times=1 << chance.below(6), delay=delay))
         return f"{disk.name} {delay}ms"
+
+
+class PausedJob(OfDisks):
+    """A job stops at one of its calls to a disk, and goes on when much else has happened.
+
+    Once each: a disk that hangs at one call. Where the loop and a disk's thread touch the same,
+    this is when they meet.
+    """
+
+    name = "paused-job"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One of the next calls that jobs make there; for a turn or two, or for seconds."""
+        disk = self.one(chance)
+        if disk is None:
+            return None
+        row = DiskFault(0, skip=chance.below(CALLS_BEFORE_PAUSE_MAX), times=1)
+        row.pause = 1 << chance.below(PAUSE_BITS)
+        disk.faults.rows.append(row)
+        return f"{disk.name} {row.skip} {row.pause}us"
+
+    def heal(self) -> None:
+        """None pauses any more."""
+        for disk in self._disks():
+            for row in disk.faults.rows:
+                if row.pause:
+                    row.times = 0
 
 
 class ReadOnlyDisk(OfDisks):

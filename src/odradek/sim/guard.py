@@ -19,6 +19,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
@@ -54,13 +55,21 @@ LIBRARY: Final = str(os.__file__).removesuffix("os.py")
 OURS: Final = ("odradek.", "odradek_")
 READING_SOURCE: Final = ("<frozen importlib", "<frozen zipimport", linecache.__file__)
 """Code that opens files for Python itself: to import a module, to print a traceback."""
+STRAND: Final = __file__.replace("guard.py", "strand.py")
+"""Its threads run only while the world waits for them."""
+LET_THROUGH: Final = (*READING_SOURCE, STRAND)
 
 _watched: set[int] = set()  # threads on which a world runs
 _hooked = False
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if _watched and event in AUDITED and threading.get_ident() in _watched and not _reads_source():
+    if (
+        _watched
+        and event in AUDITED
+        and threading.get_ident() in _watched
+        and not _is_let_through()
+    ):
         raise Forbidden(f"{event}{arguments[:2]} {_line()}")
 
 
@@ -71,8 +80,22 @@ def _frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _reads_source() -> bool:
-    return any(frame.f_code.co_filename.startswith(READING_SOURCE) for frame in _frames())
+def _is_let_through() -> bool:
+    for frame in _frames():
+        name = frame.f_code.co_filename
+        if name.startswith(LET_THROUGH):
+            return name != STRAND or frame.f_code.co_name == "go_on"
+    return False
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """This thread is one of a world while it is in here."""
+    _watched.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        _watched.discard(threading.get_ident())
 
 
 def _line() -> str:
@@ -85,7 +108,7 @@ def _line() -> str:
 
 def _refuse(name: str) -> None:
     """On the threads of worlds; elsewhere nothing has changed."""
-    if threading.get_ident() in _watched and not _reads_source():
+    if threading.get_ident() in _watched and not _is_let_through():
         raise Forbidden(f"{name} {_line()}")
 
 

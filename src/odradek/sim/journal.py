@@ -2,8 +2,8 @@
 
 `Ledger` is what the medium holds; it belongs to the machine and outlives every process.
 `SimulatedJournal` is the door of one life. A commit takes time in two parts: before the first has
-passed it is lost by any end of its life, after it the entries are durable although nobody was
-told. As in the real one a commit is whole or absent, and jobs are done one after the other.
+passed it is lost by any end of its life, after it the entries are durable although no answer
+was sent. As in the real one a commit is whole or absent, and jobs are done one after the other.
 """
 
 import asyncio

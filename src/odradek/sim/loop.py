@@ -9,7 +9,7 @@ its birth, so that sets of tasks (`TaskGroup` keeps one, and cancels in its orde
 same way each time. There are no threads, sockets, signals or subprocesses: asking is an error.
 
 A handle belongs to the life of a machine (`machine`), found in its context: whatever a task does,
-and whoever wakes it, it belongs where it was born. A life that is not awake keeps or drops its
+and whatever wakes it, it belongs where it was born. A life that is not awake keeps or drops its
 handles, which is how a machine is paused, is slow, or is gone.
 """
 
@@ -69,6 +69,7 @@ class SimulatedLoop(WholeLoop):
         self._births = 0
         self._orphans: list[SimulatedTask] = []  # tasks outside any machine
         self._graveyard: list[SimulatedTask] = []
+        self._closers: list[Callable[[], None]] = []
         self._deadline = sys.maxsize  # time does not pass beyond it
         self._burst = 0  # handles that ran at this moment
         self._stopping = False
@@ -329,11 +330,18 @@ class SimulatedLoop(WholeLoop):
             task.forget()
         self._graveyard.extend(tasks)
 
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Something that must be ended with the world."""
+        self._closers.append(call)
+
     def close(self) -> None:
         """Ends whatever still waits; it runs on into a world that does not answer any more."""
         if self._closed:
             return
         self._closed = True
+        for call in self._closers:
+            call()
+        self._closers.clear()
         self.inter(self._orphans)
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:

@@ -1,9 +1,11 @@
 """Many runs: how far they are, what failed, what little still fails, and the table at the end."""
 
+import secrets
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import count, takewhile
 from typing import Final
 
@@ -12,7 +14,8 @@ from odradek.sim.batch import Run, run_all
 from odradek.sim.plan import Plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run
 
-SEEDS_PER_DAY: Final = 100_000  # a day's fresh seeds meet no other day's
+FRESH_SEEDS: Final = 100  # of each kind, unless more are asked for
+SEED_END: Final = 10**9
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600}
 
 Kinds = Mapping[str, type[Simulation]]
@@ -28,7 +31,7 @@ def seconds_of(text: str) -> int:
 
 def run_many(runs: Mapping[str, Run], kinds: Kinds, options: Namespace) -> list[Outcome]:
     """Runs each by each seed, and says what came of it; kinds are those that can be shrunk."""
-    first = _first(options.first)
+    first = options.first
     began = time.monotonic()
     if options.seconds is None:
         seeds: Iterable[int] = range(first, first + options.seeds)
@@ -36,7 +39,7 @@ def run_many(runs: Mapping[str, Run], kinds: Kinds, options: Namespace) -> list[
     else:
         end, total = began + options.seconds, options.seconds
         seeds = takewhile(lambda _: time.monotonic() < end, count(first))
-    sees_lines = options.lines is not None or options.coverage is not None
+    sees_lines = options.lines is not None or options.coverage
     found = run_all(runs.values(), seeds, lines=sees_lines)
     outcomes: list[Outcome] = []
     try:
@@ -47,13 +50,29 @@ def run_many(runs: Mapping[str, Run], kinds: Kinds, options: Namespace) -> list[
     if options.shrink:
         _shrink_each(outcomes, kinds)
     _say(runs, outcomes, options, first=first, seconds=seconds)
-    if options.coverage is not None:
-        coverage.replace(options.coverage, outcomes)
+    if options.coverage:
+        print(coverage.written(outcomes))
     return outcomes
 
 
-def _first(seed: str) -> int:
-    return int(time.time() // 86_400) * SEEDS_PER_DAY if seed == "today" else int(seed)
+def say_who_finds(kind: type[Simulation], mistakes: Iterable[str], seeds: Iterable[int]) -> bool:
+    """Prints the first of the seeds that finds each known mistake; whether all were found."""
+    left = dict.fromkeys(mistakes)
+    for seed in seeds:
+        if not left:
+            break
+        runs = [partial(run, kind, control=mistake) for mistake in left]
+        for outcome in run_all(runs, [seed]):
+            if outcome.violation is not None:
+                del left[outcome.control]
+                print(f'    "{outcome.control}": {seed},', flush=True)
+    print(f"not found: {', '.join(left) or 'none'}")
+    return not left
+
+
+def fresh_seed() -> int:
+    """Where seeds begin that nobody has tried, as good as surely."""
+    return secrets.randbelow(SEED_END)
 
 
 def _say(
@@ -112,7 +131,7 @@ def shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool = False) 
     """The same failure with as few strikes as can be found."""
 
     def still_fails(plan: Plan) -> bool:
-        again = run(kind, outcome.seed, plan=plan, control=outcome.control)
+        again = _again(kind, outcome, plan)
         if sys.stdout.isatty():
             said = "passes" if again.passed else "fails"
             print(f"\r{len(plan)} strikes: {said}   ", end="", flush=True)
@@ -124,7 +143,14 @@ def shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool = False) 
     )
     for strike in plan:
         print(f"  {strike.moment / 1e6:.6f} {strike.fault} #{strike.number}")
-    return run(kind, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)
+    return _again(kind, outcome, plan, timeline=timeline)
+
+
+def _again(
+    kind: type[Simulation], outcome: Outcome, plan: Plan, *, timeline: bool = False
+) -> Outcome:
+    control, added = outcome.control, outcome.added
+    return run(kind, outcome.seed, plan=plan, control=control, added=added, timeline=timeline)
 
 
 def _failure(outcome: Outcome) -> str:

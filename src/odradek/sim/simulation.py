@@ -55,13 +55,25 @@ class Simulation:
     """How much of it before everything heals."""
     floors_of_many: ClassVar[Mapping[str, int]] = {}
     """How much of what few runs have, before everything heals, in ten runs together."""
+    busy: ClassVar[Mapping[str, int]] = {}
+    """How much of it, while new faults strike, where a run is not idle; how many are is printed."""
     controls: ClassVar[tuple[str, ...]] = ()
     """Known mistakes that can be switched on; each must be found."""
+    pending: ClassVar[Mapping[str, str]] = {}
+    """What happens only where it is asked for, and which promise it breaks today."""
 
-    def __init__(self, world: World, control: str = "") -> None:
+    def __init__(
+        self, world: World, control: str = "", added: Collection[str] = frozenset()
+    ) -> None:
         assert not control or control in self.controls, control
+        assert self.pending.keys() >= set(added), added
         self.world = world
         self.control = control
+        self.added = frozenset(added)  # of what is pending
+
+    def has(self, name: str) -> bool:
+        """Whether it belongs to the world: what is pending only where it was asked for."""
+        return name not in self.pending or name in self.added
 
     def begin(self) -> None:
         """Starts the machines and their workload."""
@@ -104,6 +116,7 @@ class Outcome:
     seed: int
     plan: Plan
     control: str = ""
+    added: frozenset[str] = frozenset()
     digest: str = ""
     events: int = 0
     work: Counter[str] = field(default_factory=Counter)
@@ -114,6 +127,7 @@ class Outcome:
     )  # of faults, soon after another
     violation: Violation | None = None
     missing: dict[str, int] = field(default_factory=dict)  # work that was not done
+    idle: bool = False  # less was done than a busy run does
     last: dict[str, list[str]] = field(default_factory=dict)  # of each machine
     timeline: list[Event] | None = None
     lines: dict[str, tuple[int, ...]] = field(default_factory=dict)  # that no run before has seen
@@ -138,28 +152,28 @@ def run(
     *,
     plan: Plan | None = None,
     control: str = "",
+    added: Collection[str] = frozenset(),
     timeline: bool = False,
 ) -> Outcome:
     """One run; with a plan of one's own it is the same run with other faults."""
     with uncollected():
-        return _run(kind, seed, plan=plan, control=control, timeline=timeline)
+        outcome = Outcome(kind.name, seed, plan or (), control, frozenset(added))
+        outcome.timeline = [] if timeline else None
+        _run(kind, outcome, is_drawn=plan is None)
+        return outcome
 
 
-def _run(
-    kind: type[Simulation], seed: int, *, plan: Plan | None, control: str, timeline: bool
-) -> Outcome:
+def _run(kind: type[Simulation], outcome: Outcome, *, is_drawn: bool) -> None:
     """When it returns nothing holds on to the world any more."""
-    world = World(seed)
+    world = World(outcome.seed)
     with world, ExitStack() as turned:
-        simulation = kind(world, control)
+        simulation = kind(world, outcome.control, outcome.added)
         turned.enter_context(turning(simulation.knobs()))
         faults = {fault.name: fault for fault in simulation.faults()}
-        if plan is None:
-            plan = draw_plan(world.chance.stream("plan"), list(faults), kind.fault_seconds)
+        if is_drawn:
+            outcome.plan = draw_plan(world.chance.stream("plan"), list(faults), kind.fault_seconds)
         _set_clocks(world)
-        outcome = Outcome(kind.name, seed, plan, control)
-        if timeline:
-            outcome.timeline = world.history.timeline = []
+        world.history.timeline = outcome.timeline
         invariants = simulation.invariants()
         for invariant in invariants:
             world.history.watch(invariant.guarded(world.loop.fail), invariant.watches)
@@ -178,7 +192,6 @@ def _run(
     if outcome.violation is None:
         late = _below(kind.floors_under_faults, outcome.under_faults)
         outcome.missing |= {f"{what} under faults": floor for what, floor in late.items()}
-    return outcome
 
 
 def _play(
@@ -194,6 +207,7 @@ def _play(
         def under_faults() -> Counter[str]:
             return world.history.counts - cold
 
+        outcome.idle = bool(_below(simulation.busy, under_faults()))
         floors = simulation.floors_under_faults
         _run_until(world, lambda: not _below(floors, under_faults()), LATE_SECONDS_MAX)
         outcome.under_faults = under_faults()

@@ -2,7 +2,7 @@
 
 It is two things, as it is in the world: the kernel's end (what arrived and was not read, whether
 the peer ended or reset) and the process's (what waits to be sent, the receiver). The kernel acts
-at once and for nobody; the process acts in turns of its own machine, so a machine that is paused
+at once and for no task; the process acts in turns of its own machine, so a machine that is paused
 still takes bytes until its window is full.
 """
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from odradek.sim import lending
 from odradek.sim.chance import SeededRandom
 from odradek.sim.guard import Guard
 from odradek.sim.history import History
@@ -27,7 +28,7 @@ from odradek.sim.wires import Wires
 def uncollected() -> Iterator[None]:
     """Inside, nothing is finalised at a moment that the seed did not choose.
 
-    Whoever lets go of a world inside as well has it collected in one go: while somebody holds it,
+    A caller that lets go of a world inside as well has it collected in one go: while it is held,
     all that it is made of is looked at, and looked at again later.
     """
     was_enabled = gc.isenabled()
@@ -85,7 +86,7 @@ class World:
     def run(self, *, seconds: float = 0, millis: int = 0) -> None:
         """Time passes, with all that happens meanwhile."""
         moment = self.loop.now + round(seconds * SECOND) + millis * SECOND // 1_000
-        with self._guard:
+        with self._guard, lending.watched():
             self.loop.run_until(moment)
 
     def ask(self, name: str, question: Coroutine[Any, Any, Any], *, seconds: float = 60) -> Any:
@@ -93,7 +94,7 @@ class World:
         machine = self.machine(name)
         task = machine.spawn(question)
         alarm = self.loop.call_at_moment(self.loop.now + round(seconds * SECOND), task.cancel)
-        with self._guard:
+        with self._guard, lending.watched():
             answer = self.loop.run_until_complete(task)
         alarm.cancel()
         return answer

@@ -50,6 +50,18 @@ def test_who_reads_what_is_not_believed_is_not_followed() -> None:
     assert kinds(told) == ["skipped"]
 
 
+def test_what_somebody_deletes_need_not_be_found() -> None:
+    """Below where it is deleted; all that is above must be."""
+    told = history()
+    told.acknowledged(PLACE, 5, ["a", "b", "c"])
+    told.deletes(PLACE, 6)
+    told.audit(PLACE[0])
+    told.seeks("r", PLACE, 6)
+    told.polled("r", PLACE, [(7, "c")])
+    told.end()
+    assert kinds(told) == ["skipped", "lost"]
+
+
 def _lost(told: ClientHistory) -> None:
     told.acknowledged(PLACE, 5, ["a"])
     told.seeks("r", PLACE, 6)

@@ -5,10 +5,13 @@ from contextlib import AbstractContextManager, nullcontext
 import pytest
 
 from odradek.model.ids import TopicId, TopicPartition
+from odradek.sim.history import Event
 from odradek.sim.invariants import Violation
 from odradek.sim.world import World
+from odradek.sim.worlds.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.cluster_insides import Copied, Copies
-from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory
+from odradek.sim.worlds.cluster_leaderships import UncleanElectionsAreAllowed
+from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, CommitsGoWithTheirTopic
 from odradek.sim.worlds.cluster_view import ClusterView, Place
 from odradek.sim.zookeeper_machine import ZooKeeperMachine
 
@@ -44,3 +47,26 @@ def test_a_leader_of_the_time_before_a_loss_is_not_believed(
     history.note("reader", "client.polled", *WHERE, ((0, "1/1"),), leader_epoch)
     with comes:
         history.note("producer", "client.acked", *WHERE, 0, ("1/2",))
+
+
+def test_who_was_elected_uncleanly_must_have_been_allowed() -> None:
+    """In this topic, at any time before: the end of it may be heard late."""
+    promise = UncleanElectionsAreAllowed()
+    promise.on(Event(1, "world", "unclean.may_be", ("orders",)))
+    promise.on(Event(2, "world", "elected.uncleanly", ("orders", 0, 3)))
+    with pytest.raises(AssertionError, match="payments"):
+        promise.on(Event(3, "world", "elected.uncleanly", ("payments", 0, 3)))
+
+
+def test_a_topic_that_is_new_has_no_commits_unless_one_may_be_on_its_way() -> None:
+    """One that was answered is not."""
+    promise = CommitsGoWithTheirTopic()
+    promise.on(Event(1, "admin-1", "commit.tries", ("temporary-1-0",)))
+    promise.on(Event(2, "admin-1", "commit.found", ("temporary-1-0", 4)))
+    promise.on(Event(3, "admin-1", "commit.made", ("temporary-1-0",)))
+    promise.on(Event(4, "admin-1", "commit.found", ("temporary-1-0", None)))
+    with pytest.raises(AssertionError, match="at 4"):
+        promise.on(Event(5, "admin-1", "commit.found", ("temporary-1-0", 4)))
+    promise.on(Event(6, "admin-1", "commit.tries", ("temporary-1-0",)))
+    with pytest.raises(AssertionError, match="at 4"):
+        promise.on(Event(6 + DOUBT_MICROS, "admin-1", "commit.found", ("temporary-1-0", 4)))

@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 import pytest
 
 from odradek.sim import __main__ as command
-from odradek.sim import batch, coverage, many, report
+from odradek.sim import batch, many, report
 from odradek.sim.batch import Run, run_all
 from odradek.sim.chance import SeededRandom
 from odradek.sim.conversations import conversations
@@ -31,6 +31,7 @@ class Ticks(Simulation):
     healing_seconds: ClassVar = 5
     floors: ClassVar = {"tick": 5}
     controls: ClassVar = ("idle", "late", "forgets", "fails", "sleeps", "spins", "waits")
+    pending: ClassVar = {"amnesia": "after seven it begins anew"}
 
     def begin(self) -> None:
         """One machine."""
@@ -67,6 +68,8 @@ class Ticks(Simulation):
             if self.control != "forgets":
                 file.sync()
             self.world.history.note("clock", "tick", file.size())
+            if self.has("amnesia") and file.size() == 7:
+                file.truncate(0)
             if self.control == "fails" and file.size() == 7:
                 raise KeyError("seven")
             while self.control == "spins":
@@ -114,6 +117,14 @@ def test_a_broken_promise_ends_the_run_at_its_event() -> None:
 
     again = run(Ticks, failed.seed, plan=failed.plan, control="forgets")
     assert again.digest == failed.digest
+
+
+def test_what_is_pending_is_there_only_where_it_is_asked_for() -> None:
+    """It breaks a promise today; how to see that again is said."""
+    assert run(Ticks, 1, plan=()).passed
+    failed = run(Ticks, 1, plan=(), added={"amnesia"})
+    assert failed.violation is not None
+    assert "--seed 1 --with amnesia" in report.failure(failed)
 
 
 def test_a_failing_run_is_made_smaller() -> None:
@@ -251,6 +262,25 @@ def test_the_command_says_how_it_went(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.usefixtures("ticks_only")
+def test_the_command_adds_what_is_pending(capsys: pytest.CaptureFixture[str]) -> None:
+    """By name; for one that it does not know it says which there are."""
+    assert command.main(["--seed", "1", "--with", "amnesia"]) == 101
+    assert command.main(["--seed", "1", "--with", "insomnia"]) == 2
+    assert "amnesia: after seven it begins anew" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_the_command_says_which_seed_finds_each_mistake(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of so many; 3 if one is found by none."""
+    monkeypatch.setattr(Ticks, "controls", ("fails", "idle"))
+    assert command.main(["--mistakes", "--seeds", "3"]) == 3
+    assert capsys.readouterr().out == '    "fails": 1,\nnot found: idle\n'
+    assert command.main(["--mistakes", "fails", "--seeds", "3"]) == 0
+
+
+@pytest.mark.usefixtures("ticks_only")
 def test_the_command_shrinks_and_traces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What is left of the plan is printed; the timeline is that of the smaller run."""
 
@@ -280,7 +310,34 @@ def test_the_command_runs_many(
     assert "4 runs from seed 10, 0 failed" in capsys.readouterr().out
     assert command.main(["--seeds", "20", "--control", "forgets"]) == 101
     assert "NeverBack" in capsys.readouterr().out
-    assert command.main(["--seeds", "1", "--from", "today"]) == 0
+
+
+@pytest.mark.usefixtures("ticks_only")
+def test_fresh_seeds_can_be_repeated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where they begin is drawn, and said before the first of them runs."""
+    began: list[int] = []
+
+    def here(runs: Iterable[Run], seeds: range, *, lines: bool) -> list[Outcome]:
+        assert f"--from {seeds[0]} repeats them" in capsys.readouterr().out
+        assert not lines
+        began.append(seeds[0])
+        return [each(seed) for each in runs for seed in seeds]
+
+    monkeypatch.setattr(many, "run_all", here)
+    assert command.main(["--fresh"]) == 0
+    assert f"{many.FRESH_SEEDS} runs from seed {began[0]}" in capsys.readouterr().out
+    assert command.main(["--fresh", "--seeds", "2"]) == 0
+    assert began[0] != began[1]
+
+
+@pytest.mark.parametrize("how", [(), ("--fresh", "--seed", "7"), ("--fresh", "--from", "7")])
+def test_a_command_that_names_no_seeds_is_refused(how: Sequence[str]) -> None:
+    """Nothing is run by a guess."""
+    with pytest.raises(SystemExit) as ended:
+        command.main(how)
+    assert ended.value.code == 2
 
 
 @pytest.mark.usefixtures("ticks_only")
@@ -303,32 +360,22 @@ def test_the_command_runs_for_so_long_and_shrinks_each_failure_once(
 
 
 @pytest.mark.usefixtures("ticks_only")
-def test_the_command_writes_what_was_met_into_a_document(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_the_command_prints_what_was_met(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Between two marks; the rest of it stays. A document without marks is refused at once."""
+    """How often each fault struck, which never met, and what never ran."""
 
     def here(runs: Iterable[Run], seeds: Iterable[int], *, lines: bool) -> list[Outcome]:
         assert lines
         return [each(seed) for each in runs for seed in seeds]
 
     monkeypatch.setattr(many, "run_all", here)
-    document = tmp_path / "simulation.md"
-    document.write_text("# Ours\n")
-    how = ["--seeds", "20", "--coverage", str(document)]
-    assert command.main(how) == 2
-    document.write_text(f"# Ours\n{coverage.BEGIN}\nas it was\n{coverage.END}\nends\n")
-    assert command.main(how) == 0
-    text = document.read_text()
-    assert text.startswith("# Ours\n")
-    assert text.endswith(f"{coverage.END}\nends\n")
-    assert "as it was" not in text
-    assert "* `ticks`: 20 runs, seeds 1 to 20, all good" in text
-    assert "| `ticks` | up |" in text
-    assert "Of 1 pairs of faults 1 struck" in text
-    assert "`replication/leader.py`: " in text
-    assert command.main(how) == 0
-    assert document.read_text() == text
+    assert command.main(["--seeds", "20", "--coverage"]) == 0
+    printed = capsys.readouterr().out
+    assert "* `ticks`: 20 runs, seeds 1 to 20, all good" in printed
+    assert "| `ticks` | up |" in printed
+    assert "Of 1 pairs of faults 1 struck" in printed
+    assert "`replication/leader.py`: " in printed
 
 
 @pytest.mark.usefixtures("ticks_only")

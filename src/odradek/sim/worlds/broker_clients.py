@@ -41,6 +41,7 @@ MEMBERS: Final = ("member-1", "member-2")
 PAUSE_MILLIS_MAX: Final = 2_000
 READER_RESTS_MILLIS_MAX: Final = 500
 RECORDS_MAX: Final = 5  # in one go
+BATCH_BYTES: Final = Bytes(64)
 LIFE_SECONDS: Final = 20  # then clients that wait have lost patience
 CODECS: Final = tuple(Codec)
 FAST_ACKS: Final = (0, 1)
@@ -70,13 +71,15 @@ def durably(chance: SeededRandom) -> ProducerSettings:
     return ProducerSettings(codec=_codec(chance))
 
 
-def plainly(chance: SeededRandom, acks: Sequence[int]) -> ProducerSettings:
-    """A record in a batch, and whatever the acknowledgement may mean."""
+def plainly(
+    chance: SeededRandom, acks: Sequence[int], batch_bytes: Bytes = BATCH_BYTES
+) -> ProducerSettings:
+    """A record in a batch, or a few, and whatever the acknowledgement may mean."""
     return ProducerSettings(
         acks=acks[chance.below(len(acks))],
         codec=_codec(chance),
         idempotent=False,
-        batch_bytes=Bytes(64),
+        batch_bytes=batch_bytes,
     )
 
 
@@ -98,6 +101,7 @@ class Users(NamedTuple):
     bootstrap: Sequence[Address] = ((BROKER, PORT),)
     topics: Sequence[Topic] = TOPICS
     static: Sequence[str] = ()  # members of the group that are
+    records_max: int = RECORDS_MAX
 
 
 ONE_BROKER: Final = Users()
@@ -182,7 +186,7 @@ class Clients:
         producer, name = Producer(cluster, topic.producing(self._chance)), next(self._values)
         while True:
             partition = TopicPartition(topic.name, self._chance.below(topic.partitions))
-            amount = 1 + self._chance.below(RECORDS_MAX)
+            amount = 1 + self._chance.below(self._users.records_max)
             values = [f"{name}/{next(self._values)}" for _ in range(amount)]
             for value in values:
                 producer.add(partition, value.encode())

@@ -117,7 +117,9 @@ class OneHomeEach(Inside):
         dirs, life = broker.services_of_this_life.replicas.dirs, self._machine.machine.lives
         online = {log_dir.name for log_dir in dirs.online}
         for disk in self._machine.machine.disks.values():
-            if disk.name not in online:
+            if disk.name in online:  # perhaps again, with another disk
+                self._failed.pop(disk.name, None)
+            else:
                 now = life, disk.faults.changes
                 before = self._failed.get(disk.name)
                 if before is None or before[0] != life:

@@ -8,7 +8,7 @@ What is committed must stay while a replica is left that has it and may be elect
 known stands in `cluster_insides`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -19,6 +19,7 @@ from odradek.sim.disk_misfortunes import (
     FullDisk,
     JournalErrors,
     PassingDiskErrors,
+    PausedJob,
     PowerCutInCall,
     ReadOnlyDisk,
     SlowDisk,
@@ -35,7 +36,7 @@ from odradek.sim.faults import (
     SlowLinks,
     SlowReceivers,
 )
-from odradek.sim.history import TRAFFIC, Event
+from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
@@ -52,8 +53,14 @@ from odradek.sim.worlds.broker_promises import (
     OldGenerationsCommitNothing,
 )
 from odradek.sim.worlds.cluster_bounds import BoundsHoldEverywhere
-from odradek.sim.worlds.cluster_clients import PLAIN, SYNCED, TOPICS, ClusterClients
-from odradek.sim.worlds.cluster_damage import BitRotInOne, NonsenseInTree, ReplacedDisk
+from odradek.sim.worlds.cluster_clients import (
+    BUSY_RECORDS_MAX,
+    BUSY_TOPICS,
+    PLAIN,
+    SYNCED,
+    TOPICS,
+    ClusterClients,
+)
 from odradek.sim.worlds.cluster_faults import (
     ControlledShutdown,
     ExpiredSessions,
@@ -62,29 +69,34 @@ from odradek.sim.worlds.cluster_faults import (
 )
 from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
 from odradek.sim.worlds.cluster_hands import Hands
-from odradek.sim.worlds.cluster_insides import (
-    MIN_ISR,
-    Copies,
+from odradek.sim.worlds.cluster_insides import MIN_ISR, Copies
+from odradek.sim.worlds.cluster_leaderships import (
     EpochsOnlyRise,
     LeadersKnowTheIsr,
     OneLeaderInEachEpoch,
+    UncleanElectionsAreAllowed,
 )
-from odradek.sim.worlds.cluster_misfortunes import (
-    BouncedFollower,
-    ClusterFault,
-    DeletedController,
-    KilledController,
-    LongAbsence,
-    OfCluster,
-    OtherAddress,
-    RollingRestart,
+from odradek.sim.worlds.cluster_misfortunes import OfCluster
+from odradek.sim.worlds.cluster_pending import PENDING
+from odradek.sim.worlds.cluster_progress import Recovery
+from odradek.sim.worlds.cluster_promises import (
+    ClusterTellsOneStory,
+    CommitsGoWithTheirTopic,
+    DeletedRecordsStayDeleted,
+    GrowthStays,
+    TrimsHold,
 )
-from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, GrowthStays, TrimsHold
 from odradek.sim.worlds.cluster_readers import AnswersKeepTheirBounds, TimesAreFound
-from odradek.sim.worlds.cluster_records import InSyncReplicasHaveAll, LogsAreOneHistory
+from odradek.sim.worlds.cluster_records import (
+    AcknowledgedByEnough,
+    InSyncReplicasHaveAll,
+    LeadersHaveAll,
+    LogsAreOneHistory,
+)
 from odradek.sim.worlds.cluster_roles import roles_in
-from odradek.sim.worlds.cluster_settled import unsettled
-from odradek.sim.worlds.cluster_twins import SecondProcess, SecondProcessesAreRefused
+from odradek.sim.worlds.cluster_supervisor import Supervisor
+from odradek.sim.worlds.cluster_swarm import misfortunes
+from odradek.sim.worlds.cluster_twins import SecondProcessesAreRefused
 from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.controller_promises import (
@@ -100,17 +112,12 @@ from odradek.sim.worlds.state_notes import StateNotes
 from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
 
 CLIENTS: Final = "clients"
+ACKNOWLEDGED: Final = "records.acknowledged"
 STATIC: Final = ("member-2",)
 BROKERS: Final = (3, 3, 3, 4, 5)  # one of these
 RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
-RECOVERY_SECONDS: Final = 70
-CALM_SECONDS: Final = 3
-QUIET_SECONDS: Final = 4
-QUIET_MAX: Final = 10
-"""How often in a second bytes may arrive for each pair of brokers where all rest: a fetch a second
-and its answer, and what the controller and ZooKeeper have to say."""
 RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
 FAILURES: Final = frozenset({"log_dir.offline", "log_dir.cannot_be_opened"})
 OFFSETS: Final = "__consumer_offsets"
@@ -126,21 +133,6 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (
-    KilledController,
-    BouncedFollower,
-    RollingRestart,
-    OtherAddress,
-    LongAbsence,
-    ReplacedDisk,
-    BitRotInOne,
-    NonsenseInTree,
-)
-MISFORTUNES_IN_A_WORLD: Final = 2
-SECOND_PROCESS_ONE_IN: Final = 4  # worlds
-DELETED_CONTROLLER_ONE_IN: Final = 2  # worlds
-
-
 class ClusterSimulation(Simulation):
     """The kind."""
 
@@ -153,6 +145,7 @@ class ClusterSimulation(Simulation):
         "client.end": 2,
         "leader.changed": 1,
     }
+    busy: ClassVar = {ACKNOWLEDGED: 500}
     floors_of_many: ClassVar = {
         "leader.changed": 100,
         "isr.changed": 150,
@@ -162,28 +155,43 @@ class ClusterSimulation(Simulation):
         "client.committed": 40,
     }
     controls: ClassVar = KNOWN
+    pending: ClassVar = PENDING
 
-    def __init__(self, world: World, control: str = "") -> None:
-        super().__init__(world, control)
+    def __init__(
+        self, world: World, control: str = "", added: Collection[str] = frozenset()
+    ) -> None:
+        super().__init__(world, control, added)
         chance = world.chance.stream("shape")
         numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
         self.zookeeper = ZooKeeperMachine(world)
         self.zookeeper.machine.on_exit = self._zookeeper_exited
         self.seat = draw_seat(world.chance.stream("preferred"), numbers)
+        self.differs = self.has("different-min-isr") and world.chance.stream("files").one_in(4)
         self.brokers = {number: self._broker(number) for number in numbers}
         self.clients = world.machine(CLIENTS)
         view = ClusterView(self.zookeeper, self.brokers)
-        self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr={PLAIN: 1})
+        lowest = {PLAIN: 1, "": 1 if self.differs else MIN_ISR}
+        self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr=lowest)
         self._bootstrap = [(name_of(it), port) for port in (PORT, OTHER_PORT) for it in numbers]
-        self._users = ClusterClients(
-            world, self.clients, Users(self._bootstrap, TOPICS, STATIC), view
-        )
+        self._users = ClusterClients(world, self.clients, self._use_of(), view)
         StateNotes(view, world.history)
+        self._users.commits = self.has("commits-of-topics")
+        if self.has("busy"):
+            Supervisor(world, self.zookeeper.machine, self.brokers)
         world.history.watch(self._operate, {"log"})
+        world.history.watch(self._count_acknowledged, {"client.acked", "key.acked"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
 
+    def _use_of(self) -> Users:
+        if self.has("busy"):
+            return Users(self._bootstrap, BUSY_TOPICS, STATIC, BUSY_RECORDS_MAX)
+        return Users(self._bootstrap, TOPICS, STATIC)
+
     def _settings(self, number: int) -> Mapping[str, str]:
-        return {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
+        said = {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
+        if self.differs:
+            said["min.insync.replicas"] = str(1 + self.world.chance.stream(str(number)).below(2))
+        return said
 
     def _second(self, number: int, name: str) -> BrokerMachine:
         """Another process with the id of a broker; it is not started again."""
@@ -196,7 +204,9 @@ class ClusterSimulation(Simulation):
             self._settings(number),
             number=number,
             on_ready=partial(world.history.note, name_of(number), "broker.started"),
-            on_exit=lambda: world.after(RESTART_MICROS, broker.machine.start_if_down),
+            on_exit=lambda: world.after(
+                RESTART_MICROS + broker.absence, broker.machine.start_if_down
+            ),
         )
         broker.machine.reboots_after_failed_sync = True
         broker.machine.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
@@ -236,6 +246,7 @@ class ClusterSimulation(Simulation):
             PowerCutInCall(*brokers),
             PassingDiskErrors(*brokers),
             SlowDisk(*brokers),
+            PausedJob(*brokers),
             ReadOnlyDisk(*brokers),
             FullDisk(*brokers),
             HangingWorkers(self.world, machines),
@@ -243,19 +254,8 @@ class ClusterSimulation(Simulation):
             ControlledShutdown(self.world, machines),
             ExpiredSessions(self.world, self.zookeeper),
             JournalErrors(self.world, self.zookeeper.ledger),
-            *self._misfortunes(cluster),
+            *misfortunes(cluster, self.world.chance, self._second, self.has),
         )
-
-    def _misfortunes(self, cluster: OfCluster) -> list[Fault]:
-        """A few of them: they are hard to survive all at once, and to be understood."""
-        chance, left = self.world.chance.stream("misfortunes"), list(MISFORTUNES)
-        drawn = (left.pop(chance.below(len(left))) for _ in range(MISFORTUNES_IN_A_WORLD))
-        found: list[Fault] = [fault(cluster) for fault in drawn]
-        if self.world.chance.stream("second").one_in(SECOND_PROCESS_ONE_IN):
-            found.append(SecondProcess(cluster, self._second))
-        if self.world.chance.stream("deleted").one_in(DELETED_CONTROLLER_ONE_IN):
-            found.append(DeletedController(cluster))
-        return found
 
     def invariants(self) -> Sequence[Invariant]:
         """See `cluster_insides` and `cluster_promises`; some are those of a single broker."""
@@ -270,9 +270,12 @@ class ClusterSimulation(Simulation):
             SettingsStay(),
             LogsAreOneHistory(),
             InSyncReplicasHaveAll(self.copies),
+            LeadersHaveAll(self.copies),
+            AcknowledgedByEnough(self.copies),
             OneLeaderInEachEpoch(self.copies),
             LeadersKnowTheIsr(self.copies),
             EpochsOnlyRise(self.copies),
+            UncleanElectionsAreAllowed(),
             BoundsHoldEverywhere(self.copies),
             OneControllerInEachEpoch(self.copies),
             OnlyWhoMayIsTheController(self.copies, self.seat),
@@ -286,6 +289,8 @@ class ClusterSimulation(Simulation):
             TimesAreFound(),
             TheLastOfEachKeyStays(),
             TrimsHold(),
+            *([CommitsGoWithTheirTopic()] if self.has("commits-of-topics") else []),
+            DeletedRecordsStayDeleted(self.copies),
             SecondProcessesAreRefused(),
         )
 
@@ -300,6 +305,11 @@ class ClusterSimulation(Simulation):
             self.world.after(RESTART_MICROS, self.zookeeper.machine.start_if_down)
         else:
             self.world.loop.fail(error or RuntimeError("ZooKeeper stopped by itself"))
+
+    def _count_acknowledged(self, event: Event) -> None:
+        """Records, where the event is one of a batch."""
+        records = len(event.details[3]) if event.what == "client.acked" else 1
+        self.world.history.counts[ACKNOWLEDGED] += records
 
     def _tell_of_loss(self, event: Event) -> None:
         """What a group has committed is a record like others."""
@@ -324,38 +334,23 @@ class ClusterSimulation(Simulation):
 
     def recover(self) -> str:
         """Everything is as it should be, everybody is served, and everything can be read."""
-        served: set[str] = set()
-        self.world.history.watch(lambda event: served.add(event.what), RECOVERED)
-        if not self._becomes(lambda: served == RECOVERED):
-            return f"nobody noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
+        recovery = Recovery(self.world, self.copies.view, self.clients, self._bootstrap)
+        return (
+            recovery.stands_still()
+            or recovery.is_not_served(RECOVERED)
+            or self._is_unsettled(recovery)
+            or recovery.waits()
+            or recovery.is_restless()
+        )
+
+    def _is_unsettled(self, recovery: Recovery) -> str:
+        """What somebody reads then is all that there is; but for a reader of a corrupt copy."""
         self._users.end_administration()
-        if not self._becomes(lambda: not unsettled(self.copies.view)):
-            return f"{RECOVERY_SECONDS} seconds later {unsettled(self.copies.view)}"
+        complaint = recovery.is_unsettled()
         corrupt = {name.rpartition("-")[0] for name in self.copies.with_a_corrupt_copy()}
-        self.world.ask(
-            CLIENTS, self._users.audit(but=corrupt)
-        )  # a reader may meet the corrupt copy
-        self.clients.kill()
-        return self._unrest()
-
-    def _unrest(self) -> str:
-        """What is too much where no client asks for anything: nothing goes round for ever."""
-        self.world.run(seconds=CALM_SECONDS)
-        counts = self.world.history.counts
-        before = counts[TRAFFIC]
-        self.world.run(seconds=QUIET_SECONDS)
-        arrived = counts[TRAFFIC] - before
-        pairs = len(self.brokers) * (len(self.brokers) - 1)
-        if arrived > QUIET_SECONDS * pairs * QUIET_MAX:
-            return f"{arrived} times bytes arrived in {QUIET_SECONDS} seconds in which all rest"
-        return ""
-
-    def _becomes(self, is_so: Callable[[], bool]) -> bool:
-        for _ in range(RECOVERY_SECONDS):
-            if is_so():
-                return True
-            self.world.run(seconds=1)
-        return is_so()
+        if not complaint:
+            self.world.ask(CLIENTS, self._users.audit(but=corrupt))
+        return complaint
 
     def state(self) -> str:
         """What the cluster is like as a whole."""

@@ -3,7 +3,9 @@
 The administrators do not know of each other: each has a topic of its own, and both grow one topic,
 and change its settings, each another. What came of it they look up in ZooKeeper's tree: a broker
 may not have heard of it yet. Noted, beside what `broker_clients` notes: `topic.outgrew` topic and
-count, once the cluster has said that it has so many partitions, perhaps more.
+count, once the cluster has said that it has so many partitions, perhaps more; `commit.found`
+partition and position, or None, in a topic that was made just now; `commit.tries` and `commit.made`
+partition, when somebody commits one.
 """
 
 from collections.abc import Sequence
@@ -12,10 +14,13 @@ from typing import Final
 
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.member import commit, committed
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.model.errors import BrokerError
+from odradek.model.ids import TopicPartition
+from odradek.model.units import Bytes
 from odradek.sim.chance import SeededRandom
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
@@ -41,11 +46,15 @@ SHARED: Final = "shared"
 SHARED_MAX: Final = 6  # partitions
 SHARED_SETTINGS: Final = {"retention.ms": "4000", "segment.bytes": "2048"}
 """Its records are dropped all the time, by every replica for itself."""
+PLAIN_ACKS: Final = (0, 1, -1)
+BATCH_BYTES: Final = Bytes(512)
+BUSY_RECORDS_MAX: Final = 150
 FILLING: Final = bytes(300)
 FILLED_MAX: Final = 8
 SOME: Final = 2
 OWN_SETTINGS: Final = ("segment.bytes", "flush.messages")  # one of each administrator
 REPLICAS_MAX: Final = 3
+COMMITTED_MAX: Final = 9
 TOPICS: Final = (
     Topic(SYNCED, 3, {"flush.before.ack": "true", **SEGMENT}, durably, 2, 3),
     Topic(COPIED, 2, {"flush.before.ack": "false", **SEGMENT}, durably, 1, 3),
@@ -53,11 +62,16 @@ TOPICS: Final = (
         PLAIN,
         2,
         {"min.insync.replicas": "1", **SEGMENT},
-        partial(plainly, acks=(0, 1, -1)),
+        partial(plainly, acks=PLAIN_ACKS),
         2,
         3,
     ),
 )
+BUSY_TOPICS: Final = (
+    *TOPICS[:2],
+    TOPICS[2]._replace(producing=partial(plainly, acks=PLAIN_ACKS, batch_bytes=BATCH_BYTES)),
+)
+"""Where many records are sent at once: in few batches."""
 
 
 class ClusterClients(Clients):
@@ -66,6 +80,7 @@ class ClusterClients(Clients):
     def __init__(self, world: World, machine: Machine, users: Users, view: ClusterView) -> None:
         super().__init__(world, machine, users)
         self._view = view
+        self.commits = False  # in topics that come and go
 
     def administrators(self) -> Sequence[tuple[str, Life]]:
         """Two, an operator, and somebody who fills what the two administrate."""
@@ -102,7 +117,9 @@ class ClusterClients(Clients):
 
     def _administrator(self, name: str) -> "ClusterAdministrator":
         chance = self._chance.stream(name)
-        return ClusterAdministrator(self._note, chance, self._rest, name=name, view=self._view)
+        found = ClusterAdministrator(self._note, chance, self._rest, name=name, view=self._view)
+        found.commits = self.commits
+        return found
 
 
 class ClusterAdministrator(Administrator):
@@ -116,6 +133,7 @@ class ClusterAdministrator(Administrator):
         self._name = name
         self._changed, self._setting = SHARED, OWN_SETTINGS[number - 1]
         self._view = view
+        self.commits = False
 
     async def administer(self, cluster: Cluster) -> None:
         """Sees to it that there is what both work at."""
@@ -125,6 +143,18 @@ class ClusterAdministrator(Administrator):
         except BrokerError as error:
             self._tell("client.not_made", SHARED, error.code.name)
         await super().administer(cluster)
+
+    async def _make(self, cluster: Cluster) -> None:
+        """Nobody has committed a position in it yet; then somebody does."""
+        await super()._make(cluster)
+        if not self.commits:
+            return
+        where = TopicPartition(self._topic, 0)
+        found = (await committed(cluster, self._name, [where])).get(where)
+        self._tell("commit.found", str(where), found)
+        self._tell("commit.tries", str(where))
+        await commit(cluster, self._name, {where: 1 + self._chance.below(COMMITTED_MAX)})
+        self._tell("commit.made", str(where))
 
     def _replicas(self) -> int:
         return 1 + self._chance.below(REPLICAS_MAX)

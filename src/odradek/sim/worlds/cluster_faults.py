@@ -38,7 +38,7 @@ class HangingWorkers(Fault):
 
 
 class ControlledShutdown(Fault):
-    """A broker is told to stop: it hands over what it leads, and is started again."""
+    """A broker is told to stop, hands over what it leads, and is started again, at once or not."""
 
     name = "controlled-shutdown"
 
@@ -51,8 +51,14 @@ class ControlledShutdown(Fault):
         broker = self._brokers[chance.below(len(self._brokers))]
         if not broker.serves or broker.machine.paused or broker.broker is None:
             return None
-        broker.broker.stop()
+        broker.stop(self.later(chance) if chance.below(2) else 0)
         return broker.machine.name
+
+    def heal(self) -> None:
+        """Who stops now is back at once."""
+        for broker in self._brokers:
+            broker.absence = 0
+            broker.machine.start_if_down()
 
 
 class ExpiredSessions(Fault):

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from odradek.broker.broker import Broker
-from odradek.metadata.image import TopicImage
 from odradek.metadata.nouns import PartitionState
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import name_of
 from odradek.sim.history import Event, History
 from odradek.sim.invariants import Invariant
@@ -21,6 +20,7 @@ from odradek.sim.worlds.cluster_view import ClusterView, Cursor, Place, Row
 from odradek.storage.logs.log import PartitionLog
 
 MIN_ISR: Final = 2
+DISKS_MAX: Final = 1_000
 EVERY_MICROS: Final = SECOND // 20
 TOLD: Final = frozenset(
     {"client.acked", "client.end", "client.committed", "client.joined", "topic.made", "heals"}
@@ -43,6 +43,8 @@ class Copied:
     corrupt: set[BrokerId] = field(default_factory=set)  # a bit of their log has turned
     cursors: dict[BrokerId, Cursor] = field(default_factory=dict)
     ends: dict[BrokerId, int] = field(default_factory=dict)  # of logs, when they were last seen
+    disks: int = DISKS_MAX  # what is committed may be on no more than so many
+    compacted: bool = False  # once
 
     @property
     def holders(self) -> set[BrokerId]:
@@ -91,7 +93,7 @@ class Copies:
         self.of: dict[Place, Copied] = {}
         self._history = history
         self._synced = synced  # topics that are synced before they are acknowledged
-        self._min_isr = min_isr  # of topics that have another
+        self._min_isr = dict(min_isr)  # of topics that have had another, the lowest
         self._now = history.now
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
@@ -100,7 +102,9 @@ class Copies:
         self.states: Mapping[Place, PartitionState] = {}  # likewise, of those that have one
         self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()  # likewise
         self._wanted: dict[TopicPartition, Place] = {}
+        self._uncleanly: dict[Place, BrokerId] = {}  # who leads so, as long as it says so
         history.watch(self._on_told, TOLD)
+        history.watch(self._on_min_isr, {"min_isr.may_be"})
         history.watch(self._on_power_lost, {"loses power"})
         history.watch(self._on_state, {STATE})
 
@@ -111,11 +115,47 @@ class Copies:
             self._history.note("world", "looks")
 
     def _on_state(self, event: Event) -> None:
-        """One that lacked something has joined: the others may be gone before the next look."""
+        """One that lacked something has joined: the others may be gone before the next look.
+
+        Or one was elected that was not in sync: what only others have may be lost.
+        """
         name, _, _, isr = event.details
-        found = (it for place, it in self.of.items() if str(place) == name)
-        if any(it.lacking.intersection(isr) for it in found):
+        found = [place for place in self.of if str(place) == name]
+        self._see_unclean_elections(found)
+        if any(self.of[place].lacking.intersection(isr) for place in found):
             self.look()
+
+    def _see_unclean_elections(self, places: Iterable[Place]) -> None:
+        states = self.view.states()
+        for place in places:
+            state = states.get(place)
+            if state is None or not state.recovering:
+                self._uncleanly.pop(place, None)
+            elif state.leader not in {None, self._uncleanly.get(place)}:
+                assert state.leader is not None
+                self._uncleanly[place] = state.leader
+                self._history.note("world", "elected.uncleanly", *place.partition, state.leader)
+                self._forget_one(place, state.leader_epoch - 1)
+                self._history.note("world", "records.may_be_lost", place.partition.topic)
+
+    def _on_min_isr(self, event: Event) -> None:
+        """From now on so few may have to have what is acknowledged; or more, which says nothing."""
+        topic, value = event.details
+        self._min_isr[topic] = min(value, self._min_isr.get(topic, MIN_ISR))
+
+    def _disks(self, topic: str, replicas: Sequence[BrokerId]) -> int:
+        """So many at least have what is acknowledged now."""
+        lowest = min(self._min_isr.get(name, MIN_ISR) for name in (topic, ""))
+        return min(lowest, len(replicas))
+
+    def _count_disks(self) -> None:
+        """All of a partition's, again, once all replicas have what is committed."""
+        for place, replicas in self._places:
+            copied, state = self.of[place], self.states.get(place)
+            now = self._disks(place.partition.topic, replicas)
+            there = {*replicas} & copied.holders
+            is_whole = state is not None and there.issuperset(replicas) and there <= {*state.isr}
+            copied.disks = now if is_whole else min(now, copied.disks)
 
     def _on_power_lost(self, event: Event) -> None:
         if event.who in self._numbers:
@@ -134,17 +174,17 @@ class Copies:
         opened = list(self.view.opened())
         for number, broker in opened:
             for replica in broker.services_of_this_life.replicas.all_led():
-                place = Place(replica.topic_id, replica.partition)
-                copied = self.of.get(place)
+                led = Place(replica.topic_id, replica.partition)
+                copied = self.of.get(led)
                 if copied is None or replica.log.unclean is not None:  # it is about to lead
                     continue
                 if replica.leader_epoch > copied.since_epoch:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
                     if number not in copied.corrupt:
-                        self._compare(BrokerId(number), place, replica.log)
+                        self._compare(BrokerId(number), led, replica.log)
         ready = {BrokerId(number) for number, broker in opened if broker.is_ready}
-        for place, written in self.states.items():
-            self.of[place].see(written, ready)
+        for where, written in self.states.items():
+            self.of[where].see(written, ready)
         for number, place, found in self._logs:
             copied, state = self.of[place], self.states.get(place)
             if not found.is_doubted:
@@ -172,7 +212,8 @@ class Copies:
             return
         cursor, rows = self.view.read_on(number, found, cursor, end)
         copied.cursors[number] = cursor
-        if found.config.compact:
+        copied.compacted |= found.config.compact
+        if copied.compacted:
             return
         for offset, row in rows:
             if row.next_offset <= found.log_start_offset:
@@ -187,6 +228,9 @@ class Copies:
         if places is not self._places:
             self._places = places
             self.of = {place: self.of.get(place) or Copied() for place, _ in places}
+            for where, replicas in places:
+                for gone in self.of[where].ends.keys() - {*replicas}:
+                    del self.of[where].ends[gone]
             wanted = self._wanted = {place.partition: place for place in self.of}
         self.states = self.view.states()
         self._logs = []
@@ -247,23 +291,25 @@ class Copies:
         self._forget()
 
     def _forget(self) -> None:
-        """Where as many disks as the ISR must have members have lost something, all may be lost."""
+        """Where as many disks as it was acknowledged by have lost something, all may be lost."""
+        self._count_disks()
         lost: set[str] = set()
         for place, replicas in self.view.places():
             copied, state = self.of[place], self.states.get(place)
             if state is None or not copied.committed or not copied.spoilt:
                 continue
-            topic = place.partition.topic
-            min_isr = min(self._min_isr.get(topic, MIN_ISR), len(replicas))
             electable = copied.holders & {*state.isr, *state.eligible}
-            if not electable and len(copied.spoilt & {*replicas}) >= min_isr:
-                lacking, corrupt = {*copied.lacking}, {*copied.corrupt}
-                self.of[place] = Copied(
-                    self._now(), state.leader_epoch, lacking=lacking, corrupt=corrupt
-                )
-                lost.add(topic)
+            if not electable and len(copied.spoilt & {*replicas}) >= copied.disks:
+                self._forget_one(place, state.leader_epoch)
+                lost.add(place.partition.topic)
         for topic in sorted(lost):
             self._history.note("world", "records.may_be_lost", topic)
+
+    def _forget_one(self, place: Place, epoch: int) -> None:
+        """What leaders up to this epoch have written."""
+        before = self.of[place]
+        lacking, corrupt = {*before.lacking}, {*before.corrupt}
+        self.of[place] = Copied(self._now(), epoch, lacking=lacking, corrupt=corrupt)
 
 
 class Looks(Invariant):
@@ -282,99 +328,6 @@ class Looks(Invariant):
 
     def look(self) -> None:
         """Asserts."""
-
-
-class OneLeaderInEachEpoch(Looks):
-    """In one leader epoch of a partition one process leads: that of the broker that was elected."""
-
-    def __init__(self, copies: Copies) -> None:
-        super().__init__(copies)
-        self._leaders: dict[tuple[TopicId, int, int], str] = {}
-
-    def look(self) -> None:
-        """Replicas that believe to lead, perhaps of a topic whose name another has by now."""
-        states = self._view.states()
-        for name, number, broker in self._view.processes():
-            for replica in broker.services_of_this_life.replicas.all_led():
-                where = replica.partition
-                epoch = (replica.topic_id, where.partition, replica.leader_epoch)
-                other = self._leaders.setdefault(epoch, name)
-                assert other == name, (
-                    f"{where} is led by {other} and by {name} in epoch {replica.leader_epoch}"
-                )
-                state = states.get(Place(replica.topic_id, where))
-                if state is not None and state.leader_epoch == replica.leader_epoch:
-                    assert state.leader in {number, None}, f"{where}: {number} leads, not {state}"
-
-
-class LeadersKnowTheIsr(Looks):
-    """A leader's ISR is what the controller wrote, as of the version that it names.
-
-    What ZooKeeper could not save before it stopped was not written: no client was told so, and the
-    version may be that of another state one day. So each of its lives begins with its own tree.
-    """
-
-    def __init__(self, copies: Copies) -> None:
-        super().__init__(copies)
-        self._written: dict[tuple[Place, int], frozenset[BrokerId]] = {}
-        self._life = 0  # of ZooKeeper
-
-    def look(self) -> None:
-        """Of every leader that is as far as the tree."""
-        if self._life != self._view.zookeeper_lives:
-            self._life = self._view.zookeeper_lives
-            self._written.clear()
-        for place, state in self._copies.states.items():
-            self._written[place, int(state.partition_epoch)] = frozenset(state.isr)
-        for number, broker in self._view.opened():
-            for replica in broker.services_of_this_life.replicas.all_led():
-                leader = replica.leader
-                version = (Place(replica.topic_id, replica.partition), int(leader.partition_epoch))
-                written = self._written.get(version, leader.isr.committed)
-                assert leader.isr.committed == written, (
-                    f"{replica.partition}: {number} believes in {sorted(leader.isr.committed)} at "
-                    f"{leader.partition_epoch}, and {sorted(written)} was written"
-                )
-
-
-class EpochsOnlyRise(Looks):
-    """No epoch falls: of a controller, of a broker's registration, of a leadership or its state."""
-
-    def __init__(self, copies: Copies) -> None:
-        super().__init__(copies)
-        self._highest: dict[tuple[object, ...], int] = {}
-        self._seen: dict[tuple[str, int], Mapping[str, TopicImage]] = {}  # by process and life
-
-    def look(self) -> None:
-        """As each life of each broker knows it; what is the same object has not changed."""
-        for number, broker in self._view.opened():
-            machine, cluster = self._view.acting(number).machine, broker.cluster
-            who, life = machine.name, machine.lives
-            self._rises((who, life, "controller"), cluster.controller_epoch)
-            self._rises((who, "broker"), max(cluster.broker_epoch, 0))
-            topics = cluster.image.topics
-            before = self._seen.get((who, life), {})
-            if topics is before:
-                continue
-            self._seen[who, life] = topics
-            for topic_name, topic in topics.items():
-                if before.get(topic_name) is topic:
-                    continue
-                for partition, image in topic.partitions.items():
-                    state = image.state
-                    if state is None:
-                        continue
-                    name = (who, life, topic.topic_id, partition)
-                    self._rises((*name, "leader"), state.leader_epoch)
-                    self._rises((*name, "version"), state.partition_epoch)
-                    assert state.leader in {None, *state.isr}, f"{topic.name}-{partition}: {state}"
-
-    def _rises(self, what: tuple[object, ...], epoch: int) -> None:
-        before = self._highest.get(what, epoch)
-        if what[1] == "broker" and epoch == 0:
-            return  # not registered now
-        assert epoch >= before, f"{what}: {epoch}, it was {before}"
-        self._highest[what] = epoch
 
 
 def brokers_of(view: ClusterView) -> Iterator[tuple[int, Broker]]:

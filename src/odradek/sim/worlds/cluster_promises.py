@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar
 
-from odradek.sim.client_history import Place
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
+from odradek.sim.worlds.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.broker_promises import ClientsAreToldOneStory
 from odradek.sim.worlds.cluster_clients import COPIED, PLAIN, SYNCED
-from odradek.sim.worlds.cluster_insides import Copies
-from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.worlds.cluster_insides import Copies, Looks
+from odradek.sim.worlds.cluster_view import ClusterView, Place
 
 
 class ClusterTellsOneStory(ClientsAreToldOneStory):
@@ -23,7 +23,7 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
     watches: ClassVar = frozenset(
         {
             *("client.sends", "client.acked", "client.looks", "client.found"),
-            *("client.read", "client.polled", "records.may_be_lost"),
+            *("client.read", "client.polled", "records.may_be_lost", "records.may_go"),
         }
     )
 
@@ -32,7 +32,7 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
         self._copies = copies
         self._sent: dict[Any, int] = {}  # when, by the first record of what is sent at once
 
-    def _is_believed(self, place: Place, leader_epoch: int) -> bool:
+    def _is_believed(self, place: tuple[str, int], leader_epoch: int) -> bool:
         lost_in = self._copies.lost_in(*place)
         return lost_in is None or leader_epoch > lost_in
 
@@ -40,6 +40,8 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
         match event.what, event.details:
             case "records.may_be_lost", (topic,):
                 self._history.lost({topic})
+            case "records.may_go", (topic, number, before):
+                self._history.deletes((topic, number), before)
             case "client.sends", (topic, number, values):
                 self._history.sends(values[0].partition("/")[0], (topic, number), values)
                 self._sent[values[0]] = event.moment
@@ -72,6 +74,28 @@ class GrowthStays(Invariant):
             assert found >= count, f"{topic} has {found} partitions, and was told to have {count}"
 
 
+class CommitsGoWithTheirTopic(Invariant):
+    """In a topic that was made anew no group has a position of an earlier one of its name.
+
+    A commit that was not answered may still be on its way.
+    """
+
+    watches: ClassVar = frozenset({"commit.found", "commit.tries", "commit.made"})
+
+    def __init__(self) -> None:
+        self._tried: dict[str, int] = {}  # and not answered
+
+    def on(self, event: Event) -> None:
+        """Compares what is found with nothing."""
+        partition, *found = event.details
+        if event.what == "commit.tries":
+            self._tried[partition] = event.moment
+        elif event.what == "commit.made":
+            del self._tried[partition]
+        elif event.moment - self._tried.get(partition, -DOUBT_MICROS) >= DOUBT_MICROS:
+            assert found == [None], f"{partition} is new, and a group is at {found[0]}"
+
+
 class TrimsHold(Invariant):
     """Where records were deleted, the log begins as far up as was asked for, or further."""
 
@@ -83,3 +107,40 @@ class TrimsHold(Invariant):
         assert min(told, found) >= before, (
             f"{partition} was trimmed to {before}: the answer says {told}, and it begins at {found}"
         )
+
+
+class DeletedRecordsStayDeleted(Looks):
+    """Records whose deletion was acknowledged come back under no leader, unless all may be lost."""
+
+    watches: ClassVar = frozenset({"looks", "records.went"})
+
+    def __init__(self, copies: Copies) -> None:
+        super().__init__(copies)
+        self._starts: dict[Place, tuple[int, int]] = {}  # since when, and where logs begin
+
+    def on(self, event: Event) -> None:
+        """What the answer says holds from then on."""
+        if event.what == "looks":
+            self.look()
+            return
+        topic, number, start = event.details
+        for place, copied in self._copies.of.items():
+            if place.partition == (topic, number):
+                before = self._starts.get(place, (0, 0))
+                kept = before[1] if before[0] == copied.since else 0
+                self._starts[place] = copied.since, max(start, kept)
+
+    def look(self) -> None:
+        """Of every leader of the time since."""
+        for number, broker in self._view.opened():
+            for replica in broker.services_of_this_life.replicas.all_led():
+                place = Place(replica.topic_id, replica.partition)
+                since, start = self._starts.get(place, (0, 0))
+                copied = self._copies.of.get(place)
+                if copied is None or copied.since != since:
+                    continue
+                if replica.leader_epoch > copied.since_epoch and replica.log.unclean is None:
+                    found = replica.log.log_start_offset
+                    assert found >= start, (
+                        f"{place}: deleted up to {start}, and it begins at {found} on {number}"
+                    )

@@ -4,7 +4,9 @@ from typing import ClassVar
 
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.cluster_insides import Looks
+from odradek.sim.worlds.cluster_clients import PLAIN
+from odradek.sim.worlds.cluster_insides import Copies, Looks
+from odradek.sim.worlds.cluster_view import Place
 
 
 class LogsAreOneHistory(Invariant):
@@ -43,3 +45,58 @@ class InSyncReplicasHaveAll(Looks):
                     f"{place}: {copied.committed} was committed, and broker {number} of "
                     f"{state.isr} ends at {end}"
                 )
+
+
+class LeadersHaveAll(Looks):
+    """Who leads has all that is committed, whatever its disk has lost: it would not lead else.
+
+    One that was elected leads once it has found out whether its log is whole.
+    """
+
+    def look(self) -> None:
+        """Of every leadership that is not of a time before something may be lost."""
+        for number, broker in self._view.opened():
+            for replica in broker.services_of_this_life.replicas.all_led():
+                copied = self._copies.of.get(Place(replica.topic_id, replica.partition))
+                state = self._copies.states.get(Place(replica.topic_id, replica.partition))
+                if copied is None or state is None or replica.log.unclean is not None:
+                    continue
+                if number in copied.corrupt or state.leader_epoch != replica.leader_epoch:
+                    continue
+                end = replica.log.log_end_offset
+                assert end >= copied.committed, (
+                    f"{replica.partition}: {copied.committed} was committed, and broker {number} "
+                    f"leads and ends at {end}"
+                )
+
+
+class AcknowledgedByEnough(Invariant):
+    """What acks=all has acknowledged is on as many disks as the rule that held asks for, or more.
+
+    Which value held is known as far as that: the lowest one, of the setting and of replicas, since
+    all had everything. Brokers that are down, lack a disk, or have lost something since, may have
+    had it.
+    """
+
+    watches: ClassVar = frozenset({"client.acked"})
+
+    def __init__(self, copies: Copies) -> None:
+        self._copies = copies
+
+    def on(self, event: Event) -> None:
+        """Counts, where somebody was told so just now."""
+        topic, number, base, values = event.details
+        for place, copied in self._copies.of.items():
+            if topic == PLAIN or place.partition != (topic, number) or copied.since:
+                continue
+            end = base + len(values)
+            if self._holders(place, end) < copied.disks:
+                self._copies.look()
+            holders, disks = self._holders(place, end), self._copies.of[place].disks
+            assert holders >= disks, f"{place}: {end} was acknowledged by {holders}, not {disks}"
+
+    def _holders(self, place: Place, end: int) -> int:
+        copied, view = self._copies.of[place], self._copies.view
+        opened = {it for it, _ in view.opened() if view.acting(it).is_whole}
+        have = {it for it, reached in copied.ends.items() if reached >= end}
+        return len(have | copied.spoilt | (view.brokers.keys() - opened))

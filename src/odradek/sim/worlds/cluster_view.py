@@ -31,6 +31,10 @@ class Place(NamedTuple):
         return str(self.partition)
 
 
+Written = tuple[int, int]
+"""By which transaction, in which life of ZooKeeper: what one could not save another has again."""
+
+
 class Row(NamedTuple):
     """What makes a batch this batch and no other."""
 
@@ -48,8 +52,8 @@ class ClusterView:
         self._zookeeper = zookeeper
         self._tree = Tree()  # as it was last
         self._zxid = 0
-        self._topics: dict[str, tuple[int, TopicAssignment]] = {}  # as of a zxid
-        self._states: dict[TopicPartition, tuple[int, PartitionState]] = {}
+        self._topics: dict[str, tuple[Written, TopicAssignment]] = {}
+        self._states: dict[TopicPartition, tuple[Written, PartitionState]] = {}
         self._read = Tree(), 0  # what the next two were read from, as of a zxid
         self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()
         self._all_states: Mapping[Place, PartitionState] = {}
@@ -93,9 +97,9 @@ class ClusterView:
         found: dict[str, TopicAssignment] = {}
         for name in self.children(TopicsZnode.PATH):
             node = self.tree.nodes[TopicZnode.path(name)]
-            before = self._topics.get(name)
-            if before is None or before[0] != node.mzxid:
-                before = self._topics[name] = (node.mzxid, _assignment(name, node.data))
+            before, written = self._topics.get(name), (self.zookeeper_lives, node.mzxid)
+            if before is None or before[0] != written:
+                before = self._topics[name] = (written, _assignment(name, node.data))
             found[name] = before[1]
         return found
 
@@ -127,10 +131,10 @@ class ClusterView:
         node = self.tree.nodes.get(PartitionStateZnode.path(partition))
         if node is None:
             return None
-        before = self._states.get(partition)
-        if before is None or before[0] != node.mzxid:
+        before, written = self._states.get(partition), (self.zookeeper_lives, node.mzxid)
+        if before is None or before[0] != written:
             state = PartitionStateZnode.decode(partition, node.data, node.version)
-            before = self._states[partition] = (node.mzxid, state)
+            before = self._states[partition] = (written, state)
         return before[1]
 
     # The brokers

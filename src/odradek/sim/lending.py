@@ -1,0 +1,141 @@
+"""Whose code runs, the loop's or a job's, and whether it may touch what it touches.
+
+What `odradek.storage.lending` says is watched here while a world runs: each look at the segments,
+producers or epochs of a log, and at the tables of a log dir, by anybody but its holder, raises. No
+thread need be interrupted at the wrong moment for that.
+
+A log that a job makes is that job's until it has ended.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+from odradek.ports import Job
+from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
+from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.lending import ANYBODY, Holders, Lent, give_back
+from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import ReadableLog
+
+WATCHED: Final[tuple[tuple[type, str], ...]] = (
+    (ReadableLog, "segments"),
+    (ReadableLog, "producers"),
+    (PartitionLog, "epochs"),
+    (DirCheckpoints, "logs"),
+    (DirCheckpoints, "contested"),
+    (DirCheckpoints, "arriving"),
+    (LogDir, "futures"),
+)
+WORLDS: Final = __file__.replace("lending.py", "worlds")
+
+
+class Trespass(AssertionError):
+    """Code has touched what another has for itself at this moment."""
+
+
+class Turn:
+    """One job's time on its thread, in one piece or in several."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.made: list[Lent] = []
+
+    def __enter__(self) -> None:
+        global _turn  # noqa: PLW0603 - there is one processor
+        assert _turn is None, "jobs run one at a time"
+        _turn = self
+
+    def __exit__(self, *_: object) -> None:
+        global _turn  # noqa: PLW0603
+        _turn = None
+
+    def end(self) -> None:
+        """What the job has made is the loop's now."""
+        give_back(self.made, self.job)
+
+
+_turn: Turn | None = None  # whose code runs now; None: the loop's
+_worlds = 0
+
+
+class _Watched:
+    """An attribute that looks who touches it."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        self._name = name
+        self._slot: Any = kind.__dict__.get(name)  # None: it is in the dictionary of its owner
+
+    def __get__(self, thing: Any, kind: type | None = None) -> Any:
+        self._look(thing)
+        if self._slot is None:
+            return thing.__dict__[self._name]
+        return self._slot.__get__(thing, kind)
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        if _turn is not None and thing.lent_to is None and not self._has(thing):
+            thing.lent_to = (_turn.job,)
+            _turn.made.append(thing)
+        self._look(thing)
+        if self._slot is None:
+            thing.__dict__[self._name] = value
+        else:
+            self._slot.__set__(thing, value)
+
+    def _has(self, thing: Any) -> bool:
+        if self._slot is None:
+            return self._name in thing.__dict__
+        try:
+            self._slot.__get__(thing)
+        except AttributeError:
+            return False
+        return True
+
+    def _look(self, thing: Any) -> None:
+        holders: Holders | None = thing.lent_to
+        if holders is None:
+            is_right = _turn is None
+        else:
+            is_right = holders is ANYBODY or (_turn is not None and _turn.job in holders)
+        if not is_right and not _is_judge():
+            who = "the loop" if _turn is None else repr(_turn.job)
+            whose = "the loop" if holders is None else repr(holders)
+            raise Trespass(f"{self._name} of {thing}: {who} touches what {whose} has")
+
+
+def _is_judge() -> bool:
+    """Whether a world looks on, as it does when power is lost in the middle of a job."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - this is rare
+    while frame is not None and frame.f_code.co_name != "_run_handles":
+        if frame.f_code.co_filename.startswith(WORLDS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Inside, every touch is looked at."""
+    global _worlds  # noqa: PLW0603
+    _worlds += 1
+    if _worlds == 1:
+        slots = [(kind, name, kind.__dict__.get(name)) for kind, name in WATCHED]
+        for kind, name, _ in slots:
+            setattr(kind, name, _Watched(kind, name))
+        _replaced.extend(slots)
+    try:
+        yield
+    finally:
+        _worlds -= 1
+        if not _worlds:
+            while _replaced:
+                kind, name, slot = _replaced.pop()
+                if slot is None:
+                    delattr(kind, name)
+                else:
+                    setattr(kind, name, slot)
+
+
+_replaced: list[tuple[type, str, Any]] = []
