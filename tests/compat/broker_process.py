@@ -147,11 +147,16 @@ class OdradekBroker:
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
             )
 
-    def _end(self, with_signal: signal.Signals) -> None:
+    def await_end(self) -> None:
+        """Of a process that was told to end, and does so by itself."""
+        self._end(signal.SIG_DFL)
+
+    def _end(self, with_signal: signal.Signals | signal.Handlers) -> None:
         if self._process is None:
             return
         process, self._process = self._process, None
-        process.send_signal(with_signal)
+        if with_signal:
+            process.send_signal(with_signal)
         try:
             process.wait(STOP_SECONDS_MAX)
         except subprocess.TimeoutExpired:

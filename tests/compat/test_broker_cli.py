@@ -8,6 +8,7 @@ import pytest
 
 from tests.compat.broker_process import Broker, OdradekBroker
 from tests.compat.odradek_shell import Shell, group_that_read
+from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external.zookeeper import free_port
 
 
@@ -64,11 +65,12 @@ def test_log_dirs(odradek: Shell, broker: Broker, letters: str) -> None:
     odradek("logdirs", "balance")
     for target in (min(dirs), max(dirs)):
         odradek("logdirs", "move", target, letters, "--dry-run")
-        moved = odradek("logdirs", "move", target, letters, "--json").json
+        moved = odradek("logdirs", "move", target, letters, "--throttle", "50M", "--json").json
         assert {row["state"] for row in moved} <= {"moved", "is there"}
         rows = odradek("logdirs", "partitions", letters, "--json").json
         assert {row["log_dir"] for row in rows} == {target}
     assert "no log dir" in odradek.fails("logdirs", "move", "/nowhere", letters)
+    assert "max.bytes.per.second" not in odradek("config", "describe", "broker", "1").out
     rows = odradek("logdirs", "partitions", letters, "--json").json
     assert sorted(row["partition"] for row in rows) == [0, 1]
     assert all(row["log_dir"] in dirs and not row["future"] for row in rows)
@@ -126,6 +128,14 @@ def test_who_is_waited_for_is_told(odradek: Shell) -> None:
     told, ended = said.err.splitlines()[:2]
     assert told.startswith(f"odradek: waiting for 127.0.0.1:{port} to ")
     assert ended.startswith(f"odradek: gave up after 3 s: waiting for 127.0.0.1:{port} to ")
+
+
+def test_the_port_of_a_zookeeper_is_recognised(odradek: Shell, our_zookeeper: OurZookeeper) -> None:
+    """The commonest wrong port, for it stands in the same settings."""
+    odradek.bootstrap = "{}:{}".format(*our_zookeeper.address)
+    said = odradek.fails("topic", "list", code=3)
+    assert f"{odradek.bootstrap} is the port of a ZooKeeper server" in said
+    assert "next: name the port of a broker's PLAINTEXT listener" in said
 
 
 def test_names_are_completed_from_the_cluster(

@@ -90,6 +90,26 @@ def test_where_to_begin(odradek: Shell, letters: str, where: str, expected: str)
     assert said == "".join(f"{letter}\n" for letter in expected)
 
 
+def test_an_empty_partition_has_no_range_of_offsets(odradek: Shell, topic: str) -> None:
+    """It holds nothing, and its next record has offset 0."""
+    said = odradek.fails("consume", topic, "-p", "1", "-o", "5", "-e")
+    assert f"{topic}-1 holds no records; its next has offset 0: 5 is not in it" in said
+
+
+def test_a_topic_that_is_made_by_producing_is_named(odradek: Shell) -> None:
+    """A typing error would make a topic of its own, unseen; known ones are not spoken of."""
+    topic = fresh("payments")
+    odradek("topic", "create", topic)
+    mistyped = topic.replace("pay", "pya")
+    said = odradek("produce", mistyped, said=b"x\n").err.splitlines()
+    assert said == [
+        f"topic {mistyped} was not there and has been made: 1 partition; did you mean {topic!r}?",
+        f"1 record produced to {mistyped}",
+    ]
+    assert odradek("produce", mistyped, said=b"x\n").err == f"1 record produced to {mistyped}\n"
+    assert odradek("produce", fresh("none-was-said"), said=b"").err.startswith("0 records")
+
+
 def test_when_to_end(odradek: Shell, letters: str) -> None:
     """After so many, wherever the topic ends."""
     assert odradek("consume", letters, "-n", "3").out == "a\nb\nc\n"

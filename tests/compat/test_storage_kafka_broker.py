@@ -151,7 +151,7 @@ def test_kafka_and_we_take_turns(kafka: RealKafka, tmp_path: Path) -> None:
         rmtree(tmp_path / "data" / str(PAYMENTS))
         log = home.logs[PAYMENTS] = home.create(PAYMENTS, str(PAYMENTS), how, NOW)
         append(log, payments)
-        home.close(NOW, BrokerEpoch(1))
+        home.closing(NOW, BrokerEpoch(1)).run()
 
     SqliteJournal(tmp_path / "data").close()  # of an embedded ZooKeeper, where it lies by default
     said_before = len(kafka.log())

@@ -38,6 +38,11 @@ class ClusterBroker(OdradekBroker):
 
         self.is_paused = False
 
+    @property
+    def pages(self) -> str:
+        """The address of its /metrics, if it has one."""
+        return self._settings["admin.listener"]
+
     def pause(self) -> None:
         """Its process stands still: sockets stay open, nothing is answered."""
         os.kill(self.pid, signal.SIGSTOP)
@@ -57,8 +62,10 @@ class LiveCluster:
     """Brokers 1 to n and their ZooKeeper, which has a process of its own.
 
     `zookeeper` is a real one, if there shall be one. Its sessions may be short. A `#` in a setting
-    stands for the broker's number.
+    stands for the broker's number, a `@` for a free port of its own.
     """
+
+    kind = ClusterBroker
 
     def __init__(
         self,
@@ -99,7 +106,8 @@ class LiveCluster:
         for number in numbers:
             folder = self._directory / f"broker-{number}"
             mine = {name: value.replace("#", str(number)) for name, value in settings.items()}
-            self.brokers[number] = ClusterBroker(folder, number, **mine)
+            mine = {name: value.replace("@", str(free_port())) for name, value in mine.items()}
+            self.brokers[number] = self.kind(folder, number, **mine)
             self.brokers[number].launch()
         for number in numbers:
             self.brokers[number].await_start()

@@ -18,7 +18,15 @@ BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTALL_SECONDS_MAX: Final = 120
 LINE_SECONDS_MAX: Final = 20
 DEFAULT: Final = "127.0.0.1:9092"
-NOT_OURS: Final = (".git", ".cache", ".venv*", "data", "__pycache__", ".*_cache", ".hypothesis")
+NOT_OURS: Final = (
+    ".git",
+    ".cache",
+    ".venv*",
+    "odradek-data",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+)
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -146,7 +146,7 @@ def test_what_one_broker_prints_can_be_typed_twice(tmp_path: Path) -> None:
     with Up(tmp_path) as again:
         line = next(line for line in again.lines_to_type if "consume" in line)
         assert sorted(again.shell(line).split()) == sorted("123123" + "44")
-    with Up(tmp_path, "--fresh") as fresh:
+    with Up(tmp_path, "--fresh", "--yes") as fresh:
         line = next(line for line in fresh.lines_to_type if "consume" in line)
         assert "numbers" not in fresh.shell(line.replace("consume numbers -e", "topic list"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Final, Self
 
@@ -151,10 +152,13 @@ class SteadyReader:
                     self.failed.append(str(message.error()))
 
 
-def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[int, bytes]]]:
+def read_all(
+    bootstrap: str, topic: str, partitions: int, floors: Mapping[int, int] | None = None
+) -> dict[int, list[tuple[int, bytes]]]:
     """Every record of a topic up to the high watermarks of now.
 
-    A consumer that had to begin elsewhere than it wanted would hide a loss, so that is an error.
+    A consumer that had to begin elsewhere than it wanted would hide a loss, so that is an error:
+    logs begin at 0, or where records were deleted up to these floors or higher ones.
     """
     consumer = Consumer(
         {
@@ -166,15 +170,14 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tupl
     )
     found: dict[int, list[tuple[int, bytes]]] = {}
     for number in range(partitions):
-        where = TopicPartition(topic, number, 0)
-        low, high = _watermarks(consumer, where)
-        assert low == 0, (number, low)
-        consumer.assign([where])
+        low, high = _watermarks(consumer, TopicPartition(topic, number))
+        assert low == 0 if floors is None else low >= floors[number], (number, low)
+        consumer.assign([TopicPartition(topic, number, low)])
         read: list[tuple[int, bytes]] = []
         deadline = monotonic() + PATIENCE_SECONDS
-        while high and (not read or read[-1][0] < high - 1):
+        while high > low and (not read or read[-1][0] < high - 1):
             assert monotonic() < deadline, f"{topic}-{number} ends at {high}, read {read[-1:]}"
-            for message in consumer.consume(min(1_000, high - len(read)), timeout=1):
+            for message in consumer.consume(min(1_000, high - low - len(read)), timeout=1):
                 assert message.error() is None, message.error()
                 read.append((message.offset(), message.value()))
         found[number] = read

@@ -1,7 +1,9 @@
 """`odradek archive`: topics into a table, without a pipeline's file."""
 
 import re
+import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +13,15 @@ from odradek.cli.grammar import Verb
 from odradek.cli.options import options
 from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
+from odradek.cli.watching import CLEAR, serve_figures
 from odradek.cli.with_spark import (
+    SKIP_OPTION,
     SparkChoice,
     in_sentences,
     kafka_options,
     selection,
-    spark_session,
     stopped_by_signals,
+    watched_session,
     with_spark,
 )
 
@@ -33,7 +37,7 @@ UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 @click.option("--topics", required=True, metavar="NAME,...", help="Topics, or one with * in it.")
 @click.option("--to", "table", required=True, metavar="TABLE", help="delta:DIR, iceberg:DIR, ...")
 @click.option("--format", "form", type=click.Choice(["raw"]), default="raw", show_default=True)
-@click.option("--start", default="earliest", show_default=True, help="Of a table that is new.")
+@click.option("--start", default="earliest", show_default=True, help="Or -10m, a time.")
 @click.option("--partition-by", multiple=True, metavar="COLUMN", help="Or day(COLUMN).")
 @click.option("--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--max-offsets-per-trigger", type=click.IntRange(min=1), metavar="N")
@@ -44,6 +48,8 @@ UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 )
 @click.option("--once", is_flag=True, help="End when what is there now is archived.")
 @click.option("--every", metavar="TIME", help="Begin a batch so often, such as 30s.")
+@click.option("--group", metavar="NAME", help="Show the progress as this group's, too.")
+@click.option("--metrics", metavar="HOST:PORT", help="Serve figures for Prometheus there.")
 def command(  # noqa: PLR0913 - each is an option
     *,
     spark_choice: SparkChoice,
@@ -59,30 +65,38 @@ def command(  # noqa: PLR0913 - each is an option
     table_options: tuple[str, ...],
     once: bool,
     every: str | None,
+    group: str | None,
+    metrics: str | None,
 ) -> None:
     """Archive topics in a table, exactly once.
 
-    The table is delta:DIR, parquet:DIR, iceberg:DIR or iceberg:CATALOG.NAMESPACE.NAME; DIR may be
-    an s3:// URI. It says where the next batch begins, so --checkpoint keeps nothing that is needed.
+    The table is delta:DIR, parquet:DIR, iceberg:DIR/ or iceberg:CATALOG.NAMESPACE.NAME; DIR may be
+    s3://BUCKET/PREFIX, gs:// or abfss:// for the first two. It says where the next batch begins, so
+    --checkpoint keeps nothing that is needed.
     Without --once it goes on until Ctrl-C.
     """
     del form
-    given = {
+    given: dict[str, object] = {
         **kafka_options(),
         **selection(topics),
-        "startingOffsets": start,
         "failOnDataLoss": "false" if skip_lost else "true",
         "maxOffsetsPerTrigger": max_offsets_per_trigger,
         "maxBytesPerTrigger": max_bytes_per_trigger,
     }
-    with in_sentences():
+    with in_sentences(lambda it: it.replace(SKIP_OPTION, "--skip-lost")):
+        from odradek.pipelines.definition.progress import Figures, GroupProgress
         from odradek.pipelines.moving.archive import Archive, archive
         from odradek.pipelines.moving.checkpoint import Checkpoint
         from odradek.pipelines.source.options import Mode, parse
+        from odradek.pipelines.source.points import point_options
 
+        given |= point_options("--start", start, "starting")
         source = parse({k: str(v) for k, v in given.items() if v is not None}, Mode.STREAM)
         job = Archive(source, table, settings_of(table_options), partitioning=partition_by)
-        notes: list[Listener] = []
+        figures = Figures(group or table)
+        notes: list[Listener] = [figures]
+        if group is not None:
+            notes.append(GroupProgress(source.client, group))
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, table)
             kept.check(source)
@@ -90,7 +104,11 @@ def command(  # noqa: PLR0913 - each is an option
         if not once and not options().as_json:
             notes.append(say_batch)
         trigger = trigger_of(every, once=once)
-        with spark_session(spark_choice) as spark, stopped_by_signals() as stopping:
+        with ExitStack() as stack:
+            serve_figures(stack, figures, metrics)
+            spark, watch = stack.enter_context(watched_session(spark_choice))
+            stopping = stack.enter_context(stopped_by_signals())
+            notes.append(watch.heard)
             total = archive(spark, job, trigger, on_batch=each(notes), stopping=stopping)
     report_account(total)
 
@@ -123,7 +141,10 @@ def each(notes: "Sequence[Listener]") -> "Listener":
 def say_batch(report: "BatchReport") -> None:
     """A line for a person who watches."""
     account = report.account
-    click.echo(f"batch {report.number}: {account.written} rows, {report.duration_ms} ms", err=True)
+    skipped = f", {account.skipped} offsets skipped" if account.skipped else ""
+    took = f"{report.duration_ms} ms"
+    clear = CLEAR if sys.stderr.isatty() else ""
+    click.echo(f"{clear}batch {report.number}: {account.written} rows{skipped}, {took}", err=True)
 
 
 def report_account(total: "Account") -> None:
@@ -136,10 +157,12 @@ def report_account(total: "Account") -> None:
                 "dropped": total.dropped,
                 "dead": total.dead,
                 "bytes": total.bytes,
+                "skipped": total.skipped,
             }
         )
         return
+    skipped = f"; {total.skipped} offsets skipped" if total.skipped else ""
     click.echo(
         f"{total.read} records read: {total.written} written, {total.dropped} dropped, "
-        f"{total.dead} dead letters"
+        f"{total.dead} dead letters{skipped}"
     )

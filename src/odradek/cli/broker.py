@@ -1,14 +1,21 @@
 """`odradek broker`: the brokers of the cluster."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 import click
 
+from odradek.cli.broker_drain import demote, drain, undrain
+from odradek.cli.cordon import cordoned
 from odradek.cli.grammar import Noun
 from odradek.cli.logdirs import log_dirs_of
 from odradek.cli.naming import brokers_named
 from odradek.cli.printing import cell, show, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
+from odradek.client.placement_admin import Ongoing, reassignments_if_known
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.metadata import MetadataResponse
@@ -18,22 +25,45 @@ COLUMNS = ("broker", "host", "port", "rack", "controller", "leaders", "replicas"
 
 @click.group(cls=Noun)
 def command() -> None:
-    """Brokers: list them, show one."""
+    """Brokers: list them, show one, empty one."""
+
+
+command.add_command(drain)
+command.add_command(undrain)
+command.add_command(demote)
 
 
 @command.command(name="list")
 def list_brokers() -> None:
     """List the brokers that are registered, with the partitions they lead and host."""
-    show_table(COLUMNS, talk(_rows))
+
+    async def ask(cluster: Cluster) -> tuple[list[tuple[object, ...]], list[int]]:
+        return await _rows(cluster), await cordoned(cluster)
+
+    rows, closed = talk(ask)
+    show_table(COLUMNS, rows)
+    if closed:
+        names = ", ".join(map(str, closed))
+        click.echo(f"cordoned, without new replicas: {names} (odradek broker undrain)", err=True)
 
 
 async def _rows(cluster: Cluster) -> list[tuple[object, ...]]:
-    return rows_of(await cluster.refresh(None))
+    return rows_of(await cluster.refresh(None), await reassignments_if_known(cluster))
 
 
-def rows_of(answer: MetadataResponse) -> list[tuple[object, ...]]:
-    """One row for each broker."""
+def rows_of(
+    answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]
+) -> list[tuple[object, ...]]:
+    """One row for each broker; replicas that are being added are not counted as out of sync."""
     partitions = [row for topic in answer.topics for row in topic.partitions]
+    coming = Counter(
+        broker
+        for topic in answer.topics
+        for row in topic.partitions
+        if (move := moves.get(TopicPartition(topic.name or "", row.partition_index))) is not None
+        for broker in move.adding
+        if broker not in row.isr_nodes
+    )
     rows: list[tuple[object, ...]] = []
     for broker in sorted(answer.brokers, key=lambda it: it.node_id):
         me = broker.node_id
@@ -47,7 +77,7 @@ def rows_of(answer: MetadataResponse) -> list[tuple[object, ...]]:
                 me == answer.controller_id,
                 sum(row.leader_id == me for row in hosted),
                 len(hosted),
-                sum(me not in row.isr_nodes for row in hosted),
+                sum(me not in row.isr_nodes for row in hosted) - coming[me],
             )
         )
     return rows
@@ -62,6 +92,7 @@ def describe(*, broker: int) -> None:
         (known,) = await brokers_named(cluster, [broker])
         (row,) = [row for row in await _rows(cluster) if row[0] == broker]
         found: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
+        found["cordoned"] = broker in await cordoned(cluster)
         found["log_dirs"] = [
             {
                 "log_dir": it.log_dir,
@@ -76,7 +107,8 @@ def describe(*, broker: int) -> None:
     found = talk(ask)
     dirs = found["log_dirs"]
     assert isinstance(dirs, list)
-    lines = [f"{name.replace('_', ' ')}: {cell(found[name])}" for name in COLUMNS]
+    names = (*COLUMNS, "cordoned")
+    lines = [f"{name.replace('_', ' ')}: {cell(found[name])}" for name in names]
     lines += [f"log dir {it['log_dir']}: {it['state']}, {it['size']} bytes" for it in dirs]
     show(found, *lines)
 

@@ -1,6 +1,7 @@
 """`odradek check FILE`: what would be wrong or doubtful if a broker started with this file."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -8,8 +9,9 @@ import click
 from odradek.cli import settings
 from odradek.cli.grammar import LocalVerb
 from odradek.cli.options import options
-from odradek.cli.printing import print_json
+from odradek.cli.printing import counted, print_json
 from odradek.config import sources
+from odradek.config.broker import NO_EFFECT
 from odradek.config.findings import Finding, Severity
 
 
@@ -61,18 +63,26 @@ def command(
 
 def _print(file: Path | None, findings: tuple[Finding, ...]) -> None:
     for severity in Severity:
-        for finding in findings:
-            if finding.severity is severity:
-                click.echo(f"{severity.value}: {finding}")
+        for line in _lines([it for it in findings if it.severity is severity]):
+            click.echo(f"{severity.value}: {line}")
     errors = _count(findings, Severity.ERROR)
     warnings = _count(findings, Severity.WARNING)
-    click.echo(
-        f"{file or 'settings'}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
-    )
+    click.echo(f"{file or 'settings'}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Settings that have no effect for the same reason are told together, with the reason once."""
+    shared: dict[str, list[Finding]] = {}
+    for finding in findings:
+        shared.setdefault(finding.why, []).append(finding)
+    for finding in findings:
+        together = shared[finding.why]
+        if not finding.why or len(together) == 1:
+            yield str(finding)
+        elif finding is together[0]:
+            yield f"{len(together)} settings have no effect; {finding.why}:"
+            for one in together:
+                yield f"  {one.sentence.removesuffix(f': {NO_EFFECT}; {one.why}')}"
 
 
 def _count(findings: tuple[Finding, ...], severity: Severity) -> int:

@@ -1,23 +1,22 @@
 """`odradek cluster`: what the cluster is, and what is wrong with it."""
 
 import sys
-from contextlib import suppress
 
 import click
 
 from odradek.cli.broker import COLUMNS as BROKER_COLUMNS
 from odradek.cli.broker import rows_of
 from odradek.cli.cluster_health import Sick, sick
+from odradek.cli.cluster_roll import roll
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Noun
 from odradek.cli.options import options
-from odradek.cli.printing import print_json, show_table
+from odradek.cli.printing import counted, print_json, show_table
+from odradek.cli.restart_order import order_of
 from odradek.cli.talking import talk
-from odradek.cli.topic import counted
 from odradek.client.cluster import Cluster
-from odradek.client.operations import Wanted, operate
-from odradek.model.admin_operations import CONTROLLER_PLACEMENT
-from odradek.model.errors import UnsupportedVersion
+from odradek.client.placement_admin import reassignments_if_known
+from odradek.wire.messages.metadata import MetadataResponse
 
 
 @click.group(cls=Noun)
@@ -28,9 +27,13 @@ def command() -> None:
 @command.command()
 def describe() -> None:
     """Describe the cluster: id, controller, brokers, number of topics and partitions."""
-    answer = talk(lambda cluster: cluster.refresh(None))
+
+    async def ask(cluster: Cluster) -> tuple[MetadataResponse, list[tuple[object, ...]]]:
+        answer = await cluster.refresh(None)
+        return answer, rows_of(answer, await reassignments_if_known(cluster))
+
+    answer, rows = talk(ask)
     partitions = sum(len(topic.partitions) for topic in answer.topics)
-    rows = rows_of(answer)
     controller = answer.controller_id if answer.controller_id >= 0 else None
     if options().as_json:
         brokers = [dict(zip(BROKER_COLUMNS, row, strict=True)) for row in rows]
@@ -64,24 +67,17 @@ def health() -> None:
         sys.exit(FAILED)
 
 
+command.add_command(roll)
+
+
 @command.command("restart-order")
 def restart_order() -> None:
     """Show in which order brokers are restarted best: the controller last.
 
     So it moves once. Preferred brokers come just before it, so that one of them is up when it
-    moves. Wait after each until `cluster health` finds nothing.
+    moves. Wait after each until `cluster health` finds nothing, as `odradek cluster roll` does.
     """
-
-    async def ask(cluster: Cluster) -> list[int]:
-        answer = await cluster.refresh(None)
-        preferred: list[int] = []
-        with suppress(UnsupportedVersion):  # of Kafka's brokers none is preferred
-            preferred = (await operate(cluster, Wanted(CONTROLLER_PLACEMENT)))["preferred"]
-        last = answer.controller_id
-        brokers = (it.node_id for it in answer.brokers)
-        return sorted(brokers, key=lambda it: (it == last, it in preferred, it))
-
-    order = talk(ask)
+    order = talk(order_of)
     if options().as_json:
         print_json(order)
     else:

@@ -8,21 +8,27 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from odradek.cli import throttle
 from odradek.cli.logdirs import log_dirs_of
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
+from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.model.admin_operations import (
     CLUSTER_HEALTH,
     CONTROLLER_PLACEMENT,
     LOG_DIRS_DESCRIBE,
 )
 from odradek.model.errors import ErrorCode, UnsupportedVersion
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 TOPICS_NAMED: Final = 4
 """More are only counted, on the screen; `--json` has them all."""
+
+DELETION_WAITS: Final = "deletion waits"
+BEING_DELETED: Final = "has not deleted its replica yet"
+"""As the controller calls an effect, and a cause that passes."""
 
 Partitions = Mapping[str, list[int]]
 """Numbers of partitions by topic."""
@@ -63,13 +69,35 @@ async def sick(cluster: Cluster) -> list[Sick]:
     answer = await cluster.refresh(None)
     missing = await _missing_controller(cluster, answer)
     if missing is not None:
-        found = [missing, *_concluded(answer)]
+        found = [missing, *_concluded(answer, {})]
     else:
         try:
             found = _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
         except UnsupportedVersion:
-            found = _concluded(answer)
-    return [*found, *await _sick_brokers(cluster, answer)]
+            found = _concluded(answer, await reassignments_if_known(cluster))
+    return [*found, *await _sick_brokers(cluster, answer), *await _left_throttle(cluster)]
+
+
+async def _left_throttle(cluster: Cluster) -> list[Sick]:
+    """Of a move that is over: it would bound the next one."""
+    left = await throttle.rates(cluster)
+    if not left or await reassignments_if_known(cluster):
+        return []
+    return [Sick(f"{throttle.told(left)}, and nothing is moved: {throttle.LIFT}", "throttle left")]
+
+
+async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:
+    """What each topic's deletion waits for that does not come by itself."""
+    try:
+        health = await operate(cluster, Wanted(CLUSTER_HEALTH))
+    except UnsupportedVersion:
+        return {}
+    found: dict[str, list[str]] = {}
+    for problem in health["problems"]:
+        for topic in problem["effects"].get(DELETION_WAITS, ()):
+            if not problem["cause"].endswith(BEING_DELETED):
+                found.setdefault(topic, []).append(problem["cause"])
+    return found
 
 
 async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sick | None:
@@ -97,14 +125,16 @@ def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) ->
     ]
 
 
-def _concluded(answer: MetadataResponse) -> list[Sick]:
-    """Partitions without a leader, and with replicas out of sync."""
+def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]) -> list[Sick]:
+    """Partitions without a leader, and with replicas out of sync that are not being added."""
     alive = {broker.node_id for broker in answer.brokers}
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for topic in sorted(answer.topics, key=lambda it: it.name or ""):
         for row in sorted(topic.partitions, key=lambda it: it.partition_index):
             problem = "no leader" if row.leader_id < 0 else "out of sync"
-            missing = [it for it in row.replica_nodes if it not in row.isr_nodes]
+            move = moves.get(TopicPartition(topic.name or "", row.partition_index), NOTHING_MOVES)
+            there = {*row.isr_nodes, *move.adding}
+            missing = [it for it in row.replica_nodes if it not in there]
             for broker in row.isr_nodes if row.leader_id < 0 else missing:
                 where = found.setdefault((_state(broker, row, alive), problem), {})
                 where.setdefault(topic.name or "", []).append(row.partition_index)

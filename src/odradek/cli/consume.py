@@ -194,6 +194,9 @@ async def positions_at(
         return {it: max(ends[it] + offset, starts[it]) for it in partitions}
     for it in partitions:
         if not starts[it] <= offset <= ends[it]:
-            text = f"{it} holds the offsets {starts[it]} to {ends[it] - 1}: {offset} is not in it"
+            is_empty = starts[it] == ends[it]
+            range_ = f"the offsets {starts[it]} to {ends[it] - 1}"
+            what = f"no records; its next has offset {ends[it]}" if is_empty else range_
+            text = f"{it} holds {what}: {offset} is not in it"
             raise Failed(text, "odradek offsets list " + it.topic)
     return dict.fromkeys(partitions, offset)

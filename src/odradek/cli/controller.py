@@ -7,7 +7,7 @@ import click
 
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
-from odradek.cli.grammar import Noun
+from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import brokers_named
 from odradek.cli.options import options
 from odradek.cli.printing import cell, print_json, show, show_outcomes, show_table
@@ -54,6 +54,7 @@ def describe() -> None:
         own: dict[str, Any] = {}
         if placement["controller"] is not None:
             own = await operate(cluster, Wanted(CONTROLLER_DESCRIBE))
+            own.pop("registrations", None)  # of use to `cluster roll` alone
         names = ("preferred", "fallback", "wish", "ready")
         return {"controller": None, **own, **{name: placement[name] for name in names}}
 
@@ -134,7 +135,7 @@ def prefer(*, broker: int) -> None:
     _set_preference(broker, preferred=True)
 
 
-@command.command()
+@command.command(cls=DestroyingVerb)
 @_broker
 def unprefer(*, broker: int) -> None:
     """Prefer BROKER no longer; if it is the controller, it stays so until another is ready."""

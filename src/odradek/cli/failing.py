@@ -5,7 +5,7 @@
 | 0 | done |
 | 1 | refused: by the cluster, by a file, or because a check found an error |
 | 2 | the command was called wrongly |
-| 3 | no broker answered, or not within `--timeout` |
+| 3 | no broker answered, or not within `--timeout`, or another server listens there |
 | 130 | interrupted by Ctrl-C |
 | 141 | the reader of the output closed its pipe, as `head` does |
 """

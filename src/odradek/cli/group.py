@@ -11,9 +11,8 @@ from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import GROUP, TOPIC, groups_named, topic_named
 from odradek.cli.options import options
-from odradek.cli.printing import print_json, show_outcomes, show_table
+from odradek.cli.printing import counted, print_json, show_outcomes, show_table
 from odradek.cli.talking import talk
-from odradek.cli.topic import counted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at

@@ -14,6 +14,7 @@ from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.printing import Size, show, show_outcomes, show_table
 from odradek.cli.talking import talk
+from odradek.cli.throttle import RATE, between_log_dirs
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.client.operations import Wanted, operate
@@ -175,8 +176,15 @@ _dir = click.argument("directory")
 def offline(*, directory: str, broker: int | None) -> None:
     """Treat a log dir as failed, before its disk is pulled.
 
-    The partitions in it are led by other brokers from then on.
+    The partitions in it are led by other brokers from then on. One that has failed by itself is
+    offline already.
     """
+    already = talk(lambda cluster: _offline_already(cluster, directory, broker))
+    if already is not None:
+        since, why = already["since"], already["reason"] or "of an error"
+        when = "" if since is None else f" since {moment_text(since)}"
+        show(already, f"{directory} is offline{when}: {why}; its disk can be pulled")
+        return
     asked = f"take {directory} offline, with every replica in it"
     found = _operate(LOG_DIR_OFFLINE, directory, broker, asked)
     show(found, f"{directory} is offline; {found['replicas']} replicas were in it")
@@ -218,14 +226,16 @@ def uncordon(*, directory: str, broker: int | None) -> None:
 @click.argument("topics", nargs=-1, type=TOPIC, required=True)
 @click.option("-p", "--partition", "numbers", type=int, multiple=True, help="Only this partition.")
 @_of_broker
+@click.option("--throttle", "rate", type=RATE, help="Bytes a second, such as 20M, while it lasts.")
 @click.option("--no-wait", is_flag=True, help="Return once it has begun.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-def move(
+def move(  # noqa: PLR0913 - one for each option
     *,
     directory: str,
     topics: tuple[str, ...],
     numbers: tuple[int, ...],
     broker: int | None,
+    rate: int | None,
     no_wait: bool,
     dry_run: bool,
 ) -> None:
@@ -245,11 +255,13 @@ def move(
         ]
         look = partial(log_dirs_of, cluster, number)
         moves = log_dir_move.Moves(number, directory, partitions, look)
-        await moves.begin(cluster, dry_run=dry_run)
-        if not moves.rows():
-            raise Failed(f"broker {number} has no replica of these partitions")
-        if not no_wait:
-            await moves.wait()
+        bound = None if dry_run else rate
+        async with between_log_dirs(cluster, number, bound, ends=not no_wait):
+            await moves.begin(cluster, dry_run=dry_run)
+            if not moves.rows():
+                raise Failed(f"broker {number} has no replica of these partitions")
+            if not no_wait:
+                await moves.wait()
         return moves.rows(), moves.failed
 
     rows, failed = talk(ask, endless=True)
@@ -263,6 +275,18 @@ async def _one_broker(cluster: Cluster, number: int | None) -> BrokerId:
     if len(known) > 1:
         raise Failed("the cluster has several brokers: name one with --broker", code=MISUSED)
     return known[0]
+
+
+async def _offline_already(
+    cluster: Cluster, directory: str, number: int | None
+) -> dict[str, Any] | None:
+    broker = await _one_broker(cluster, number)
+    wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
+    for found in (await operate(cluster, wanted))["dirs"]:
+        if found["dir"] == directory and found["state"] == "offline":
+            fields = {"since": found.get("since"), "reason": found.get("reason")}
+            return {"broker": broker, "log_dir": directory, "replicas": 0, **fields}
+    return None
 
 
 def _operate(

@@ -10,8 +10,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Clusters": {
         "cluster": "The cluster: its brokers, controller and health.",
         "controller": "The controller: describe, move, prefer brokers for it, history.",
-        "broker": "Brokers: list them, show one.",
-        "partition": "Partitions: reassign replicas, elect leaders.",
+        "broker": "Brokers: list them, show one, empty one.",
+        "partition": "Partitions: reassign replicas, elect leaders, throttle.",
         "topic": "Topics: create, list, describe, alter, trim, delete.",
         "group": "Consumer groups: list, describe, reset offsets, delete.",
         "config": "Settings of topics and brokers: describe, alter.",

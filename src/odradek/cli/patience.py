@@ -1,4 +1,4 @@
-"""A cluster that says for what it waits: nobody looks at a silent terminal and has to guess.
+"""A cluster that says for what it waits: no user looks at a silent terminal and has to guess.
 
 Each conversation step (a connection, a request, a series of attempts) is noted while it lasts.
 What has lasted for two seconds is written to stderr, once; when the time is up the same sentence
@@ -17,6 +17,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
 from odradek.model.errors import BrokerError
 from odradek.model.units import Millis
+from odradek.peers.errors import ClosedByPeer, MalformedAnswer
 from odradek.ports import Address
 from odradek.wire.apis import APIS
 from odradek.wire.schema import Request
@@ -25,7 +26,6 @@ T = TypeVar("T")
 
 SILENT_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.5
-ADMIN_PORT: Final = 9644
 
 
 class Waits:
@@ -112,13 +112,24 @@ class PatientCluster(Cluster):
     seconds: float
 
     async def connection(self, address: Address) -> Connection:
-        """The note names the port's usual user where Kafka's protocol is not spoken."""
+        """Where a server speaks another protocol, it is recognised."""
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         text = f"{host}:{address[1]}"
-        hint = " (9644 is the port of /metrics; clients use 9092)" if address[1] == 9644 else ""
-        with self.waits.waiting(f"waiting for {text} to speak Kafka's protocol{hint}"):
-            found = await super().connection(address)
+        with self.waits.waiting(f"waiting for {text} to speak Kafka's protocol"):
+            found = await self._recognising(address)
         return cast(Connection, Asking(found, text, self.waits))
+
+    async def _recognising(self, address: Address) -> Connection:
+        """A broker that is silent is waited for: it may be starting."""
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                return await super().connection(address)
+        except (ClosedByPeer, MalformedAnswer):
+            await _refuse_wrong_port(address)
+            raise
+        except TimeoutError:
+            await _refuse_wrong_port(address)
+        return await super().connection(address)
 
     async def patiently(
         self,
@@ -137,3 +148,10 @@ class PatientCluster(Cluster):
                     raise
 
             return await super().patiently(noted, Millis(int(self.seconds * 1_000)))
+
+
+async def _refuse_wrong_port(address: Address) -> None:
+    from odradek.cli.wrong_port import wrong_port
+
+    if (found := await wrong_port(address)) is not None:
+        raise found

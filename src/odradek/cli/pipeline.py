@@ -1,8 +1,10 @@
 """`odradek pipeline`: what is described in a pipeline's file, checked, tried, run and watched."""
 
 import datetime as dt
+from collections.abc import Callable
 from contextlib import ExitStack
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +14,34 @@ from odradek.cli import options as options_of_verbs
 from odradek.cli.archive import each, report_account, say_batch, trigger_of
 from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.confirming import confirm
+from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb, Noun
 from odradek.cli.options import options
-from odradek.cli.printing import Size, json_text, print_json, show, show_table
+from odradek.cli.pipeline_status import show_status, status_document, status_of
+from odradek.cli.printing import json_text, print_json, show, show_table
+from odradek.cli.watching import serve_figures
 from odradek.cli.with_spark import (
+    SKIP_OPTION,
     SparkChoice,
+    Words,
     in_sentences,
+    kafka_options,
     spark_session,
     stopped_by_signals,
+    watched_session,
     with_spark,
 )
 
 if TYPE_CHECKING:
     from odradek.pipelines.definition.definition import Definition
     from odradek.pipelines.definition.preview import Shown
-    from odradek.pipelines.definition.status import Status
+    from odradek.pipelines.moving.archive import Archive
     from odradek.pipelines.moving.dead_letters import DeadLetters
     from odradek.pipelines.moving.reports import Listener
 
+MADE_AGAIN = "deleted and created again"
 _file = click.argument("file", type=click.Path(path_type=Path))
+_topic = click.option("--topic", metavar="NAME", help="Whose table, where each topic has one.")
 
 
 class EmptyingVerb(LocalVerb):
@@ -69,14 +80,16 @@ def check(file: Path) -> None:
 @command.command(cls=LocalVerb)
 @with_spark
 @_file
+@_topic
 @click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True)
-def preview(*, spark_choice: SparkChoice, file: Path, count: int) -> None:
+def preview(*, spark_choice: SparkChoice, file: Path, count: int, topic: str | None) -> None:
     """Show what the first records would become: rows, and what gives none. Nothing is kept."""
     with in_sentences():
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.preview import preview as look
+        from odradek.pipelines.definition.topics import chosen
 
-        definition = load(file).with_newest_columns()
+        definition = chosen(load(file), topic).with_newest_columns()
         choice = _merged(spark_choice, definition)
         shown = look(definition, count, lambda: spark_session(choice))
     if options().as_json:
@@ -106,28 +119,38 @@ def run(
 
     Its progress is also committed to a group of the pipeline's name, for every tool of Kafka's.
     """
-    with in_sentences():
+    with in_sentences(_words(file)):
         from odradek.pipelines.definition.definition import load
-        from odradek.pipelines.definition.progress import Figures, GroupProgress, served
+        from odradek.pipelines.definition.progress import Figures, GroupProgress
+        from odradek.pipelines.definition.topics import is_for_each
         from odradek.pipelines.moving.archive import archive
+        from odradek.pipelines.moving.many import archive_each
         from odradek.pipelines.moving.triggers import Once
 
-        definition = load(file).with_newest_columns()
+        definition = load(file)
+        if not is_for_each(definition):
+            definition = definition.with_newest_columns()
         job, figures = definition.archive, Figures(definition.name)
         trigger = trigger_of(every, once=once) if once or every else definition.trigger
         notes: list[Listener] = [GroupProgress(job.source.client, definition.name), figures]
         if not isinstance(trigger, Once) and not options().as_json:
             notes.append(say_batch)
         with ExitStack() as stack:
-            if metrics is not None:
-                host, _, port = metrics.rpartition(":")
-                if not host or not port.isdigit():
-                    raise click.BadParameter(f"{metrics!r} is no HOST:PORT", param_hint="--metrics")
-                at = stack.enter_context(served(figures, host, int(port)))
-                click.echo(f"figures at http://{host}:{at}/metrics", err=True)
-            spark = stack.enter_context(spark_session(_merged(spark_choice, definition)))
+            serve_figures(stack, figures, metrics)
+            choice = _merged(spark_choice, definition)
+            spark, watch = stack.enter_context(watched_session(choice))
+            notes.append(watch.heard)
             stopping = stack.enter_context(stopped_by_signals())
-            total = archive(spark, job, trigger, on_batch=each(notes), stopping=stopping)
+            if is_for_each(definition):
+                total = archive_each(
+                    spark,
+                    lambda: _jobs(definition),
+                    trigger,
+                    on_batch=each(notes),
+                    stopping=stopping,
+                )
+            else:
+                total = archive(spark, job, trigger, on_batch=each(notes), stopping=stopping)
     report_account(total)
 
 
@@ -137,44 +160,38 @@ def status(file: Path) -> None:
     """Show how far the table is: lag, freshness, time until retention overtakes it, files."""
     with in_sentences():
         from odradek.pipelines.definition.definition import load
-        from odradek.pipelines.definition.retention import retention_of
-        from odradek.pipelines.definition.status import status as ask
+        from odradek.pipelines.definition.topics import is_for_each, of_each
 
         definition = load(file)
-        found = ask(definition)
-        topics = sorted({it.topic for it in found.partitions})
-        hours = found.hours_left(retention_of(definition.archive.source.client, topics))
+        many = is_for_each(definition)
+        those = list(of_each(definition).values()) if many else [definition]
+        found = [(it, *status_of(it)) for it in those]
     if options().as_json:
-        print_json(_status_document(definition, found, hours))
+        documents = [status_document(*it) for it in found]
+        print_json(documents if many else documents[0])
         return
-    if not found.exists:
-        click.echo(f"{definition.archive.table} is not there yet: the first run makes it")
-        return
-    rows = [
-        (f"{it.topic}-{it.partition}", row.end, row.latest, row.lag, _age(row.waiting_seconds))
-        for it, row in found.partitions.items()
-    ]
-    show_table(("partition", "table_end", "topic_end", "lag", "waiting"), rows)
-    click.echo(
-        f"{found.rows} rows in {found.files} files ({Size(found.bytes)}), "
-        f"{found.dead_letters} dead letters, lag {found.lag}"
-    )
-    if hours is not None:
-        click.echo(f"retention deletes what the table lacks in {hours:.1f} hours")
+    for it in found:
+        if many:
+            click.echo(f"{it[0].archive.table}:")
+        show_status(*it, _words(file))
 
 
 @command.command(cls=LocalVerb)
 @with_spark
 @_file
+@_topic
 @click.option("--from", "start", required=True, metavar="POINT", help="-2h, a time, or offsets.")
 @click.option("--to", "end", metavar="POINT", help="A time or offsets.  [default: the table's end]")
-def backfill(*, spark_choice: SparkChoice, file: Path, start: str, end: str | None) -> None:
+def backfill(
+    *, spark_choice: SparkChoice, file: Path, topic: str | None, start: str, end: str | None
+) -> None:
     """Make exactly the rows of a range again, after a format or the file was mended."""
-    with in_sentences():
+    with in_sentences(_words(file)):
         from odradek.pipelines.definition.definition import load, within
+        from odradek.pipelines.definition.topics import chosen
         from odradek.pipelines.moving.backfill import backfill as fill
 
-        definition = load(file).with_newest_columns()
+        definition = chosen(load(file), topic).with_newest_columns()
         job = within(definition.archive, start, end)
         with spark_session(_merged(spark_choice, definition)) as spark:
             total = fill(spark, job)
@@ -184,35 +201,63 @@ def backfill(*, spark_choice: SparkChoice, file: Path, start: str, end: str | No
 @command.command(cls=LocalVerb)
 @with_spark
 @_file
-@click.option("--to", "topic", metavar="TOPIC", help="Another one than those they came from.")
-def redrive(*, spark_choice: SparkChoice, file: Path, topic: str | None) -> None:
+@_topic
+@click.option("--to", "target", metavar="TOPIC", help="Another one than those they came from.")
+def redrive(
+    *, spark_choice: SparkChoice, file: Path, topic: str | None, target: str | None
+) -> None:
     """Send the dead letters again, as the records that they were, to the topics they came from.
 
     They are not dead letters any more once all are sent. After a crash some may be sent twice.
     """
     with in_sentences():
         from odradek.pipelines.definition.definition import load, redriving
+        from odradek.pipelines.definition.topics import chosen
         from odradek.pipelines.moving.redrive import redrive as send
 
-        definition = load(file)
-        job = redriving(definition, topic)
+        definition = chosen(load(file), topic)
+        job = redriving(definition, target)
         with spark_session(_merged(spark_choice, definition)) as spark:
             sent = send(spark, job)
-    show({"sent": sent}, f"{sent} dead letters sent to {topic or 'where they came from'}")
+    show({"sent": sent}, f"{sent} dead letters sent to {target or 'where they came from'}")
 
 
 @command.command(cls=EmptyingVerb)
 @_file
-def reset(file: Path) -> None:
+@_topic
+def reset(file: Path, *, topic: str | None) -> None:
     """Empty the table, so that the next run begins at the source's start."""
     with in_sentences():
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.reset import reset as empty
+        from odradek.pipelines.definition.topics import chosen
 
-        definition = load(file)
+        definition = chosen(load(file), topic)
         confirm(f"all rows of {definition.archive.table} will be gone")
         gone = empty(definition)
     show({"table": definition.archive.table, "rows": gone}, f"{gone} rows are gone")
+
+
+@command.command(cls=LocalVerb)
+@_file
+@_topic
+@click.option("--new-topic", is_flag=True, required=True, help="The one that has the name now.")
+def follow(file: Path, *, topic: str | None, new_topic: bool) -> None:
+    """Go on with a topic that was deleted and made again, at its first record.
+
+    The rows of the one before stay.
+    """
+    del new_topic
+    with in_sentences():
+        from odradek.pipelines.definition.definition import load
+        from odradek.pipelines.definition.follow import follow_new_topics
+        from odradek.pipelines.definition.topics import chosen
+
+        definition = chosen(load(file), topic)
+        names = follow_new_topics(definition)
+    text = f"{definition.archive.table} goes on with the new {', '.join(names)}"
+    nothing = "no topic was made again: nothing is changed"
+    show({"table": definition.archive.table, "topics": list(names)}, text if names else nothing)
 
 
 @command.command()
@@ -230,6 +275,56 @@ def init(directory: Path, topics: str) -> None:
     )
 
 
+@command.command()
+@click.option("--topics", required=True, metavar="NAME,...", help="Whose records are looked at.")
+@click.option("--to", "table", metavar="TABLE", help="Of the file.  [default: delta:lake/TOPIC]")
+@click.option("-n", "count", type=click.IntRange(min=2), default=10_000, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file that is new.")
+def draft(topics: str, table: str | None, count: int, output: Path | None) -> None:
+    """Draft a pipeline's file from records: each column, its type, and what contradicts."""
+    with in_sentences():
+        from odradek.pipelines.definition.draft import draft as look
+        from odradek.pipelines.definition.draft import text_of
+        from odradek.pipelines.source.options import Mode, parse
+
+        names = topics.split(",")
+        source = parse({**kafka_options(), "subscribe": topics}, Mode.BATCH)
+        text = text_of(
+            look(source, count), source.client.bootstrap, names, table or f"delta:lake/{names[0]}"
+        )
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Failed(f"{output}: {error.strerror}") from error
+    show({"file": str(output)}, f"{output} is drafted: `odradek pipeline check {output}`")
+
+
+def _jobs(definition: "Definition") -> "dict[str, Callable[[], Archive]]":
+    """What there is to do for each topic that there is now."""
+    from odradek.pipelines.definition.topics import of_each
+
+    def job(one: "Definition") -> "Archive":
+        return one.with_newest_columns().archive
+
+    return {name: partial(job, it) for name, it in of_each(definition).items()}
+
+
+def _words(file: Path) -> "Words":
+    """What helps is said in the words of the file, and of this command."""
+
+    def said(sentence: str) -> str:
+        skip = f'on-data-loss = "skip" in [source] of {file}'
+        follow = f"odradek pipeline follow {file} --new-topic goes on with the new one"
+        is_another = MADE_AGAIN in sentence
+        return f"{sentence}; {follow}" if is_another else sentence.replace(SKIP_OPTION, skip)
+
+    return said
+
+
 def _merged(choice: SparkChoice, definition: "Definition") -> SparkChoice:
     """The command line comes before the file."""
     said = definition.spark
@@ -242,10 +337,6 @@ def _place(letters: "DeadLetters | None") -> str | None:
     if letters is None:
         return None
     return getattr(letters, "topic", None) or getattr(letters, "location", None)
-
-
-def _age(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.0f} s"
 
 
 def _text_of(row: dict[str, Any] | None) -> str:
@@ -276,31 +367,3 @@ def _as_json(value: Any) -> Any:
         case Decimal():
             return str(value)
     return value
-
-
-def _status_document(
-    definition: "Definition", found: "Status", hours: float | None
-) -> dict[str, Any]:
-    return {
-        "pipeline": definition.name,
-        "table": definition.archive.table,
-        "exists": found.exists,
-        "version": found.version,
-        "rows": found.rows,
-        "files": found.files,
-        "bytes": found.bytes,
-        "dead_letters": found.dead_letters,
-        "lag": found.lag,
-        "waiting_seconds": found.waiting_seconds,
-        "hours_until_retention": hours,
-        "partitions": [
-            {
-                "topic": it.topic,
-                "partition": it.partition,
-                "table_end": row.end,
-                "topic_end": row.latest,
-                "lag": row.lag,
-            }
-            for it, row in found.partitions.items()
-        ],
-    }

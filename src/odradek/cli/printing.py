@@ -29,11 +29,21 @@ class Moment(int):
     """Milliseconds since 1970; on a terminal a date and a time in UTC, elsewhere as they are."""
 
 
+def counted(count: int, thing: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def output() -> IO[bytes]:
     """Where records go; a closed standard output is an error, and not as good as printed."""
     if sys.stdout is None:
         raise Failed("standard output is closed")
     return sys.stdout.buffer
+
+
+def is_terminal() -> bool:
+    """Whether people read it."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_json(value: object) -> None:

@@ -12,19 +12,18 @@ import click
 
 from odradek.cli.client_settings import client_settings
 from odradek.cli.escapes import unescaped
-from odradek.cli.failing import INTERRUPTED, MISUSED, Failed, failed_by
+from odradek.cli.failing import INTERRUPTED, MISUSED, Failed, failed_by, nearest
 from odradek.cli.grammar import Verb
 from odradek.cli.lines import Lines, opened
 from odradek.cli.naming import TOPIC
 from odradek.cli.options import options
-from odradek.cli.printing import print_json
+from odradek.cli.printing import counted, print_json
 from odradek.cli.progress import progress
 from odradek.cli.record_json import RecordFields, record_of_json
 from odradek.cli.talking import chosen, talk
-from odradek.cli.topic import counted
 from odradek.client.cluster import Cluster
 from odradek.client.producer import Producer, ProducerSettings
-from odradek.model.errors import BrokerError
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB
 from odradek.records.compression import Codec
@@ -162,6 +161,7 @@ class Sender:
         self._producer = Producer(cluster, settings)
         self._sent = Sent()
         self._waiting = 0  # records that are not acknowledged yet
+        self._is_known = False
 
     async def run(self) -> Sent:
         """Until the lines end, or Ctrl-C; a second Ctrl-C gives up what is under way."""
@@ -197,12 +197,28 @@ class Sender:
     async def _fixed(self, number: int) -> TopicPartition:
         """Asked for by its number: one that is not there is not waited for."""
         topic = self._source.topic
+        await self._make_known()
         found = await self._cluster.patiently(lambda: self._cluster.topic(topic, make=True))
         known = [TopicPartition(topic, row.partition_index) for row in found.partitions]
         return chosen(known, [number])[0]
 
+    async def _make_known(self) -> None:
+        """A topic that is not there is made by the brokers; a typing error would not be seen."""
+        if self._is_known:
+            return
+        self._is_known, name, cluster = True, self._source.topic, self._cluster
+        (there,) = (await cluster.refresh([name])).topics
+        if there.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return
+        others = [it.name for it in (await cluster.refresh(None)).topics if it.name]
+        made = await cluster.patiently(lambda: cluster.topic(name, make=True))
+        size = counted(len(made.partitions), "partition")
+        near = nearest(name, others)
+        click.echo(f"topic {name} was not there and has been made: {size}{near}", err=True)
+
     async def _send(self, chunk: Iterable[bytes], fixed: TopicPartition | None) -> None:
         for line in chunk:
+            await self._make_known()
             record = self._record(line)
             where = fixed or await self._producer.partition_for(self._source.topic, record.key)
             if record.partition is not None and fixed is None:

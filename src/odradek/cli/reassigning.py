@@ -14,6 +14,7 @@ from odradek.cli.progress import progress
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import reassignments
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.peers.errors import ConnectionGone
 
 POLL_SECONDS: Final = 0.5
 Targets = Mapping[TopicPartition, tuple[int, ...]]
@@ -24,7 +25,11 @@ async def sizes_of(cluster: Cluster, brokers: set[int]) -> Sizes:
     """Bytes of each replica on these brokers; those of brokers that are gone are not known."""
     found: Sizes = {}
     for broker in sorted(brokers & set(cluster.brokers)):
-        for log_dir in await log_dirs_of(cluster, BrokerId(broker)):
+        try:
+            log_dirs = await log_dirs_of(cluster, BrokerId(broker))
+        except ConnectionGone:  # it has just gone, and is listed for a moment still
+            continue
+        for log_dir in log_dirs:
             for topic in log_dir.topics:
                 for row in topic.partitions:
                     if not row.is_future_key:

@@ -19,7 +19,7 @@ from odradek.cli.with_spark import (
 @with_spark
 @click.option("--from", "table", required=True, metavar="TABLE", help="delta:DIR, iceberg:DIR, ...")
 @click.option("--to", "target", required=True, metavar="TOPIC", help="The topic; it must exist.")
-@click.option("--topic", metavar="NAME", help="Which, if the table holds several.")
+@click.option("--topic", metavar="NAME", help="Which, if the table holds several; or an id.")
 @click.option("--rate", type=click.IntRange(min=1), metavar="N", help="Rows a second, at most.")
 @click.option("--resume", is_flag=True, help="Leave out as many rows as the topic holds.")
 @click.option(

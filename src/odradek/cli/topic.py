@@ -5,12 +5,13 @@ from collections.abc import Iterable
 import click
 
 from odradek.cli import topic_description
+from odradek.cli.cluster_health import deletions_that_wait
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed, unknown
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moments import millis_of
 from odradek.cli.naming import TOPIC, topic_named, topics_named
-from odradek.cli.printing import show_outcomes, show_table
+from odradek.cli.printing import counted, show_outcomes, show_table
 from odradek.cli.progress import progress
 from odradek.cli.talking import chosen, settings_of, talk
 from odradek.client import admin
@@ -18,6 +19,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
+from odradek.client.placement_admin import reassignments_if_known
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.create_topics import (
@@ -46,15 +48,29 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
 
     NAMES may hold patterns such as 'orders-*'; without them all topics are listed.
     """
-    topics = talk(lambda cluster: topics_named(cluster, names, internal=internal))
-    rows = [
-        (
-            it.name,
-            len(it.partitions),
-            max((len(row.replica_nodes) for row in it.partitions), default=0),
-        )
-        for it in topics
-    ]
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        topics = await topics_named(cluster, names, internal=internal)
+        adding: dict[TopicPartition, int] = {
+            it: len(move.adding) for it, move in (await reassignments_if_known(cluster)).items()
+        }
+        return [
+            (
+                it.name,
+                len(it.partitions),
+                max(
+                    (
+                        len(row.replica_nodes)
+                        - adding.get(TopicPartition(it.name or "", row.partition_index), 0)
+                        for row in it.partitions
+                    ),
+                    default=0,
+                ),
+            )
+            for it in topics
+        ]
+
+    rows = talk(ask)
     show_table(("topic", "partitions", "replicas"), rows, "no topic: odradek topic create")
 
 
@@ -112,11 +128,6 @@ def _shape(partitions: int, factor: int) -> str:
     return f": {counted(partitions, 'partition')}, {counted(factor, 'replica')} each"
 
 
-def counted(count: int, thing: str) -> str:
-    """`1 record`, `2 records`."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
 def _unless(outcomes: list[Outcome], failures: list[Refused]) -> list[Outcome]:
     """What was done is shown, before the first thing that was not done is told."""
     if failures:
@@ -151,8 +162,14 @@ def delete(*, names: tuple[str, ...], if_exists: bool) -> None:
     async def ask(cluster: Cluster) -> list[Outcome]:
         outcomes: list[Outcome] = []
         failures: list[Refused] = []
-        for name, code in (await admin.delete_topics(cluster, gone)).items():
-            if code is ErrorCode.NONE:
+        answers = await admin.delete_topics(cluster, gone)
+        waits = await deletions_that_wait(cluster)
+        for name, code in answers.items():
+            if name in waits and code in {ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT}:
+                why = "; ".join(waits[name])
+                text = f"topic {name} is being deleted, and waits: {why}"
+                outcomes.append((text, {"topic": name, "deleted": False, "waits": waits[name]}))
+            elif code is ErrorCode.NONE:
                 outcomes.append((f"topic {name} deleted", {"topic": name, "deleted": True}))
             else:
                 failures.append(Refused(code, about=f"topic {name!r}"))

@@ -1,5 +1,6 @@
 """`odradek topic describe`: partitions with their leaders, replicas and offsets, and settings."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import click
@@ -7,16 +8,19 @@ import click
 from odradek.cli.grammar import Verb
 from odradek.cli.naming import TOPIC, topics_named
 from odradek.cli.options import options
-from odradek.cli.printing import print_json, show_table
+from odradek.cli.printing import counted, is_terminal, print_json, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
+from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.model.ids import TopicId, TopicPartition, topic_id_text
-from odradek.wire.messages.metadata import MetadataResponseTopic
+from odradek.wire.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
 COLUMNS = ("partition", "leader", "epoch", "replicas", "isr", "start", "end")
+CHANGES = ("adding", "removing", "offline")
+"""Shown to people where a partition has any."""
 
 
 class Description(NamedTuple):
@@ -24,6 +28,7 @@ class Description(NamedTuple):
 
     topic: str
     id: str
+    replication_factor: int
     settings: dict[str, str | None]
     partitions: list[dict[str, object]]
 
@@ -40,7 +45,8 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
 
     async def ask(cluster: Cluster) -> list[Description]:
         topics = await topics_named(cluster, names, internal=internal)
-        return [await _described(cluster, topic) for topic in topics]
+        moves = await reassignments_if_known(cluster)
+        return [await _described(cluster, topic, moves) for topic in topics]
 
     found = talk(ask)
     if options().as_json:
@@ -48,11 +54,21 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
         return
     for number, it in enumerate(found):
         settings = "".join(f"  {name}={value}" for name, value in it.settings.items())
-        click.echo(("\n" if number else "") + f"{it.topic}  id {it.id}{settings}")
-        show_table(COLUMNS, [tuple(row.values()) for row in it.partitions])
+        factor = counted(it.replication_factor, "replica")
+        click.echo(("\n" if number else "") + f"{it.topic}  id {it.id}  {factor}{settings}")
+        shown = COLUMNS + tuple(
+            name for name in CHANGES if any(row[name] for row in it.partitions) or not is_terminal()
+        )
+        rows = [
+            tuple(row[name] or None if name in CHANGES else row[name] for name in shown)
+            for row in it.partitions
+        ]
+        show_table(shown, rows)
 
 
-async def _described(cluster: Cluster, topic: MetadataResponseTopic) -> Description:
+async def _described(
+    cluster: Cluster, topic: MetadataResponseTopic, moves: Mapping[TopicPartition, Ongoing]
+) -> Description:
     from odradek.config.describe import Source  # brings the table of all settings along
 
     name = topic.name or ""
@@ -69,8 +85,22 @@ async def _described(cluster: Cluster, topic: MetadataResponseTopic) -> Descript
             "isr": list(row.isr_nodes),
             "start": starts.get(TopicPartition(name, row.partition_index)),
             "end": ends.get(TopicPartition(name, row.partition_index)),
+            "adding": list(_move(moves, name, row).adding),
+            "removing": list(_move(moves, name, row).removing),
+            "offline": list(row.offline_replicas),
         }
         for row in sorted(topic.partitions, key=lambda row: row.partition_index)
     ]
     own = {row.name: row.value for row in settings if row.config_source == Source.TOPIC}
-    return Description(name, topic_id_text(TopicId(bytes(topic.topic_id))), own, partitions)
+    factor = max(
+        (len(it.replica_nodes) - len(_move(moves, name, it).adding) for it in topic.partitions),
+        default=0,
+    )
+    topic_id = topic_id_text(TopicId(bytes(topic.topic_id)))
+    return Description(name, topic_id, factor, own, partitions)
+
+
+def _move(
+    moves: Mapping[TopicPartition, Ongoing], topic: str, row: MetadataResponsePartition
+) -> Ongoing:
+    return moves.get(TopicPartition(topic, row.partition_index), NOTHING_MOVES)

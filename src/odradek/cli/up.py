@@ -17,8 +17,11 @@ import click
 
 from odradek.cli import settings
 from odradek.cli.client_settings import BOOTSTRAP, client_settings
+from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import SETTINGS
+from odradek.cli.options import without_asking
+from odradek.cli.printing import counted
 from odradek.cli.up_text import REPLICAS_MAX, Started, text_of
 
 if TYPE_CHECKING:
@@ -46,7 +49,9 @@ ANSWERED_SECONDS: Final = 5
     show_default=True,
     help="The directory for everything that they keep.",
 )
-@click.option("--fresh", is_flag=True, help="Delete what that directory holds, and begin anew.")
+@click.option(
+    "--fresh", is_flag=True, help="Delete what that directory holds, and begin anew; it asks."
+)
 @settings.overrides
 @click.option(
     "--log-level",
@@ -77,10 +82,17 @@ def command(
                 f"odradek up --brokers {known}, or --fresh to begin anew",
             )
         started = _chosen(data, count)._replace(known=known)
+        for number, port in enumerate(started.client_ports):
+            if port != CLIENT_PORT + number:
+                where = f"broker {number + 1} listens at {HOST}:{port}"
+                click.echo(f"port {CLIENT_PORT + number} is taken: {where}", err=True)
         if count == 1:
             _serve_one(started, overrides, log_level)
         else:
             _serve_several(started, overrides)
+
+
+command.params.append(without_asking())
 
 
 def _take(lock: IO[str], data: Path) -> None:
@@ -94,9 +106,12 @@ def _take(lock: IO[str], data: Path) -> None:
 
 def _empty(data: Path) -> None:
     """Only what `up` made: the directory may be somebody's home."""
-    for path in [*data.glob("broker-*"), data / "zookeeper"]:
-        if path.is_dir():
-            shutil.rmtree(path)
+    brokers = sorted(data.glob("broker-*"))
+    found = [path for path in (*brokers, data / "zookeeper") if path.is_dir()]
+    if found:
+        confirm(f"delete {data} with {counted(len(brokers), 'broker')} and all their records")
+    for path in found:
+        shutil.rmtree(path)
 
 
 def _known_brokers(data: Path) -> int:

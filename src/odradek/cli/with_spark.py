@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -22,10 +22,16 @@ from odradek.cli.client_settings import client_settings
 from odradek.cli.failing import FAILED, MISUSED, UNREACHABLE, Failed
 from odradek.cli.options import options
 from odradek.cli.talking import settings_of
+from odradek.cli.watching import watched_by_person
+
+if TYPE_CHECKING:
+    from odradek.pipelines.moving.watching import Watch
 
 C = TypeVar("C", bound=click.Command)
 
 JAVA_FAULT: Final = re.compile("could not|cannot|invalid|unrecognized|exceeds", re.IGNORECASE)
+SKIP_OPTION: Final = "option failOnDataLoss=false"
+"""How the source says that records may be left out."""
 REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
 
 
@@ -65,33 +71,37 @@ def with_spark(verb: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+Words = Callable[[str], str]
+"""What a sentence of a pipeline says where a command says it."""
+
+
+def as_it_is(sentence: str) -> str:
+    """The same."""
+    return sentence
+
+
 @contextmanager
-def in_sentences() -> Iterator[None]:
+def in_sentences(words: Words = as_it_is) -> Iterator[None]:
     """Errors of pipelines become those of the command."""
     try:
-        from odradek.pipelines.errors import InvalidOption, PipelineError, Unreachable, sentence_of
+        from odradek.pipelines.errors import Unreachable, error_of
     except ImportError as error:
         raise Failed(REQUIRED, code=MISUSED) from error
     try:
         yield
     except ImportError as error:
         raise Failed(f"{REQUIRED} ({error})", code=MISUSED) from error
-    except InvalidOption as error:
-        raise Failed(str(error), code=FAILED) from error
-    except Unreachable as error:
-        raise Failed(str(error), code=UNREACHABLE) from error
-    except PipelineError as error:
-        raise Failed(str(error)) from error
     except Exception as error:
-        sentence = sentence_of(error)
-        if sentence is None:
+        ours = error_of(error)
+        if ours is None:
             raise
-        raise Failed(sentence) from error
+        code = UNREACHABLE if isinstance(ours, Unreachable) else FAILED
+        raise Failed(words(str(ours)), code=code) from error
 
 
 @contextmanager
-def spark_session(choice: SparkChoice) -> Iterator[Any]:
-    """The session for one verb; it ends with the verb."""
+def watched_session(choice: SparkChoice) -> Iterator[tuple[Any, "Watch"]]:
+    """The session for one verb, and what is said meanwhile; it ends with the verb."""
     from odradek.pipelines.session import session
 
     with _java_kept_quiet():
@@ -99,9 +109,17 @@ def spark_session(choice: SparkChoice) -> Iterator[Any]:
         if choice.remote is None:
             spark.sparkContext.setLogLevel(choice.conf.get("spark.log.level", "OFF"))
     try:
-        yield spark
+        with watched_by_person(spark) as watch:
+            yield spark, watch
     finally:
         spark.stop()
+
+
+@contextmanager
+def spark_session(choice: SparkChoice) -> Iterator[Any]:
+    """The session alone."""
+    with watched_session(choice) as (spark, _):
+        yield spark
 
 
 @contextmanager
@@ -140,7 +158,9 @@ def _printing_to(file: int) -> Iterator[None]:
 
 def kafka_options() -> dict[str, str]:
     """Settings of the client as options of the source and of the sink."""
-    found = {f"kafka.{name}": value for name, value in client_settings().items()}
+    from odradek.pipelines.kafka_settings import known
+
+    found = {f"kafka.{name}": value for name, value in client_settings().items() if known(name)}
     if options().timeout is not None:
         found["kafka.default.api.timeout.ms"] = str(int(options().seconds * 1_000))
     return found

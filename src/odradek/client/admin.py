@@ -51,6 +51,8 @@ TOPIC: Final = 2
 BROKER: Final = 4
 SET: Final = 0
 DELETE: Final = 1
+APPEND: Final = 2
+SUBTRACT: Final = 3
 
 
 class NewTopic(NamedTuple):
@@ -142,6 +144,19 @@ async def alter_settings(
     """Sets some, and takes others back."""
     changes = [AlterableConfig(setting, SET, value) for setting, value in to.items()]
     changes += [AlterableConfig(setting, DELETE, None) for setting in delete]
+    connection = await who_knows(cluster, kind, name)
+    resource = AlterConfigsResource(kind, name, changes)
+    answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
+    (row,) = answer.responses
+    check(row.error_code, row.error_message)
+
+
+async def alter_list(
+    cluster: Cluster, kind: int, name: str, settings: Mapping[str, str], *, take: bool = False
+) -> None:
+    """Lengthens settings that are lists, or shortens them, whatever else is in them."""
+    operation = SUBTRACT if take else APPEND
+    changes = [AlterableConfig(setting, operation, value) for setting, value in settings.items()]
     connection = await who_knows(cluster, kind, name)
     resource = AlterConfigsResource(kind, name, changes)
     answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))

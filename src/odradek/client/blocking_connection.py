@@ -142,7 +142,7 @@ class BlockingConnection:
         if self._reason is not None:
             return
         deadline = self._flight.deadline()
-        assert deadline is not None, "nobody waits"
+        assert deadline is not None, "no request waits"
         try:
             self._socket.settimeout(None)
             frame = self._read(frame_bytes(self._read(LENGTH_BYTES, deadline)), deadline)

@@ -101,9 +101,13 @@ class Cluster:
         return await self.connection(endpoint.address)
 
     async def controller(self) -> Connection:
-        """Who decides on topics."""
-        await self.refresh([])
-        return await self.broker(self.metadata.controller)
+        """Who decides on topics; while another is elected it is waited for."""
+
+        async def attempt() -> Connection:
+            await self.refresh([])
+            return await self.broker(self.metadata.controller)
+
+        return await self.patiently(attempt)
 
     async def leader(self, partition: TopicPartition) -> Connection:
         """Who leads a partition, as far as is known."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused, check
+from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND, Millis
 from odradek.wire.messages.alter_partition_reassignments import (
@@ -32,6 +33,14 @@ class Ongoing(NamedTuple):
     def target(self) -> tuple[int, ...]:
         """The replicas in the end."""
         return tuple(it for it in self.replicas if it not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas that were there before; what their order was is not known."""
+        return tuple(it for it in self.replicas if it not in self.adding)
+
+
+NOTHING_MOVES: Final = Ongoing((), (), ())
 
 
 class Election(Enum):
@@ -71,30 +80,48 @@ def _why_not(row: object) -> Refused | None:
 
 async def reassignments(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
     """All that are not over."""
+    return await cluster.patiently(lambda: _reassignments(cluster))
 
-    async def attempt() -> dict[TopicPartition, Ongoing]:
-        answer = await (await cluster.controller()).ask(ListPartitionReassignmentsRequest(TIMEOUT))
-        check(answer.error_code, answer.error_message)
-        return {
-            TopicPartition(topic.name, row.partition_index): Ongoing(
-                tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
-            )
-            for topic in answer.topics
-            for row in topic.partitions
-        }
 
-    return await cluster.patiently(attempt)
+async def reassignments_if_known(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
+    """Likewise; none, where no controller answers or brokers are too old to say."""
+    try:
+        return await _reassignments(cluster)
+    except BrokerError:
+        return {}
+
+
+async def _reassignments(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
+    answer = await (await cluster.controller()).ask(ListPartitionReassignmentsRequest(TIMEOUT))
+    check(answer.error_code, answer.error_message)
+    return {
+        TopicPartition(topic.name, row.partition_index): Ongoing(
+            tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
+        )
+        for topic in answer.topics
+        for row in topic.partitions
+    }
 
 
 async def elect(
-    cluster: Cluster, kind: Election, partitions: Iterable[TopicPartition] | None
+    cluster: Cluster,
+    kind: Election,
+    partitions: Iterable[TopicPartition] | None,
+    *,
+    is_forced: bool = False,
 ) -> Outcomes:
-    """Elects leaders of these, or of all that need it: None."""
+    """Elects leaders of these, or of all that need it: None.
+
+    An unclean election is refused where a replica that may have everything is on a live broker,
+    unless it is forced.
+    """
     topics: dict[str, list[int]] = {}
     for it in partitions or ():
         topics.setdefault(it.topic, []).append(it.partition)
     rows = [TopicPartitions(name, numbers) for name, numbers in topics.items()]
-    request = ElectLeadersRequest(kind.value, None if partitions is None else rows, TIMEOUT)
+    request = ElectLeadersRequest(
+        kind.value, None if partitions is None else rows, TIMEOUT, force=is_forced
+    )
 
     async def attempt() -> Outcomes:
         answer = await (await cluster.controller()).ask(request)

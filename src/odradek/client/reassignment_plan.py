@@ -52,6 +52,27 @@ def planned(
     return {partition: tuple(replicas) for partition, replicas in plan.items()}
 
 
+def drained(current: Mapping[TopicPartition, Sequence[int]], room: Room, gone: int) -> Placement:
+    """What `gone` has moves to others, each replica to its place; nothing else moves."""
+    load = Counter(dict.fromkeys(room.racks, 0))
+    for replicas in current.values():
+        load.update(it for it in replicas if it in room.racks)
+    plan: Placement = {}
+    for partition, replicas in current.items():
+        if gone not in replicas:
+            continue
+        stay = [it for it in replicas if it != gone]
+        if len(set(room.racks) - set(stay)) < 1:
+            raise TooFewBrokers(
+                f"{partition}: {len(replicas)} replicas need {len(replicas)} brokers; "
+                f"without broker {gone} and cordoned ones there are {len(room.racks)}"
+            )
+        _add(stay, load, room)
+        chosen = stay[-1]
+        plan[partition] = tuple(chosen if it == gone else it for it in replicas)
+    return plan
+
+
 def _add(replicas: list[int], load: Counter[int], room: Room) -> None:
     used = {room.rack(it) for it in replicas} - {None}
     free = [it for it in room.racks if it not in replicas]

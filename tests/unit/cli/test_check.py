@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from odradek.cli.check import command
-from odradek.config.not_here import absent
+from odradek.config.not_here import absent, is_secret
 from odradek.config.table import BROKER_SETTINGS
 from odradek.model.errors import InvalidSetting
 
@@ -151,3 +151,56 @@ def test_variables_of_other_images(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("KAFKA_CFG_LOG_DIRS", "/a")
     alone = CliRunner().invoke(command, ["--settings-only"])
     assert alone.output == "settings: 0 errors, 0 warnings\n"
+
+
+def table_of_kafka() -> list[tuple[str, str]]:
+    """The broker's settings of Kafka 3.9, with their types."""
+    table = Path(__file__).parents[1] / "config" / "kafka_3_9_settings.tsv"
+    rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+    return [(name, kind) for scope, name, kind, *_ in rows if scope == "broker"]
+
+
+def test_every_setting_without_effect_is_told(tmp_path: Path) -> None:
+    """A note, also where the value is Kafka's default: nobody shall tune what does nothing."""
+    inert = [row for row in BROKER_SETTINGS.values() if row.inert]
+    assert len(inert) > 20
+    for row in inert:
+        value = row.default_text or "1"
+        output = check(tmp_path, f"log.dirs=/a\n{row.name}={value}\n").output
+        assert output.startswith(f"note: {row.name}={value} "), output
+        assert row.inert in output
+
+
+def test_transactions_are_not_there(tmp_path: Path) -> None:
+    """The settings of what is refused do not look as if they worked."""
+    text = "transaction.max.timeout.ms=1000\ntransaction.state.log.replication.factor=3\n"
+    output = check(tmp_path, f"log.dirs=/a\n{text}").output
+    assert "2 settings have no effect; there are no transactions here" in output
+    assert "0 errors, 0 warnings" in output
+
+
+def test_one_reason_is_told_once(tmp_path: Path) -> None:
+    """Twenty lines of TLS are a sentence with twenty names; programs get each by itself."""
+    names = [name for name, _ in table_of_kafka() if name.startswith("ssl.")]
+    text = "log.dirs=/a\n" + "".join(f"{name}=x\n" for name in names)
+    output = check(tmp_path, text).output
+    assert output.count("no TLS, no authentication and no access control") == 1
+    assert f"warning: {len(names)} settings have no effect; " in output
+    assert all(f"\nwarning:   {name}=" in output for name in names)
+    assert len(json.loads(check(tmp_path, text, "--json").output)) >= len(names)
+
+
+def test_secrets_are_hidden_and_nothing_else() -> None:
+    """By Kafka's own types: a password is one, how long a token lives is none."""
+    for name, kind in table_of_kafka():
+        row = BROKER_SETTINGS.get(name)
+        is_hidden = is_secret(name) if row is None else row.sensitive
+        assert is_hidden == (kind == "PASSWORD"), name
+
+
+def test_a_listener_has_what_all_have(tmp_path: Path) -> None:
+    """A name that Kafka knows for one listener is no typing error."""
+    text = "log.dirs=/a\nlistener.name.client.num.network.threads=9\n"
+    output = check(tmp_path, text).output
+    assert "note: listener.name.client.num.network.threads=9" in output
+    assert "no such setting" not in output

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.cli import main
+from odradek.cli import main, up
 from odradek.cli.up_text import Started, text_of
 from odradek.runtime.local_cluster import LocalCluster, Member, NotStarted, how_it_ended
 from odradek.runtime.local_ports import port_near
@@ -14,10 +14,15 @@ from odradek.runtime.local_ports import port_near
 
 def refused(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     """Calls it, and it must not start."""
+    assert ended(monkeypatch, *arguments) == 1
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
+    """The exit code of a call."""
     monkeypatch.setattr(sys, "argv", ["odradek", "up", *arguments])
     with pytest.raises(SystemExit) as end:
         main()
-    assert end.value.code == 1
+    return end.value.code
 
 
 def test_a_port_that_is_taken_is_not_chosen() -> None:
@@ -105,3 +110,30 @@ def test_how_a_process_ended_is_said_in_words() -> None:
     """A person knows SIGKILL; -9 has to be looked up."""
     assert how_it_ended(-9) == "was ended by SIGKILL"
     assert how_it_ended(1) == "ended with exit code 1"
+
+
+def test_nothing_is_deleted_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal `--fresh` needs `--yes`."""
+    kept = tmp_path / "broker-1" / "disk-1" / "records"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    monkeypatch.setattr(sys, "stdin", None)
+    assert ended(monkeypatch, "--data", str(tmp_path), "--fresh") == 2
+    assert kept.exists()
+    said = capsys.readouterr().err
+    assert f"delete {tmp_path} with 1 broker and all their records: not done without --yes" in said
+
+
+def test_a_port_that_another_process_has_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever tries 9092 by habit would reach the other one."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setattr(up, "CLIENT_PORT", port)
+        wrong = ("--override", "num.partitions=0")
+        ended(monkeypatch, "--data", str(tmp_path), *wrong)
+    said = capsys.readouterr().err
+    assert f"port {port} is taken: broker 1 listens at 127.0.0.1:" in said

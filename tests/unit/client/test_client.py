@@ -1,7 +1,7 @@
 """The client against a broker on the simulator: producing, reading, groups, administration."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ from odradek.peers.errors import ConnectionGone
 from odradek.records.compression import Codec
 from odradek.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from odradek.wire.messages.heartbeat import HeartbeatResponse
-from odradek.wire.messages.metadata import MetadataRequest
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -37,13 +37,13 @@ from tests.unit.broker.stage import PORT, Stage
 Talk = Callable[[Cluster], Coroutine[Any, Any, Any]]
 
 
-def talk(stage: Stage, conversation: Talk) -> Any:
+def talk(stage: Stage, conversation: Talk, kind: type[Cluster] = Cluster) -> Any:
     """Runs a conversation on the clients' machine."""
 
     async def run() -> Any:
         machine = stage.clients
         world = ClientDeps(machine.network, machine.clock)
-        cluster = Cluster(world, [("broker", PORT)])
+        cluster = kind(world, [("broker", PORT)])
         try:
             return await conversation(cluster)
         finally:
@@ -103,6 +103,35 @@ def test_a_broker_that_has_not_heard_of_a_leadership_is_not_read() -> None:
         stage.make("orders")
         stage.client().produce("orders", "a")
         assert talk(stage, conversation) == [(0, 1), (1, 0)]
+
+
+class StillNamed(Cluster):
+    """Of a cluster whose controller has just died: its brokers name it for a while."""
+
+    answers = 0
+
+    async def refresh(
+        self, topics: Sequence[str] | None, *, make: bool = False
+    ) -> MetadataResponse:
+        """The third time, the next one."""
+        told = await super().refresh(topics, make=make)
+        self.answers += 1
+        if self.answers < 3:
+            told.controller_id = 99
+            self.metadata = self.metadata.after(told)
+        return told
+
+
+def test_a_controller_is_waited_for() -> None:
+    """What is asked of it is asked once: it may have been done."""
+
+    async def conversation(cluster: Cluster) -> Any:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 1, 1))
+        assert isinstance(cluster, StillNamed)
+        return cluster.answers
+
+    with Stage() as stage:
+        assert talk(stage, conversation, StillNamed) == 3
 
 
 @pytest.mark.parametrize("codec", list(Codec))

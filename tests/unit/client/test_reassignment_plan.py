@@ -4,7 +4,13 @@ from collections import Counter
 
 import pytest
 
-from odradek.client.reassignment_plan import Placement, Room, TooFewBrokers, planned
+from odradek.client.reassignment_plan import (
+    Placement,
+    Room,
+    TooFewBrokers,
+    drained,
+    planned,
+)
 from odradek.model.ids import TopicPartition
 
 
@@ -69,3 +75,12 @@ def test_more_and_fewer_replicas() -> None:
     }
     with pytest.raises(TooFewBrokers, match="orders-0: 3 replicas need 3 brokers; 2 may be used"):
         planned(topic((1,)), room(1, 2), factor=3)
+
+
+def test_only_what_a_broker_has_moves_when_it_goes() -> None:
+    """Each replica to its own place, so that no leader but the broker's own changes."""
+    current = {TopicPartition("a", 0): (3, 1), TopicPartition("a", 1): (1, 2)}
+    room = Room({1: None, 2: None, 4: None})
+    assert drained(current, room, 3) == {TopicPartition("a", 0): (4, 1)}
+    with pytest.raises(TooFewBrokers, match="2 replicas need 2 brokers; without broker 3"):
+        drained(current, Room({1: None}), 3)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -12,9 +12,10 @@ from odradek.cli.talking import settings_of
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
+from odradek.client.placement_admin import Ongoing, reassignments_if_known
 from odradek.config.describe import Source
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId, TopicId, topic_id_text
+from odradek.model.ids import BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -107,19 +108,22 @@ async def _describe(cluster: Cluster, said: dict[str, Any]) -> None:
     settings = await _settings(cluster, [topic.name or "" for topic in topics])
     selections = [name for name in SELECTIONS if said[name]]
     alive = set(cluster.brokers)
+    moves = await reassignments_if_known(cluster) if topics else {}
     for topic in topics:
         name = topic.name or ""
         its = settings[name]
-        shown = [
-            row
+        every = [
+            Partition.of(row, moves.get(TopicPartition(name, row.partition_index)))
             for row in sorted(topic.partitions, key=lambda it: it.partition_index)
-            if not selections or _is_selected(row, selections[0], its, alive)
+        ]
+        shown = [
+            it for it in every if not selections or _is_selected(it, selections[0], its, alive)
         ]
         own = {key: value for key, (value, source) in its.items() if source != Source.DEFAULT}
         if said["topics_with_overrides"] and not own:
             continue
         if not selections:
-            factor = max((len(it.replica_nodes) for it in topic.partitions), default=0)
+            factor = every[0].factor if every else 0
             text = ",".join(f"{key}={own[key]}" for key in sorted(own))
             topic_id = topic_id_text(TopicId(bytes(topic.topic_id)))
             click.echo(
@@ -127,28 +131,57 @@ async def _describe(cluster: Cluster, said: dict[str, Any]) -> None:
                 f"\tReplicationFactor: {factor}\tConfigs: {text}"
             )
         if not said["topics_with_overrides"]:
-            for row in shown:
-                click.echo(_line(name, row))
+            for it in shown:
+                click.echo(_line(name, it))
 
 
-def _line(name: str, row: MetadataResponsePartition) -> str:
+class Partition(NamedTuple):
+    """As the brokers have it, and what is being moved of it."""
+
+    row: MetadataResponsePartition
+    move: Ongoing | None
+
+    @classmethod
+    def of(cls, row: MetadataResponsePartition, move: Ongoing | None) -> "Partition":
+        """A move that ended between the two questions is none."""
+        if move is not None and not {*move.adding, *move.removing} & {*row.replica_nodes}:
+            move = None
+        return cls(row, move)
+
+    @property
+    def factor(self) -> int:
+        """Without replicas that are being added."""
+        return len(self.row.replica_nodes if self.move is None else self.move.origin)
+
+
+def _line(name: str, partition: Partition) -> str:
+    row, move = partition
     leader = row.leader_id if row.leader_id >= 0 else "none"
-    replicas, isr = (",".join(map(str, it)) for it in (row.replica_nodes, row.isr_nodes))
+    changes = ""
+    if move is not None:
+        adding, removing = _ids(move.adding), _ids(move.removing)
+        changes = f"\tAdding Replicas: {adding}\tRemoving Replicas: {removing}"
     return (
         f"\tTopic: {name}\tPartition: {row.partition_index}\tLeader: {leader}"
-        f"\tReplicas: {replicas}\tIsr: {isr}\tElr: \tLastKnownElr: "
+        f"\tReplicas: {_ids(row.replica_nodes)}\tIsr: {_ids(row.isr_nodes)}{changes}"
+        f"\tElr: \tLastKnownElr: "
     )
 
 
+def _ids(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
 def _is_selected(
-    row: MetadataResponsePartition,
+    partition: Partition,
     selection: str,
     settings: dict[str, tuple[str | None, int]],
     alive: set[BrokerId],
 ) -> bool:
+    row = partition.row
     in_sync, minimum = len(row.isr_nodes), int(settings["min.insync.replicas"][0] or 1)
     if selection == "under_replicated_partitions":
-        return in_sync < len(row.replica_nodes)
+        return in_sync < partition.factor
     if selection == "unavailable_partitions":
         return row.leader_id not in alive
     return in_sync < minimum if selection == "under_min_isr_partitions" else in_sync == minimum

@@ -1,0 +1,175 @@
+"""`odradek cluster roll`: all brokers restarted, one at a time, as `cluster restart-order` says.
+
+That a broker has restarted is seen by its registration, which is a new one, and not by how the
+command ended. Before each one the cluster must be healthy, and partitions must keep as many
+replicas in sync as min.insync.replicas asks for.
+"""
+
+import asyncio
+import subprocess
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from odradek.cli.cluster_health import sick
+from odradek.cli.failing import Failed
+from odradek.cli.grammar import Verb
+from odradek.cli.printing import counted, show
+from odradek.cli.restart_order import order_of
+from odradek.cli.talking import talk
+from odradek.client import admin
+from odradek.client.cluster import Cluster
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import CONTROLLER_DESCRIBE
+from odradek.model.errors import BrokerError
+from odradek.model.ids import BrokerId
+from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+POLL_SECONDS: Final = 0.5
+LOOKS: Final = 20
+MIN_ISR: Final = "min.insync.replicas"
+
+
+@click.command(cls=Verb)
+@click.option(
+    "--command",
+    "template",
+    required=True,
+    metavar="TEXT",
+    help="What restarts a broker, for the shell; {host} and {broker} stand for which.",
+)
+@click.option(
+    "--since", type=int, metavar="N", help="Leave out brokers restarted since: see below."
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=1),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a broker may take to be back, and then the cluster to be healthy.",
+)
+@click.option(
+    "--below-min-isr", is_flag=True, help="Go on although producers with acks=all are refused."
+)
+@click.option("--dry-run", is_flag=True, help="Only show which brokers would be restarted.")
+def roll(
+    *, template: str, since: int | None, patience: float, below_min_isr: bool, dry_run: bool
+) -> None:
+    """Restart all brokers, one at a time.
+
+    For example --command 'ssh {host} systemctl restart odradek'. The controller is the last.
+    Before each broker the cluster must be healthy; where it is not, nothing more is restarted, and
+    a line says how to go on: with --since, whose number stands for the moment of the first start.
+    """
+    called = f"odradek cluster roll --command '{template}'"
+
+    async def ask(cluster: Cluster) -> list[int]:
+        before = await _registrations(cluster)
+        began = max(before.values(), default=0) if since is None else since
+        order = [it for it in await order_of(cluster) if before.get(it, 0) <= began]
+        if dry_run:
+            return order
+        next_step = f"once that is mended: {called} --since {began}"
+        for number, broker in enumerate(order, 1):
+            await _check(cluster, broker, next_step, below_min_isr=below_min_isr)
+            click.echo(f"broker {broker} ({number} of {len(order)}): restarting", err=True)
+            former = (await _registrations(cluster)).get(broker)
+            await _restart(cluster, broker, template, next_step)
+            await _await_new(cluster, (broker, former), patience, next_step)
+            await _await_health(cluster, broker, patience, next_step)
+        return order
+
+    order = talk(ask, endless=True)
+    verb = "would be restarted" if dry_run else "restarted"
+    names = ", ".join(map(str, order))
+    show(order, f"{counted(len(order), 'broker')} {verb}" + (f": {names}" if order else ""))
+
+
+async def _registrations(cluster: Cluster) -> dict[int, int]:
+    found = await operate(cluster, Wanted(CONTROLLER_DESCRIBE))
+    return {int(broker): epoch for broker, epoch in found["registrations"].items()}
+
+
+async def _check(cluster: Cluster, broker: int, next_step: str, *, below_min_isr: bool) -> None:
+    """Refuses to restart it now; what passes within seconds is waited for."""
+    for _ in range(LOOKS):
+        found = await sick(cluster)
+        if not found:
+            break
+        await asyncio.sleep(POLL_SECONDS)
+    else:
+        raise Failed(f"the cluster is not healthy: {found[0].cause}: {found[0].problem}", next_step)
+    if below_min_isr:
+        return
+    answer = await cluster.refresh(None)
+    minimums = await _minimums(cluster, [topic.name or "" for topic in answer.topics])
+    for topic in answer.topics:
+        for row in topic.partitions:
+            others = len(set(row.isr_nodes) - {broker})
+            is_wide = len(row.replica_nodes) > 1  # one replica is away with its broker in any case
+            least = min(minimums[topic.name or ""], len(row.replica_nodes))
+            if broker in row.isr_nodes and is_wide and others < least:
+                text = f"without broker {broker} {topic.name}-{row.partition_index} has {others}"
+                text += f" in sync, and {MIN_ISR} is {least}: acks=all would be refused"
+                raise Failed(text, "another replica, or --below-min-isr")
+
+
+async def _minimums(cluster: Cluster, topics: list[str]) -> Mapping[str, int]:
+    resources = [DescribeConfigsResource(admin.TOPIC, name, [MIN_ISR]) for name in topics]
+    if not resources:
+        return {}
+    answer = await (await cluster.any()).ask(DescribeConfigsRequest(resources))
+    return {
+        result.resource_name: int(next((it.value for it in result.configs), None) or 1)
+        for result in answer.results
+    }
+
+
+async def _restart(cluster: Cluster, broker: int, template: str, next_step: str) -> None:
+    """A command that fails is told; whether the broker has restarted is looked at all the same."""
+    host = cluster.brokers[BrokerId(broker)].address[0]
+    text = template.replace("{host}", host).replace("{broker}", str(broker))
+    process = await asyncio.create_subprocess_shell(text, stdin=subprocess.DEVNULL)
+    code = await process.wait()
+    if code:
+        raise Failed(f"broker {broker}: the command ended with {code}: {text}", next_step)
+
+
+async def _await_new(
+    cluster: Cluster, was: tuple[int, int | None], patience: float, next_step: str
+) -> None:
+    broker, before = was
+    try:
+        async with asyncio.timeout(patience):
+            while True:
+                try:
+                    now = (await _registrations(cluster)).get(broker)
+                except BrokerError:  # it was the controller, or the broker that was asked
+                    now = before
+                if now is not None and now != before:
+                    return
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        text = f"broker {broker} has not registered anew in {patience:g} s"
+        raise Failed(text, f"its events say why; {next_step}") from None
+
+
+async def _await_health(cluster: Cluster, broker: int, patience: float, next_step: str) -> None:
+    last = ""
+    try:
+        async with asyncio.timeout(patience):
+            while True:
+                try:
+                    found = await sick(cluster)
+                except BrokerError as error:
+                    last = str(error)
+                else:
+                    if not found:
+                        return
+                    last = f"{found[0].cause}: {found[0].problem}"
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        text = f"broker {broker} is back, and after {patience:g} s there is still: {last}"
+        raise Failed(text, next_step) from None

@@ -1,0 +1,227 @@
+"""Reassignments as verbs carry them out: begun, waited for, cancelled.
+
+A partition that is being moved counts as lying where it is wanted: plans are made from there, and
+replicas that are being added are not taken for part of the replication factor.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from odradek.cli import throttle
+from odradek.cli.failing import Failed
+from odradek.cli.former_assignment import former_of, keep, path_of
+from odradek.cli.naming import topics_named
+from odradek.cli.printing import Size, counted
+from odradek.cli.reassigning import POLL_SECONDS, Targets, bytes_to_copy, sizes_of, wait_for
+from odradek.client.cluster import Cluster
+from odradek.client.placement_admin import Ongoing, Outcomes, reassign, reassignments
+from odradek.model.ids import TopicPartition
+from odradek.wire.messages.metadata import MetadataResponsePartition
+
+COLUMNS = ("partition", "from", "to", "bytes", "state")
+LOOKS: Final = 10
+Rows = list[tuple[object, ...]]
+Found = dict[TopicPartition, MetadataResponsePartition]
+
+
+class Placement(NamedTuple):
+    """Where partitions lie: where their replicas are wanted, and where they are whole."""
+
+    wanted: Mapping[TopicPartition, tuple[int, ...]]
+    whole: Mapping[TopicPartition, tuple[int, ...]]
+    moving: Mapping[TopicPartition, Ongoing]
+
+
+class How(NamedTuple):
+    """How it is carried out."""
+
+    wait: bool = True
+    dry_run: bool = False
+    rate: int | None = None  # bytes in a second, while it lasts
+
+
+async def partitions_named(
+    cluster: Cluster, names: tuple[str, ...], numbers: Iterable[int] = ()
+) -> Found:
+    """Of topics by name or pattern, without any of all; only those with a number, if any has."""
+    wanted = set(numbers)
+    found = {
+        TopicPartition(topic.name or "", row.partition_index): row
+        for topic in await topics_named(cluster, names, internal=True)
+        for row in sorted(topic.partitions, key=lambda it: it.partition_index)
+        if not wanted or row.partition_index in wanted
+    }
+    if lacking := wanted - {it.partition for it in found}:
+        who = f"topic {names[0]!r} has no" if len(names) == 1 else "no topic has a"
+        raise Failed(f"{who} partition {min(lacking)}", "odradek topic describe")
+    return found
+
+
+async def placement_of(cluster: Cluster, found: Found) -> Placement:
+    """As the brokers and the controller say."""
+    moving = {it: row for it, row in (await reassignments(cluster)).items() if it in found}
+    there = {it: tuple(row.replica_nodes) for it, row in found.items()}
+    wanted = there | {it: row.target for it, row in moving.items()}
+    whole = there | {it: row.origin for it, row in moving.items()}
+    return Placement(wanted, whole, moving)
+
+
+async def move(
+    cluster: Cluster, targets: Targets, placement: Placement, how: How
+) -> tuple[Rows, bool]:
+    """A row for each partition that is not wanted there yet, and whether one was refused."""
+    before = placement.wanted
+    targets = {it: to for it, to in targets.items() if to != before.get(it, ())}
+    whole = {it: placement.whole.get(it, ()) for it in targets}
+    answer = await cluster.refresh([])
+    sizes = await sizes_of(cluster, {broker for it in targets for broker in whole[it]})
+    to_copy = bytes_to_copy(targets, whole, sizes)
+    outcomes: Outcomes = {}
+    elsewhere: dict[TopicPartition, str] = {}
+    state = "planned"
+    if targets and not how.dry_run:
+        _tell_of_others(targets, placement)
+        moving = await reassignments(cluster)
+        former = {it: before[it] for it in targets if before.get(it)}
+        kept = keep(answer.cluster_id or "", former, moving)
+        state = "begun"
+        async with _bounded(cluster, whole, targets, how):
+            outcomes = await reassign(cluster, targets)
+            refused = [it for it in outcomes.values() if it is not None]
+            if len(refused) == len(targets):
+                raise refused[0]
+            _tell_of_file(answer.cluster_id or "", kept)
+            begun = {it: to for it, to in targets.items() if outcomes.get(it) is None}
+            if how.wait:
+                await wait_for(cluster, begun, whole, to_copy)
+                state, elsewhere = "done", await _elsewhere(cluster, begun)
+    rows: Rows = [
+        (
+            str(it),
+            list(before.get(it, ())),
+            list(to),
+            Size(to_copy[it]),
+            str(outcomes.get(it) or elsewhere.get(it) or state),
+        )
+        for it, to in targets.items()
+    ]
+    return rows, any(outcomes.values()) or bool(elsewhere)
+
+
+@asynccontextmanager
+async def _bounded(
+    cluster: Cluster, whole: Targets, targets: Targets, how: How
+) -> AsyncIterator[None]:
+    """A throttle lasts as long as the verb; one that was left behind is named before."""
+    if how.rate is None:
+        await _tell_of_throttle(cluster)
+        yield
+        return
+    await throttle.limit(cluster, whole, targets, how.rate)
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError):  # it goes on, and must not go on unbounded
+            click.echo(f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}", err=True)
+        else:
+            await throttle.lift(cluster, whole, targets)
+        raise
+    if how.wait:
+        await throttle.lift(cluster, whole, targets)
+    else:
+        click.echo(f"the throttle stays; once the move is over: {throttle.LIFT}", err=True)
+
+
+async def _tell_of_throttle(cluster: Cluster) -> None:
+    left = await throttle.rates(cluster)
+    if not left:
+        return
+    click.echo(f"odradek: {throttle.told(left)}, and bounds this move, too", err=True)
+    if sys.stdin is not None and sys.stdin.isatty():
+        if click.confirm("Remove it first?", err=True):
+            await throttle.lift_all(cluster)
+    else:
+        click.echo(f"  next: {throttle.LIFT} takes it away", err=True)
+
+
+async def _elsewhere(cluster: Cluster, targets: Targets) -> dict[TopicPartition, str]:
+    """Where replicas of these are instead: somebody has cancelled or replaced the move."""
+    found: dict[TopicPartition, str] = {}
+    for _ in range(LOOKS):  # the broker that is asked may not have heard of the end yet
+        answer = await cluster.refresh(None)
+        there = {
+            TopicPartition(topic.name or "", row.partition_index): tuple(row.replica_nodes)
+            for topic in answer.topics
+            for row in topic.partitions
+        }
+        found = {
+            it: f"not done: its replicas are {list(there[it])}" if it in there else "deleted"
+            for it, to in targets.items()
+            if set(there.get(it, ())) != set(to)
+        }
+        if not found:
+            return {}
+        await asyncio.sleep(POLL_SECONDS)
+    return found
+
+
+def _tell_of_others(targets: Targets, placement: Placement) -> None:
+    """Somebody else may have begun them."""
+    others = [it for it in targets if it in placement.moving]
+    if others:
+        what = counted(len(others), "partition")
+        text = f"{what} of these, {others[0]} for instance, are being moved already"
+        click.echo(f"odradek: {text}: their target is replaced", err=True)
+
+
+def _tell_of_file(cluster_id: str, kept: Path | None) -> None:
+    """Where the assignment before stands, or that it does not."""
+    if kept is None:
+        text = "the former assignment cannot be kept there: --cancel restores replicas, not order"
+        click.echo(f"odradek: {path_of(cluster_id)}: {text}", err=True)
+    else:
+        click.echo(f"the former assignment is kept in {kept}; --cancel restores it", err=True)
+
+
+async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tuple[Rows, bool]:
+    """Puts the replicas back, and their order where this command has begun the move."""
+    answer = await cluster.refresh([])
+    cluster_id = answer.cluster_id or ""
+    former = former_of(cluster_id)
+    back = {
+        it: former[it] if set(former.get(it, ())) == set(row.origin) else row.origin
+        for it, row in placement.moving.items()
+    }
+    outcomes: Outcomes = {}
+    if back and not dry_run:
+        outcomes = await reassign(cluster, dict.fromkeys(back))
+        ended = {it: to for it, to in back.items() if outcomes.get(it) is None}
+        orders = {it: to for it, to in ended.items() if to != placement.moving[it].origin}
+        if orders:
+            outcomes |= await reassign(cluster, orders)
+    rows: Rows = [
+        (
+            str(it),
+            list(placement.moving[it].target),
+            list(to),
+            None,
+            "planned" if dry_run else str(outcomes.get(it) or "cancelled"),
+        )
+        for it, to in back.items()
+    ]
+    over = [
+        it
+        for it, to in former.items()
+        if it not in back and it in placement.wanted and placement.wanted[it] != to
+    ]
+    if over:
+        call = f"odradek partition reassign --file {path_of(cluster_id)}"
+        what = counted(len(over), "partition")
+        click.echo(f"{what} had been moved before the cancel; back: {call}", err=True)
+    return rows, any(outcomes.values())

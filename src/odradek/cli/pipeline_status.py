@@ -1,0 +1,87 @@
+"""What `odradek pipeline status` shows of one table."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from odradek.cli.printing import Size, show_table
+
+if TYPE_CHECKING:
+    from odradek.pipelines.definition.definition import Definition
+    from odradek.pipelines.definition.status import Status
+
+
+def status_of(definition: "Definition") -> tuple["Status", float | None]:
+    """Asks table and brokers; with the hours until retention deletes what the table lacks."""
+    from odradek.pipelines.definition.retention import retention_of
+    from odradek.pipelines.definition.status import status
+
+    found = status(definition)
+    topics = sorted({it.topic for it in found.partitions})
+    if not topics:
+        return found, None
+    return found, found.hours_left(retention_of(definition.archive.source.client, topics))
+
+
+def show_status(
+    definition: "Definition",
+    found: "Status",
+    hours: float | None,
+    words: Callable[[str], str],
+) -> None:
+    """For a person."""
+    if not found.exists:
+        click.echo(f"{definition.archive.table} is not there yet: the first run makes it")
+        return
+    rows = [
+        (f"{it.topic}-{it.partition}", row.end, row.latest, row.lag, _age(row.waiting_seconds))
+        for it, row in found.partitions.items()
+    ]
+    show_table(("partition", "table_end", "topic_end", "lag", "waiting"), rows)
+    for sentence in found.standstills:
+        click.echo(f"the next run stops: {words(sentence)}")
+    for gap in found.gaps:
+        click.echo(f"not in the table: {gap}")
+    click.echo(
+        f"{found.rows} rows in {found.files} files ({Size(found.bytes)}), "
+        f"{found.dead_letters} dead letters, lag {'unknown' if found.lag is None else found.lag}"
+    )
+    if hours is not None:
+        click.echo(f"retention deletes what the table lacks in {hours:.1f} hours")
+
+
+def status_document(
+    definition: "Definition", found: "Status", hours: float | None
+) -> dict[str, Any]:
+    """For a program."""
+    return {
+        "pipeline": definition.name,
+        "table": definition.archive.table,
+        "exists": found.exists,
+        "version": found.version,
+        "rows": found.rows,
+        "files": found.files,
+        "bytes": found.bytes,
+        "dead_letters": found.dead_letters,
+        "lag": found.lag,
+        "waiting_seconds": found.waiting_seconds,
+        "hours_until_retention": hours,
+        "standstills": list(found.standstills),
+        "gaps": [asdict(it) for it in found.gaps],
+        "partitions": [
+            {
+                "topic": it.topic,
+                "partition": it.partition,
+                "table_end": row.end,
+                "topic_end": row.latest,
+                "lag": row.lag,
+            }
+            for it, row in found.partitions.items()
+        ],
+    }
+
+
+def _age(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.0f} s"

@@ -1,0 +1,151 @@
+"""A broker that goes: emptied, dead or alive, and taken back with all that it had."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.compat.broker_process import eventually
+from tests.compat.odradek_shell import Shell
+from tests.live.cluster import LiveCluster
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
+    """Four brokers; partitions have three replicas."""
+    with LiveCluster(tmp_path / "cluster", brokers=4) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def odradek(
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Shell:
+    """The command, with a place of its own for what it keeps."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = cluster.bootstrap
+    return shell
+
+
+def fill(cluster: LiveCluster, topic: str, records: int = 600) -> None:
+    """With kilobytes to copy."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for number in range(records):
+        producer.produce(topic, b"x" * 1_000, partition=number % 2)
+    producer.flush(10)
+
+
+def replicas(odradek: Shell, topic: str) -> list[list[int]]:
+    """Of each partition."""
+    (found,) = odradek("topic", "describe", topic, "--json").json
+    return [row["replicas"] for row in found["partitions"]]
+
+
+def status(odradek: Shell, broker: str) -> Any:
+    """What `--status` tells."""
+    return odradek("broker", "drain", broker, "--status", "--json").json[0]
+
+
+def test_a_broker_is_emptied_and_taken_back(cluster: LiveCluster, odradek: Shell) -> None:
+    """Internal topics, too; it gets no new replicas meanwhile; afterwards all is as before."""
+    cluster.place("orders", [3, 1, 2], [4, 3, 1])
+    fill(cluster, "orders")
+    odradek("consume", "orders", "-e", "-g", "readers")
+    (offsets,) = odradek("topic", "describe", "__consumer_offsets", "--json").json
+    assert any(3 in row["replicas"] for row in offsets["partitions"])
+    plan = odradek("broker", "drain", "3", "--dry-run", "--json").json
+    assert {row["state"] for row in plan} == {"planned"}
+    assert not status(odradek, "3")["cordoned"]
+    done = odradek("broker", "drain", "3", "--throttle", "100M")
+    assert "broker 3 is cordoned and empty: it can be stopped" in done.err
+    assert {row[-1] for row in done.rows} == {"done"}
+    found = status(odradek, "3")
+    assert (found["cordoned"], found["replicas"], found["leaders"], found["bytes"]) == (
+        True,
+        0,
+        0,
+        0,
+    )
+    assert (
+        odradek("partition", "throttle", "none").out == "throttle taken from 0 brokers, 0 topics\n"
+    )
+    odradek("topic", "create", "later", "-p", "12", "-r", "3")
+    cluster.await_isr("later", 3)
+    assert not any(3 in row for row in replicas(odradek, "later"))
+    assert "3 brokers take new replicas" in odradek.fails("topic", "create", "wide", "-r", "4")
+    said = odradek.fails("partition", "reassign", "later", "-p", "0", "--replicas", "1,2,3")
+    assert "they are cordoned" in said
+    assert "cordoned, without new replicas: 3" in odradek("broker", "list").err
+    assert "is cordoned and empty" in odradek("broker", "drain", "3").err
+    said = odradek.fails("broker", "drain", "4")
+    assert "3 replicas need 3 brokers" in said
+    assert not status(odradek, "4")["cordoned"]
+    odradek("broker", "undrain", "3")
+    assert replicas(odradek, "orders") == [[3, 1, 2], [4, 3, 1]]
+    assert not status(odradek, "3")["cordoned"]
+    cluster.check_replicas_equal("orders")
+
+
+def test_a_dead_broker_is_emptied_and_replaced(cluster: LiveCluster, odradek: Shell) -> None:
+    """Nobody asks it; one under its number with empty disks takes its place."""
+    cluster.place("orders", [3, 1, 2])
+    odradek("produce", "orders", said=b"a\n")
+    cluster.brokers[3].kill()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    cluster.await_gone(3, "orders")
+
+    def is_gone() -> bool:
+        return not status(odradek, "3")["registered"]
+
+    eventually(is_gone, what="broker 3 is not registered any more")
+    assert "is cordoned and empty" in odradek("broker", "drain", "3").err
+    assert not any(3 in row for row in replicas(odradek, "orders"))
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
+    assert "is not registered" in odradek.fails("broker", "undrain", "3")
+    for disk in cluster.brokers[3].directory.glob("disk-*"):
+        disk.rename(disk.with_name(f"old-{disk.name}"))
+    cluster.brokers[3].start()
+    odradek("broker", "undrain", "3")
+    assert replicas(odradek, "orders") == [[3, 1, 2]]
+
+
+def test_a_sick_broker_leads_nothing(cluster: LiveCluster, odradek: Shell) -> None:
+    """Its replicas stay in sync; `undrain` brings its leaderships back."""
+    cluster.place("orders", [3, 1, 2], [3, 4, 1])
+    assert odradek("broker", "demote", "3").out.startswith("broker 3 is the last of 2 more")
+    assert replicas(odradek, "orders") == [[1, 2, 3], [4, 1, 3]]
+    assert status(odradek, "3")["leaders"] == 0
+    odradek("partition", "elect")
+    assert status(odradek, "3")["leaders"] == 0
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
+    odradek("broker", "undrain", "3")
+    assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
+
+
+def test_a_throttle_belongs_to_its_verb(cluster: LiveCluster, odradek: Shell) -> None:
+    """Changed while it runs; one that is left behind is named, and taken away."""
+    cluster.place("orders", [1, 2, 3], [1, 2, 3])
+    fill(cluster, "orders", 6_000)  # more than one fetch brings
+    slow = ("--throttle", "1K", "--no-wait")
+    assert (
+        "the throttle stays"
+        in odradek("partition", "reassign", "orders", "--without", "3", *slow).err
+    )
+    named = odradek("partition", "reassignments").err
+    assert "a throttle of 1.0 KiB/s is set on brokers 1, 2, 3, 4" in named
+    assert odradek("partition", "throttle", "64M").out == "2 reassignments: 64.0 MiB/s\n"
+    eventually(lambda: odradek("partition", "reassignments").rows == [])
+    assert "throttle left" in odradek.run("cluster", "health").out
+    told = odradek("partition", "reassign", "orders", "--replicas", "1,2,3").err
+    assert "and bounds this move, too" in told
+    assert "topic" in odradek("partition", "throttle", "none").out
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
+    assert "nothing to throttle" in odradek.fails("partition", "throttle", "5M")
+    assert "nothing would be copied" in odradek.misused("partition", "throttle", "0")
+    assert "throttled" not in odradek("config", "describe", "topic", "orders").out

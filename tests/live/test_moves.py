@@ -1,0 +1,161 @@
+"""A reassignment that is under way: what is told of it, what plans make of it, how it is undone."""
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.compat.broker_process import eventually
+from tests.compat.java_clients import Java
+from tests.compat.odradek_shell import Shell
+from tests.external.oracle import Oracle
+from tests.live.cluster import LiveCluster
+
+SLOW: Final = "20000"
+"""Bytes in a second: what is moved stays under way for as long as a test looks."""
+RECORDS: Final = 4_000
+"""Of a kilobyte: several fetches."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    """Four brokers, one more than a partition has replicas."""
+    settings = {"admin.listener": "127.0.0.1:@"}
+    with LiveCluster(tmp_path_factory.mktemp("cluster"), brokers=4, settings=settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def odradek(
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Shell:
+    """The command, at all of them, with a place of its own for what it keeps."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = cluster.bootstrap
+    return shell
+
+
+def throttle(odradek: Shell, topic: str) -> None:
+    """Nothing comes fast, whoever moves it."""
+    for setting in ("leader", "follower"):
+        name = f"{setting}.replication.throttled"
+        odradek("config", "alter", "topic", topic, "-s", f"{name}.replicas=*")
+        for broker in ("1", "2", "3", "4"):
+            odradek("config", "alter", "broker", broker, "-s", f"{name}.rate={SLOW}")
+
+
+def let_go(odradek: Shell, topic: str) -> None:
+    """As it was."""
+    for setting in ("leader", "follower"):
+        name = f"{setting}.replication.throttled"
+        odradek("config", "alter", "topic", topic, "-d", f"{name}.replicas")
+        for broker in ("1", "2", "3", "4"):
+            odradek("config", "alter", "broker", broker, "-d", f"{name}.rate")
+
+
+@pytest.fixture
+def moved(cluster: LiveCluster, odradek: Shell, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A topic of which the only partition moves slowly from 1,2,3 to 1,3,4."""
+    topic = re.sub(r"\W", "-", request.node.name)[:40]
+    cluster.place(topic, [1, 2, 3])
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for _ in range(RECORDS):
+        producer.produce(topic, b"x" * 1_000, partition=0)
+    producer.flush(10)
+    throttle(odradek, topic)
+    begun = odradek("partition", "reassign", topic, "--replicas", "1,3,4", "--no-wait")
+    assert begun.rows[0][-1] == "begun"
+    yield topic
+    let_go(odradek, topic)
+    odradek.run("topic", "delete", topic, "--yes")
+
+
+def samples(cluster: LiveCluster, family: str) -> list[float]:
+    """The values of a family, of all brokers."""
+    found = []
+    for broker in cluster.brokers.values():
+        with urllib.request.urlopen(f"http://{broker.pages}/metrics") as page:
+            text = page.read().decode()
+        found += [
+            float(it) for it in re.findall(rf"^{family}(?:{{.*}})? (\S+)$", text, re.MULTILINE)
+        ]
+    return found
+
+
+def test_added_replicas_are_not_missing(moved: str, odradek: Shell, cluster: LiveCluster) -> None:
+    """They are named as what they are, and the replication factor is the one that was there."""
+    ((_, *told),) = odradek("partition", "reassignments").rows
+    assert told[:3] == ["1,3,4", "4", "2"]
+    (found,) = odradek("topic", "describe", moved, "--json").json
+    assert found["replication_factor"] == 3
+    (row,) = found["partitions"]
+    assert (row["adding"], row["removing"], row["offline"]) == ([4], [2], [])
+    assert odradek("topic", "list", moved).rows == [[moved, "1", "3"]]
+    assert {row[-1] for row in odradek("broker", "list").rows} == {"0"}
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
+    for name in (
+        "kafka_server_replicamanager_underreplicatedpartitions",
+        "kafka_topic_partition_under_replicated_partition",
+    ):
+        assert set(samples(cluster, name)) == {0.0}, name
+    said = odradek("kafka-topics", "--describe", "--topic", moved).out
+    assert "ReplicationFactor: 3\t" in said
+    assert "Adding Replicas: 4\tRemoving Replicas: 2" in said
+    for which in ("--under-replicated-partitions", "--at-min-isr-partitions"):
+        assert odradek("kafka-topics", "--describe", "--topic", moved, which).out == ""
+
+
+def test_plans_are_made_from_what_is_wanted(moved: str, odradek: Shell) -> None:
+    """Replicas that are being added are no part of the replication factor."""
+    plan = ("partition", "reassign", moved, "--dry-run", "--json")
+    assert odradek(*plan, "--brokers", "1,3,4").json == []
+    assert odradek(*plan, "-r", "3").json == []
+    (row,) = odradek(*plan, "--without", "4").json
+    assert (row["from"], sorted(row["to"])) == ([1, 3, 4], [1, 2, 3])
+
+
+def test_a_cancel_restores_the_order(moved: str, odradek: Shell) -> None:
+    """And with it the preferred leader, which Kafka's protocol does not remember."""
+    odradek("partition", "reassign", moved, "--replicas", "4,3,1", "--no-wait")
+    (row,) = odradek("partition", "reassign", moved, "--cancel", "--json").json
+    assert (row["to"], row["state"]) == ([1, 2, 3], "cancelled")
+
+    def replicas() -> Any:
+        return odradek("topic", "describe", moved, "--json").json[0]["partitions"][0]["replicas"]
+
+    eventually(lambda: replicas() == [1, 2, 3])
+    assert odradek("partition", "reassignments").rows == []
+
+
+def test_a_second_command_is_told_of_the_first(
+    moved: str, odradek: Shell, cluster: LiveCluster
+) -> None:
+    """It replaces the target, and whoever waits for the first is told that it did not happen."""
+    ended = odradek("partition", "reassign", moved, "--replicas", "1,2,4", "--no-wait")
+    assert f"{moved}-0 for instance, are being moved already: their target is replaced" in ended.err
+    let_go(odradek, moved)
+    cluster.await_isr(moved, 3)
+
+
+def test_kafkas_own_script_says_the_same(
+    moved: str, odradek: Shell, cluster: LiveCluster, kafka_in_java: Oracle
+) -> None:
+    """`kafka-topics --describe` and `kafka-reassign-partitions --list`, during a move."""
+    java = Java(kafka_in_java, cluster)
+    theirs = java.topics("--describe", "--topic", moved)
+    ours = odradek("kafka-topics", "--describe", "--topic", moved).out
+    (our_head, our_line), (their_head, their_line) = (it.splitlines() for it in (ours, theirs))
+    assert our_line == their_line
+    assert sorted(re.split(r"[\s,]+", our_head)) == sorted(re.split(r"[\s,]+", their_head))
+    for which in ("--under-replicated-partitions", "--under-min-isr-partitions"):
+        assert java.topics("--describe", "--topic", moved, which).strip() == ""
+    listed = java.tool("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--list")
+    assert odradek("kafka-reassign-partitions", "--list").out.split() == listed.split()
