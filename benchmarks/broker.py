@@ -66,7 +66,8 @@ class Server(NamedTuple):
     @property
     def pid(self) -> int:
         """Of its process."""
-        return self.broker._process.pid  # type: ignore[attr-defined]  # noqa: SLF001 - whose else
+        process = self.broker._process  # type: ignore[attr-defined]  # noqa: SLF001 - whose else
+        return int(process.pid)
 
     def cpu(self) -> tuple[float, float]:
         """User and system seconds so far."""
@@ -323,6 +324,7 @@ def case_paced_raw(server: Server, topic: str) -> Figures:
                 answer = raw_answer(reader)
                 now = perf_counter()
                 (row,) = read_response(FetchResponse, 11, answer)[1].responses[0].partitions
+                assert not isinstance(row.records, list)
                 for _ in headers(row.records or b""):
                     read.append(now - sent_at[len(read)])
                 reader.sendall(raw_fetch(topic, len(read)))
