@@ -15,7 +15,6 @@ from confluent_kafka import Producer
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.compat.broker_process import eventually
 from tests.compat.hostile import Raw
-from tests.compat.test_broker_wrong_requests import coordinated, join
 from tests.external.tools import ROOT
 from tests.external.zookeeper import die_with_parent, free_port
 
@@ -213,14 +212,19 @@ def test_a_signal_ends_it_in_good_order(tmp_path: Path, number: signal.Signals) 
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    """Here the first one waits for a request that is under way: a member's, for others to come."""
-    with serving(tmp_path / "broker", group_initial_rebalance_delay_ms="4000") as served:
-        with Raw(served) as client:
-            group = coordinated(client, "readers")
-            given = client.ask(join(group))
-            client.send(client.frame(join(group, given.member_id), 9))
+    """Here the first one waits for a controller that does not answer, and has the tree, too."""
+    tree = free_port()
+    second = {"broker_id": "2", "zookeeper_connect": f"127.0.0.1:{tree}"}
+    with (
+        serving(tmp_path / "first", zookeeper_embedded_port=str(tree)) as first,
+        serving(tmp_path / "second", **second) as served,
+    ):
+        first.process.send_signal(signal.SIGSTOP)
+        try:
             served.process.send_signal(signal.SIGTERM)
             eventually(lambda: "broker.stopping" in served.said())
             served.process.send_signal(signal.SIGTERM)
             assert served.ended() == -signal.SIGTERM
-        assert not (tmp_path / "broker" / "disk" / ".kafka_cleanshutdown").exists()
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        assert not (tmp_path / "second" / "disk" / ".kafka_cleanshutdown").exists()
