@@ -7,6 +7,10 @@ A fake passes the same contract test as the thing that it replaces.
 Errors of the world come as `OSError` with its errno; the caller decides what they
 mean. Addresses are (host, port). A `Worker` is how the loop goes through the Disk door without
 waiting there.
+
+No device on the loop: a disk that hangs would hold everything up. So once a broker serves, the loop
+calls nothing on a `Disk` or a `File` but `name`, `is_cached`, `fileno`, and what says `WouldBlock`
+instead of waiting. Worlds end with whatever else it calls there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -51,15 +55,23 @@ class Random(Protocol):
         ...
 
 
+class WouldBlock(Exception):
+    """On the loop: only the device can answer this, so a job of the disk's worker is to ask it."""
+
+
 class File(Protocol):
     """An open file. All positions are absolute; there is no cursor.
 
-    A file without references closes itself, silently: storage forgets a file while a
-    `FileRange` of it may still be on its way out, and only the last holder can know.
+    A file without references closes itself, silently, and not in the thread that lets go of it:
+    storage forgets a file while a `FileRange` of it may still be on its way out, and only the last
+    holder can know.
     """
 
     def read(self, length: int, position: int) -> bytes:
-        """Up to `length` bytes; fewer only at the end of the file."""
+        """Up to `length` bytes; fewer only at the end of the file.
+
+        On the loop WouldBlock, unless the page cache holds all of them.
+        """
         ...
 
     def read_into(self, buffer: memoryview, position: int) -> int:
@@ -97,11 +109,11 @@ class File(Protocol):
         ...
 
     def is_cached(self, position: int, length: int) -> bool:
-        """Whether these bytes can probably be had without waiting for the disk."""
+        """Whether the page cache holds all of these bytes."""
         ...
 
     def fileno(self) -> int | None:
-        """A descriptor for `sendfile`; None where there is none, as in the simulator."""
+        """Its descriptor; None where there is none, as in the simulator."""
         ...
 
     def close(self) -> None:
@@ -130,7 +142,7 @@ class Disk(Protocol):
         ...
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """For reading and writing; created where it is missing, if asked."""
+        """For reading and writing; made where it is missing, if asked. WouldBlock on the loop."""
         ...
 
     def exists(self, path: str) -> bool:
@@ -142,7 +154,7 @@ class Disk(Protocol):
         ...
 
     def size(self, path: str) -> int:
-        """The count of bytes in a file, without opening it."""
+        """The count of bytes in a file, without opening it. WouldBlock on the loop."""
         ...
 
     def modified(self, path: str) -> Timestamp:
@@ -228,12 +240,15 @@ class Worker(Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits or runs: then a short job may be run in place, by the loop."""
+        """Whether nothing waits or runs."""
         ...
 
     @property
-    def ended(self) -> int:
-        """How many jobs have ended: a number that stands still while jobs wait tells of a hang."""
+    def progress(self) -> int:
+        """Grows with each job that ends, and with what a long one gets done.
+
+        A number that stands still while jobs wait tells of a hang.
+        """
         ...
 
     def submit(self, job: Job) -> None:
@@ -254,7 +269,7 @@ class Worker(Protocol):
 
 
 class FileRange(NamedTuple):
-    """Bytes that go out straight from a file, without passing through our memory."""
+    """Bytes that go out from a file when the socket takes them, and are not held in memory."""
 
     file: File
     position: int

@@ -1,7 +1,7 @@
 """A broker as `odradek serve FILE` runs it, whose loop may not wait once it serves.
 
 What would wait raises where it is called: for a disk's directory, for a lock, for SQLite, for time.
-Page by page the files of a log are read and written on the loop by design, and are not watched.
+A log is read there only where it is in memory, by `preadv` with RWF_NOWAIT, which is not watched.
 """
 
 import sys
@@ -14,7 +14,10 @@ from odradek.cli import settings
 from odradek.config import sources
 from odradek.runtime.serve import run_broker
 
-WATCHED = ("os.ftruncate", "os.fsync", "os.fdatasync", "os.truncate", "os.makedirs")
+WATCHED = (
+    *("os.ftruncate", "os.fsync", "os.fdatasync", "os.truncate", "os.makedirs", "os.statvfs"),
+    *("os.open", "os.close", "os.pread", "os.pwritev"),
+)
 
 
 def watch(broker: Broker) -> None:
@@ -27,10 +30,6 @@ def watch(broker: Broker) -> None:
     for function in watching.functions.values():
         function.can_block_in("odradek/runtime/serve.py", "_serve")  # when all is over
         function.can_block_in("structlog/_output.py", {"msg"})  # a line for people, on stderr
-    # from the page cache: what is cold was read by the disk's thread before
-    watching.functions["os.sendfile"].can_block_in("odradek/runtime/stream.py", "_send_range")
-    # the size of an index of a log that a leadership begins in: its directory was just looked at
-    watching.functions["os.stat"].can_block_in("odradek/storage/segments/segment.py", "_entries")
     watching.activate()
 
 

@@ -2,8 +2,9 @@
 
 Decides how a promise of the door becomes system calls: a write is whole or it raises, a lock is
 seen by a JVM broker on the same directory too, a sync reaches the device. Knows nothing of logs.
-Calls block; the caller decides on which thread they run. A call that a signal
-interrupts is taken up again by Python itself (PEP 475).
+Calls block; the caller decides on which thread they run. A disk that knows the thread of the loop
+refuses there what the loop might wait for. A call that a signal interrupts is taken up again by
+Python itself (PEP 475).
 """
 
 # A path is a string on the door, and a `Path` for each call costs more than many of the calls.
@@ -16,17 +17,22 @@ import os
 import stat
 import struct
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Final
 
 from odradek.model.units import Bytes, Timestamp
-from odradek.ports import File, Lock
+from odradek.ports import File, Lock, WouldBlock
+from odradek.runtime import page_cache
+from odradek.runtime.beside import Beside
 from odradek.runtime.file_systems import commits_in_order
+from odradek.runtime.worker import tick
 
 Buffer = bytes | bytearray | memoryview
+OnRead = Callable[[bytes, OSError | None], None]
 
 SYNCING_THREADS: Final = 16
 SYNCED_ALONE_MAX: Final = 3  # a thread costs more than it saves
@@ -35,6 +41,7 @@ AT_ONCE: Final = 512 << 10
 """On a virtual machine whose memory had been idle, 4 MB at once were written at 140 MB/s, and in
 pieces of 512 KB at 470 MB/s. The cause is not proven; perhaps larger pages come from the host."""
 MODE: Final = 0o644
+NO_ATIME: Final[int] = getattr(os, "O_NOATIME", 0)  # Linux
 NOT_OFFERED: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 NO_MORE_NAMES: Final = NOT_OFFERED | {errno.EPERM, errno.EMLINK}
 FALLOCATE_KEEP_SIZE: Final = 1
@@ -46,20 +53,23 @@ WHOLE_FILE: Final = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-RWF_NOWAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)  # Linux
-_ONE_BYTE: Final = bytearray(1)
-
-
 class SystemFile:
     """An open descriptor."""
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_beside", "_fd")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, beside: Beside) -> None:
         self._fd = fd
+        self._beside = beside
 
     def read(self, length: int, position: int) -> bytes:
         """One `pread`; more only where the kernel gave less than was asked."""
+        if self._beside.is_on_loop():
+            found = page_cache.read_whole_now(self._fd, length, position)
+            if found is None:
+                raise WouldBlock(f"{length} bytes at {position}")
+            return found
+        tick()
         data = os.pread(self._fd, length, position)
         if len(data) == length or not data:
             return data
@@ -75,6 +85,7 @@ class SystemFile:
         """Fills the buffer as far as the file goes."""
         filled = 0
         while filled < len(buffer):
+            tick()
             count = os.preadv(self._fd, [buffer[filled:]], position + filled)
             if not count:
                 break
@@ -94,6 +105,7 @@ class SystemFile:
         rest = [memoryview(chunk) for chunk in chunks if len(chunk)]
         written = first = 0
         while first < len(rest):
+            tick()
             some = _up_to(AT_ONCE, rest[first : first + VECTORS_MAX])
             count = os.pwritev(self._fd, some, position + written)
             if not count:
@@ -124,10 +136,12 @@ class SystemFile:
 
     def sync(self) -> None:
         """The bytes, and the size that is needed to read them; not the time of the last change."""
+        tick()
         _sync(self._fd)
 
     def write_back(self, position: int, length: int, *, wait: bool = False) -> None:
         """Only on Linux; where a file system does not offer it, its own pace must do."""
+        tick()
         begin = getattr(_libc, "sync_file_range", None)
         if begin is None:
             return
@@ -142,24 +156,24 @@ class SystemFile:
         return os.fstat(self._fd).st_size
 
     def is_cached(self, position: int, length: int) -> bool:
-        """Asks for the first byte and the last, if they can be had at once: a microsecond each.
-
-        Where the kernel or the file system cannot tell, they are believed to be.
-        """
-        if RWF_NOWAIT is None:
-            return True
-        for at in (position, position + length - 1):
-            try:
-                os.preadv(self._fd, [_ONE_BYTE], at, RWF_NOWAIT)
-            except BlockingIOError:
-                return False
-            except OSError:
-                return True
-        return True
+        """Where the kernel or the file system cannot tell, they are not."""
+        return page_cache.holds(self._fd, position, length)
 
     def fileno(self) -> int | None:
-        """For `sendfile`."""
+        """For a stream, which reads what is in memory."""
         return self._fd
+
+    def read_beside(self, length: int, position: int, on_read: OnRead) -> None:
+        """Reads in the disk's own time; `on_read` is called there with the bytes or the error."""
+        self._beside.do(partial(self._read_beside, length, position, on_read))
+
+    def _read_beside(self, length: int, position: int, on_read: OnRead) -> None:
+        try:
+            data = self.read(length, position)
+        except OSError as error:
+            on_read(b"", error)
+        else:
+            on_read(data, None)
 
     def close(self) -> None:
         """Gives the descriptor back; a second call does nothing."""
@@ -168,29 +182,37 @@ class SystemFile:
             os.close(fd)
 
     def __del__(self) -> None:
-        """The last reference is gone; there is no caller left to hear of an error."""
-        with suppress(OSError):
-            self.close()
+        """The last reference is gone, perhaps on the loop, which waits for no disk."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            self._beside.close(fd)
 
 
 class SystemLock:
     """A lock on an open file; the kernel drops it with the last copy of the descriptor."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, beside: Beside) -> None:
         self._fd = fd
+        self._beside = beside
 
     def release(self) -> None:
         """Closes the file, and with it the lock; a second call does nothing."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
-            os.close(fd)
+            if self._beside.is_on_loop():
+                self._beside.close(fd)
+            else:
+                os.close(fd)
 
 
 class SystemDisk:
     """One log dir: a directory of the operating system."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, loop_thread: int | None = None) -> None:
+        """With the thread of a loop, that thread is refused what it might wait for."""
         self._name = directory
+        self._beside = Beside(directory, loop_thread)
+        self._no_atime = NO_ATIME  # 0 once a file was not ours
         self._commits_in_order: bool | None = None  # once it was asked
 
     @property
@@ -199,9 +221,21 @@ class SystemDisk:
         return self._name
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """For reading and writing; children do not inherit it."""
+        """For reading and writing; children do not inherit it.
+
+        A read does not note its time: that would be a change of the file system, for which the
+        reader of a cached page might wait. Only the owner of a file may ask for this.
+        """
+        self._may_wait(path)
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return SystemFile(os.open(self._at(path), flags, MODE))
+        try:
+            fd = os.open(self._at(path), flags | self._no_atime, MODE)
+        except PermissionError:
+            if not self._no_atime:
+                raise
+            fd = os.open(self._at(path), flags, MODE)
+            self._no_atime = 0
+        return SystemFile(fd, self._beside)
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name; an error is an error, not a 'no'."""
@@ -214,6 +248,7 @@ class SystemDisk:
 
     def size(self, path: str) -> int:
         """Of a file, without opening it."""
+        self._may_wait(path)
         return os.stat(self._at(path)).st_size
 
     def modified(self, path: str) -> Timestamp:
@@ -234,6 +269,7 @@ class SystemDisk:
 
     def rename(self, old: str, new: str) -> None:
         """Atomic, also in place of an existing file."""
+        tick()
         os.replace(self._at(old), self._at(new))
 
     def link(self, path: str, second: str) -> bool:
@@ -248,6 +284,7 @@ class SystemDisk:
 
     def unlink(self, path: str) -> None:
         """Open files of this name stay readable until they are closed."""
+        tick()
         os.unlink(self._at(path))
 
     def remove_directory(self, path: str) -> None:
@@ -256,6 +293,7 @@ class SystemDisk:
 
     def sync_directory(self, path: str) -> None:
         """A directory is synced through a descriptor of its own."""
+        tick()
         fd = os.open(self._at(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
@@ -323,7 +361,7 @@ class SystemDisk:
             if error.errno in {errno.EACCES, errno.EAGAIN}:
                 raise BlockingIOError(error.errno, "another process holds the lock", path) from None
             raise
-        return SystemLock(fd)
+        return SystemLock(fd, self._beside)
 
     def free_bytes(self) -> Bytes:
         """What an ordinary user may still take."""
@@ -341,6 +379,11 @@ class SystemDisk:
             return Path(BOOT_ID).read_text("ascii").strip()
         except OSError:
             return ""
+
+    def _may_wait(self, path: str) -> None:
+        if self._beside.is_on_loop():
+            raise WouldBlock(path)
+        tick()
 
     def _at(self, path: str) -> str:
         assert ".." not in path.split("/"), path

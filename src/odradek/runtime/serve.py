@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import get_ident
 
 from odradek.broker.broker import Broker
 from odradek.broker.doors import Dir, Doors
@@ -48,7 +49,11 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         return opened
 
     dirs = tuple(
-        Dir(SystemDisk(it), ThreadWorker(f"log dir {it}"), ThreadWorker(f"background {it}"))
+        Dir(
+            SystemDisk(it, get_ident()),
+            ThreadWorker(f"log dir {it}"),
+            ThreadWorker(f"background {it}"),
+        )
         for it in log_dirs(config)
     )
     network = SystemNetwork(

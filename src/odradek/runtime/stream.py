@@ -1,7 +1,9 @@
 """One connection on a raw non-blocking socket, driven by the loop's readers and writers.
 
 Decides how few system calls move the bytes: one `recv_into` where the receiver wants them, one
-`sendmsg` for all that waits, `sendfile` for what lies in a file. Knows nothing of frames.
+`sendmsg` for all that waits. What lies in a file is read when the socket takes it, if it is in
+memory: a call that waits for a device holds up every connection, and `sendfile` may be one. What is
+not, the thread beside the disk reads. Knows nothing of frames.
 
 Measured on uvloop: when data arrive with a reset right behind them, it calls a reader once,
 closes its own handle and never calls again. So a reader goes on until a short read, or makes
@@ -9,19 +11,22 @@ sure by itself that it is called again, and `SystemNetwork` looks after quiet st
 """
 
 import asyncio
-import os
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from odradek.model.units import KIB
 from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
+from odradek.runtime import page_cache
+from odradek.runtime.disk import SystemFile
 
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 READS_PER_TURN_MAX: Final = 16  # then the others have their turn
-COPIED_BYTES_MAX: Final = 32 * KIB
-"""Less than that of a file is copied with what is around it: a call for itself costs more."""
+_ROOM: Final = memoryview(bytearray(256 * KIB))
+"""For what is read of files and sent in the same call. Larger than this it is slower: it must stay
+in the processor's cache."""
 TOO_SHORT: Final = "the file is shorter than the range that was to be sent"
 MSG_MORE: Final[int] = getattr(socket, "MSG_MORE", 0)  # Linux: header and records in one segment
 
@@ -32,6 +37,7 @@ class SystemStream:
     __slots__ = (
         "_closing",
         "_continuing",
+        "_fetching",
         "_forget",
         "_loop",
         "_out",
@@ -61,6 +67,7 @@ class SystemStream:
         self._out: deque[Chunk] = deque()
         self._unsent = 0
         self._writing = False  # the loop tells when the socket takes more
+        self._fetching = False  # the first chunk is being read beside the loop
         self._paused = False
         self._continuing = False  # there is more to read, and our own turn comes
         self._closing = False  # nothing is read or taken for sending any more
@@ -169,15 +176,11 @@ class SystemStream:
             self._wait_to_write()
 
     def _flush(self) -> None:
-        """Sends until nothing is left or the socket is full."""
+        """Sends until nothing is left, or the socket is full, or a file is not in memory."""
         assert self._sock is not None
         try:
-            while self._out:
-                first = self._out[0]
-                if isinstance(first, FileRange) and first.length > COPIED_BYTES_MAX:
-                    self._send_range(first)
-                else:
-                    self._send_memory(self._sock)
+            while self._out and not self._fetching:
+                self._send_some(self._sock)
         except BlockingIOError:
             self._wait_to_write()
         except OSError as error:
@@ -188,51 +191,92 @@ class SystemStream:
             self._writing = True
             self._loop.add_writer(self.fd, self._writable)
 
+    def _no_longer_wait(self) -> None:
+        if self._writing:
+            self._writing = False
+            self._loop.remove_writer(self.fd)
+
     def _writable(self) -> None:
         self._flush()
         if self._out or self._sock is None:
             return
-        self._writing = False
-        self._loop.remove_writer(self.fd)
+        self._no_longer_wait()
         if self._closing:
             self._end(None)
         elif self._receiver is not None:
             self._receiver.drained()
 
-    def _send_range(self, chunk: FileRange) -> None:
-        """The descriptor is asked for now: a file that was closed meanwhile is an error."""
-        file, position, length = chunk
-        count = os.sendfile(self.fd, file.fileno() or -1, position, length)
-        if not count:
-            raise OSError(TOO_SHORT)
-        self._unsent -= count
-        if count == length:
-            self._out.popleft()
-        else:
-            self._out[0] = FileRange(file, position + count, length - count)
-
-    def _send_memory(self, sock: socket.socket) -> None:
-        """All chunks up to a long range of a file in one call; short ones are read for it."""
-        out, room = self._out, COPIED_BYTES_MAX
+    def _send_some(self, sock: socket.socket) -> None:
+        """As much as one call takes."""
+        out, filled = self._out, 0
         vector: list[bytes | bytearray | memoryview] = []
+        is_all = False
         for chunk in out:
             if len(vector) == VECTORS_MAX:
                 break
-            if not isinstance(chunk, FileRange):
-                vector.append(chunk)
-            elif chunk.length <= room:
-                vector.append(_read(chunk))
-                room -= chunk.length
+            if isinstance(chunk, FileRange):
+                found = _read_now(chunk, _ROOM[filled : filled + chunk.length])
+                filled += len(found)
+                if len(found):
+                    vector.append(found)
+                if len(found) < chunk.length:
+                    break
             else:
-                break
-        count = sock.sendmsg(vector, (), MSG_MORE if len(vector) < len(out) else 0)
+                vector.append(chunk)
+        else:
+            is_all = True
+        if not vector:
+            self._fetch(out[0])
+            return
+        count = sock.sendmsg(vector, (), 0 if is_all else MSG_MORE)
+        is_full = count < sum(map(len, vector))
+        self._sent(count)
+        if is_full:
+            raise BlockingIOError
+
+    def _sent(self, count: int) -> None:
+        """So many bytes have left; of a file they are read anew, not kept until the rest has."""
+        out = self._out
         self._unsent -= count
-        for chunk in vector:
-            if count < len(chunk):
+        while count:
+            chunk = out[0]
+            size = size_of(chunk)
+            if count >= size:
+                out.popleft()
+            elif isinstance(chunk, FileRange):
+                out[0] = FileRange(chunk.file, chunk.position + count, size - count)
+            else:
                 out[0] = memoryview(chunk)[count:]
-                return
-            count -= len(chunk)
-            out.popleft()
+            count -= min(count, size)
+
+    def _fetch(self, chunk: Chunk) -> None:
+        """The first chunk is of a file, and not in memory: nothing is sent until it has come."""
+        assert isinstance(chunk, FileRange), chunk
+        assert isinstance(chunk.file, SystemFile), chunk
+        self._fetching = True
+        self._no_longer_wait()
+        length = min(chunk.length, len(_ROOM))
+        chunk.file.read_beside(length, chunk.position, self._on_read)
+
+    def _on_read(self, data: bytes, error: OSError | None) -> None:
+        """On the thread of the disk."""
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            self._loop.call_soon_threadsafe(self._fetched, data, error)
+
+    def _fetched(self, data: bytes, error: OSError | None) -> None:
+        if self._sock is None:
+            return
+        self._fetching = False
+        if error is not None or not data:
+            self._end(error or OSError(TOO_SHORT))
+            return
+        chunk = self._out.popleft()
+        assert isinstance(chunk, FileRange), chunk
+        rest = chunk.length - len(data)
+        if rest:
+            self._out.appendleft(FileRange(chunk.file, chunk.position + len(data), rest))
+        self._out.appendleft(data)
+        self._writable()
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -270,12 +314,14 @@ class SystemStream:
             receiver.closed(error)
 
 
-def _read(chunk: FileRange) -> bytes:
-    """It is in the page cache, or somebody has seen to it that it is."""
-    data = chunk.file.read(chunk.length, chunk.position)
-    if len(data) < chunk.length:
+def _read_now(chunk: FileRange, room: memoryview) -> memoryview:
+    """What of it is in memory, as far as there is room."""
+    fd = chunk.file.fileno()
+    assert fd is not None, chunk
+    count = page_cache.read_now(fd, room, chunk.position) if len(room) else None
+    if count == 0:
         raise OSError(TOO_SHORT)
-    return data
+    return room[: count or 0]
 
 
 def plain_address(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:

@@ -8,9 +8,25 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, local
 
 from odradek.ports import Job
+
+
+class _Mine(local):
+    """Whose thread this is."""
+
+    worker: "ThreadWorker | None" = None
+
+
+_mine = _Mine()
+
+
+def tick() -> None:
+    """Before a call to the disk: the one before it has ended, so a long job gets on."""
+    worker = _mine.worker
+    if worker is not None:
+        worker.progress += 1
 
 
 class ThreadWorker:
@@ -25,7 +41,7 @@ class ThreadWorker:
         self._open: deque[Job] = deque()  # in their order; on the loop
         self._abandoned: Exception | None = None
         self._submitted = self._left_behind = 0  # by the loop, and by the thread
-        self.ended = 0
+        self.progress = 0  # of jobs, and of calls within them; changed by the thread
         Thread(target=self._work, name=name, daemon=True).start()
 
     @property
@@ -62,6 +78,7 @@ class ThreadWorker:
 
     def _work(self) -> None:
         """The thread."""
+        _mine.worker = self
         while (job := self._jobs.get()) is not None:
             if self._abandoned is not None:
                 self._left_behind += 1
@@ -71,6 +88,7 @@ class ThreadWorker:
                 job.run()
             except Exception as raised:  # noqa: BLE001 - it is handed on whole
                 error = raised
+            self.progress += 1
             self._ended.append((job, error))
             self._left_behind += 1
             del job, error
@@ -86,5 +104,4 @@ class ThreadWorker:
             job, error = self._ended.popleft()
             if self._abandoned is None:
                 self._open.popleft()
-                self.ended += 1
                 job.done(error)

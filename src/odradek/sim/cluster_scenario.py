@@ -148,9 +148,7 @@ class NumberedBroker:
 
     def hang_disk(self, disk: str) -> None:
         """It does not return from the next call that it is asked for."""
-        worker = self.process.workers[disk]
-        worker.hang()
-        worker.submit(_Call())
+        self.process.workers[disk].hang()
 
     def release_disk(self, disk: str) -> None:
         """It goes on where it stood."""
@@ -165,16 +163,6 @@ class NumberedBroker:
         assert disk in DISKS, disk
         assert not self.machine.running, self.number
         del self.machine.disks[disk]
-
-
-class _Call:
-    """What a disk that hangs does not return from."""
-
-    def run(self) -> None:
-        """Nothing."""
-
-    def done(self, error: Exception | None) -> None:
-        """No caller waits for it."""
 
 
 class ClusterScenario:

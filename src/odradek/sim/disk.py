@@ -95,6 +95,7 @@ class SimulatedDisk:
 
     def open(self, path: str, *, create: bool = False) -> File:
         """A handle on the bytes of this name; they outlive the name."""
+        self.faults.may_wait(path)
         self.faults.enter("open", path)
         node = self._find(path)
         if isinstance(node, Directory):
@@ -113,21 +114,25 @@ class SimulatedDisk:
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name."""
+        self.faults.must_be_a_job("stat", path)
         self.faults.enter("stat", path)
         return self._find(path) is not None
 
     def is_directory(self, path: str) -> bool:
         """Whether there is a directory of this name."""
+        self.faults.must_be_a_job("stat", path)
         self.faults.enter("stat", path)
         return isinstance(self._find(path), Directory)
 
     def size(self, path: str) -> int:
         """The count of bytes in a file."""
+        self.faults.may_wait(path)
         self.faults.enter("stat", path)
         return len(self._file(path).current)
 
     def modified(self, path: str) -> Timestamp:
         """When a file was last written, on the machine's clock."""
+        self.faults.must_be_a_job("stat", path)
         self.faults.enter("stat", path)
         return self._file(path).modified
 
@@ -349,11 +354,18 @@ class SimulatedFile:
 
     def read(self, length: int, position: int) -> bytes:
         """A copy of the bytes."""
+        if self._disk.faults.caches_nothing:
+            self._disk.faults.may_wait(self._path)
+        return self.sent(length, position)
+
+    def sent(self, length: int, position: int) -> bytes:
+        """For a stream, which has whatever is not in memory read beside the loop."""
         contents = self._enter("read")
         return bytes(contents.current[position : position + length])
 
     def read_into(self, buffer: memoryview, position: int) -> int:
         """Copies as far as the file goes."""
+        self._disk.faults.must_be_a_job("read_into", self._path)
         data = self._enter("read").current[position : position + len(buffer)]
         buffer[: len(data)] = data
         return len(data)
@@ -383,12 +395,13 @@ class SimulatedFile:
 
     def size(self) -> int:
         """As programs see it."""
+        self._disk.faults.must_be_a_job("stat", self._path)
         return len(self._enter("stat").current)
 
     def is_cached(self, position: int, length: int) -> bool:
         """All of it is in memory, unless a test says that nothing is."""
         del position, length
-        return not self._disk.faults.is_cold
+        return not self._disk.faults.caches_nothing
 
     def fileno(self) -> int | None:
         """There is none."""
@@ -397,12 +410,17 @@ class SimulatedFile:
     def close(self) -> None:
         """A second call does nothing."""
         if self._open:
-            self._open = False
-            self._disk.released(self._contents)
+            self._disk.faults.must_be_a_job("close", self._path)
+            self._let_go()
 
     def __del__(self) -> None:
-        """The last holder has let go of it."""
-        self.close()
+        """The last holder has let go of it: it is closed in no thread that anybody waits for."""
+        if self._open:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._open = False
+        self._disk.released(self._contents)
 
     def _still_open(self) -> Contents:
         if not self._open:

@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from typing import Final, NoReturn
 
 from odradek.model.units import Millis
+from odradek.ports import WouldBlock
+from odradek.sim.lending import the_loop_runs
 
 NO_DELAY: Final = Millis(0)
 
@@ -35,6 +37,14 @@ CHANGES: Final = frozenset(
 """Calls after which the medium, or what may be assumed of it, differs."""
 
 CALLS: Final = CHANGES | {"open", "read", "stat", "list", "lock", "free"}
+
+
+LOOP_CALLS: Final = frozenset({"open", "read", "stat"})
+"""Of which the disk says, each where it is made, whether the loop may make them."""
+
+
+class OnTheLoop(AssertionError):
+    """A call that may wait for a device was made on a broker's loop."""
 
 
 class PowerLost(BaseException):
@@ -92,8 +102,10 @@ class DiskFaults:
     capacity: int | None = None  # bytes in all; None: endless
     crash_at_change: int | None = None  # the first is 1; it may have had its effect, or not
     crash: Callable[[], None] = _nobody  # whose machine stops at that change
+    jobs_only: bool = False  # a broker has workers for it: its loop may wait for nothing here
     stall: Callable[[Millis], None] = _no_wait  # how the machine spends a slow call
     is_cold: bool = False  # nothing of its files is in the page cache
+    is_evicted: bool = False  # likewise, for a while
     pausing: Pausing | None = None  # how the job that runs now stops for some microseconds
     failed_syncs: int = 0
     calls: int = 0
@@ -110,6 +122,8 @@ class DiskFaults:
         """Counts the call; the fault that it meets, if it is one with an error."""
         if self.dead:
             raise PowerLost(path)
+        if call not in LOOP_CALLS:
+            self.must_be_a_job(call, path)
         self.calls += 1
         self.changes += call in CHANGES
         if self.read_only and call in CHANGES:
@@ -125,6 +139,21 @@ class DiskFaults:
                 if row.error:
                     return row
         return None
+
+    def may_wait(self, path: str) -> None:
+        """Before a call that says so where it would wait for the device."""
+        if self.jobs_only and not self.dead and the_loop_runs():
+            raise WouldBlock(path)
+
+    def must_be_a_job(self, call: str, path: str) -> None:
+        """Before a call that may wait for the device."""
+        if self.jobs_only and not self.dead and the_loop_runs():
+            raise OnTheLoop(f"{call} of {path}: a disk that hangs would hold up the broker")
+
+    @property
+    def caches_nothing(self) -> bool:
+        """Whether each read goes to the device."""
+        return self.is_cold or self.is_evicted
 
     @property
     def may_pause(self) -> bool:

@@ -136,6 +136,25 @@ class ReadOnlyDisk(OfDisks):
             disk.faults.read_only = False
 
 
+class ColdCache(OfDisks):
+    """The page cache holds nothing of a disk for a while: something else has needed the memory."""
+
+    name = "cold-cache"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """One that is warm."""
+        disk = self.one(chance)
+        if disk is None or disk.faults.is_evicted:
+            return None
+        disk.faults.is_evicted = True
+        self.world.after(self.later(chance), partial(_warm, disk))
+        return disk.name
+
+
+def _warm(disk: SimulatedDisk) -> None:
+    disk.faults.is_evicted = False
+
+
 class FullDisk(OfDisks):
     """A disk has room for little more, for a while."""
 

@@ -57,8 +57,32 @@ class Turn:
         give_back(self.made, self.job)
 
 
+def the_loop_runs() -> bool:
+    """Whether it is the loop's code that runs now: no job's, no judge's, no test's."""
+    if _turn is not None or _onlookers:
+        return False
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - this is rare
+    while frame is not None and frame.f_code.co_name != "_run_handles":
+        if frame.f_code.co_filename.startswith(WORLDS):
+            return False
+        frame = frame.f_back
+    return frame is not None
+
+
+@contextmanager
+def looking_on() -> Iterator[None]:
+    """Inside, a test looks at a disk, or does something to it, that is no broker's doing."""
+    global _onlookers  # noqa: PLW0603
+    _onlookers += 1
+    try:
+        yield
+    finally:
+        _onlookers -= 1
+
+
 _turn: Turn | None = None  # whose code runs now; None: the loop's
 _worlds = 0
+_onlookers = 0
 
 
 class _Watched:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol, cast
 
 from odradek.ports import Address, Chunk, FileRange, Receiver, size_of
+from odradek.sim.disk import SimulatedFile
 from odradek.sim.wires import Host, Kind, Pipe, Wires
 
 SEGMENT_BYTES_MAX: Final = 64 * 1024
@@ -245,7 +246,7 @@ class SimulatedStream:
         self.pipe.put(Kind.DATA, data)
 
     def _gather(self, count_max: int) -> bytes:
-        """The next bytes of what waits; those of a file are read now, as `sendfile` would."""
+        """The next bytes of what waits; those of a file are read now."""
         if not self._files and self._unsent <= count_max:
             whole = b"".join(cast("deque[bytes]", self._out))
             self._out.clear()
@@ -256,7 +257,7 @@ class SimulatedStream:
             chunk = self._out[0]
             count = min(size_of(chunk), left)
             if isinstance(chunk, FileRange):
-                data = chunk.file.read(count, chunk.position)
+                data = _sent(chunk, count)
                 if len(data) < count and parts:
                     break
                 if not data:
@@ -302,6 +303,12 @@ class SimulatedStream:
     def _tell_closed(self, error: OSError | None) -> None:
         if self._receiver is not None:
             self._receiver.closed(error)
+
+
+def _sent(chunk: FileRange, count: int) -> bytes:
+    file = chunk.file
+    assert isinstance(file, SimulatedFile), file
+    return file.sent(count, chunk.position)
 
 
 def _rest(chunk: Chunk, count: int) -> Chunk:

@@ -31,6 +31,7 @@ class SimulatedWorker:
         assert isinstance(loop, SimulatedLoop), loop
         self._loop = loop
         self._faults = faults or DiskFaults()
+        self._faults.jobs_only = True
         self._strand: Strand | None = None  # the job that runs, if it may pause
         self._pause = 0  # microseconds for which it does
         self._context = copy_context()
@@ -41,8 +42,13 @@ class SimulatedWorker:
         self.disk: _Hang = _Hang() if first is None else first.disk
         self._waits = False  # a job would run if the worker did not hang
         self._abandoned: Exception | None = None
-        self.ended = 0
+        self._ended = 0
         self.disk.workers.append(self)
+
+    @property
+    def progress(self) -> int:
+        """Of jobs; one that pauses does nothing meanwhile."""
+        return self._ended
 
     @property
     def idle(self) -> bool:
@@ -166,7 +172,7 @@ class SimulatedWorker:
         if not self._open or self._open[0] is not turn.job:
             return  # it was given up
         self._open.popleft()
-        self.ended += 1
+        self._ended += 1
         turn.end()
         turn.job.done(error)
 

@@ -20,6 +20,7 @@ from odradek.records.record import Record
 from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Leadership
 from odradek.sim.disk_faults import Fault
+from odradek.sim.lending import looking_on
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
@@ -143,8 +144,9 @@ def pausing(machine: Machine, *calls: str, path: str = "*", skip: int = 0) -> li
 async def until(condition: Callable[[], bool]) -> None:
     """Turn by turn, up to a bound."""
     for _ in range(10_000):
-        if condition():
-            return
+        with looking_on():
+            if condition():
+                return
         await asyncio.sleep(0)
     raise AssertionError("it never came true")
 

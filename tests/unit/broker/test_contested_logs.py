@@ -10,6 +10,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.sim.disk_faults import Fault
+from odradek.sim.lending import looking_on
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
@@ -33,12 +34,14 @@ async def make_both(replicas: ReplicaManager) -> None:
     Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
     await settled(replicas)
     how = InDir(replicas.logs.config_of(ORDERS.topic), EARLIER, is_new=True)
-    replicas.dirs.dirs[0].create(ORDERS, str(ORDERS), how, NOW)
+    with looking_on():
+        replicas.dirs.dirs[0].create(ORDERS, str(ORDERS), how, NOW)
 
 
 def names(ground: Ground, disk: str) -> list[str]:
     """Of the logs that lie on a disk, those that are on their way out as such."""
-    found = ground.machine.disk(disk).names("")
+    with looking_on():
+        found = ground.machine.disk(disk).names("")
     return [name[-6:] for name in sorted(found) if name.startswith("orders-0")]
 
 

@@ -17,6 +17,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.peers.control_message import ControlRequest
+from odradek.sim.lending import looking_on
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.names import Kind, LogName, parse_log_name
 from tests.unit.broker.ground import ORDERS, Ground
@@ -199,7 +200,9 @@ def test_a_log_that_the_controller_does_not_name_is_set_aside(*, is_gone: bool) 
 
 def _names(log_dir: LogDir) -> Iterator[LogName]:
     """Of the logs that it has."""
-    for name in log_dir.disk.names(""):
+    with looking_on():
+        names = log_dir.disk.names("")
+    for name in names:
         found = parse_log_name(name)
         if found is not None:
             yield found

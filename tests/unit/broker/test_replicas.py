@@ -16,6 +16,7 @@ from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotEnoughReplicas, NotLeaderOrFollower
 from odradek.sim.disk_faults import Fault
+from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline, StorageError
@@ -224,9 +225,11 @@ def test_who_writes_need_not_wait_for_all_logs_that_are_made() -> None:
         await until(lambda: len(disk.names("")) >= 20)
         Appender(replicas.led(ORDERS)).append(batch_of("a"))
         await until(lambda: replicas.led(ORDERS).log.log_end_offset > 0)
-        logs_then.append(len(disk.names("")))
+        with looking_on():
+            logs_then.append(len(disk.names("")))
         assert await making == {}
-        assert len(disk.names("")) > 200
+        with looking_on():
+            assert len(disk.names("")) > 200
 
     with Ground() as ground:
         ground.live(talk)
@@ -380,7 +383,8 @@ def test_a_log_in_which_rot_leads_back_is_not_read_for_ever() -> None:
         second = segment.size
         appender.append(batch_of("b"))
         await settled(replicas)
-        segment.file.write([bytes(8)], second)
+        with looking_on():
+            segment.file.write([bytes(8)], second)
         with pytest.raises(CorruptBatch):
             await values(replicas)
 
@@ -420,7 +424,8 @@ def test_records_of_a_topic_without_an_id_are_kept() -> None:
     async def second(replicas: ReplicaManager) -> None:
         found = replicas.dirs.get(ORDERS)
         assert found is not None
-        found.folder.disk.unlink(found.folder.path("partition.metadata"))
+        with looking_on():
+            found.folder.disk.unlink(found.folder.path("partition.metadata"))
         found.topic_id = NO_TOPIC_ID
         await replicas.apply_leader_and_isr([word(epoch=1)])
         assert await values(replicas) == ["a", "b"]
@@ -451,7 +456,8 @@ def test_a_disk_too_full_for_one_topics_id_serves_no_records_of_an_earlier_topic
     async def second(replicas: ReplicaManager) -> None:
         found = replicas.dirs.get(ORDERS)
         assert found is not None
-        found.folder.disk.unlink(found.folder.path("partition.metadata"))
+        with looking_on():
+            found.folder.disk.unlink(found.folder.path("partition.metadata"))
         found.topic_id = NO_TOPIC_ID
         full = Fault(errno.ENOSPC, calls=frozenset({"write"}), path="orders-0/*")
         for name in ("disk-a", "disk-b"):

@@ -22,6 +22,7 @@ from odradek.model.positions import (
     PartitionEpoch,
 )
 from odradek.replication.errors import NotLeaderOrFollower
+from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline
@@ -283,7 +284,8 @@ def test_logs_that_are_whole_together_are_noted_with_one_write(
         for found in list(replicas.dirs):
             found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
             dirs.add(found.folder.disk.name)
-            replicas.dirs.named(found.folder.disk.name).note_unclean(found)
+            with looking_on():
+                replicas.dirs.named(found.folder.disk.name).note_unclean(found)
         again = [it._replace(leadership=word(epoch=1).leadership) for it in states]
         assert await replicas.apply_leader_and_isr(again) == {}
         await settled(replicas)

@@ -101,7 +101,11 @@ def fill(log: PartitionLog, *values: str) -> None:
         log.append(batch, read_header(batch), LeaderEpoch(0), NOW)
         job = log.take_job()
         assert job is not None
-        job.run()
+        try:
+            job.run()
+        except StorageError:
+            job.fail()
+            raise
         job.publish()
 
 

@@ -12,6 +12,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.fetch_sessions import Slot
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
+from odradek.broker.fetching.sought_reads import Part, SoughtRead, Wanted, read_part
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -19,7 +20,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Millis
-from odradek.ports import Clock
+from odradek.ports import Clock, WouldBlock
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.replication.progress import FollowerFetch
 from odradek.replication.throttle import ReplicationThrottle
@@ -55,6 +56,7 @@ class Found(NamedTuple):
     was_read: bool = True  # False: there was no room left in the answer
     segment_base: Offset = NO_OFFSET  # where the records lie
     is_early: bool = False  # a follower asks for what this broker is only about to lead
+    sought: SoughtRead | None = None  # a job that is to look for it first
 
 
 class Look(NamedTuple):
@@ -64,6 +66,7 @@ class Look(NamedTuple):
     bytes_left: int  # in the answer
     is_first: bool  # nothing was found before: the first batch comes whole, whatever its size
     is_arrival: bool  # the request has just come: a follower's position counts now
+    sought: SoughtRead | None = None  # a job has looked for it
 
 
 class PartitionReading:
@@ -147,18 +150,33 @@ class PartitionReading:
         if bytes_max <= 0 and not look.is_first:
             is_end = slot.offset >= end
             return Found(slot, row, replica, was_read=is_end)
+        is_committed = isinstance(reader, Consumer) and reader.committed_only
+        wanted = Wanted(slot.offset, end, bytes_max, look.is_first, is_committed)
         with self._replicas.logs.watched(log):
-            part = log.read(slot.offset, end, bytes_max, at_least_one=look.is_first)
+            found = self._part(log, wanted, look.sought)
+        if found is None:
+            sought = SoughtRead(log, wanted)
+            return Found(slot, row, replica, was_read=False, sought=sought)
+        part, aborted = found
         if part.chunk is None:
             is_end = slot.offset >= end or look.is_first  # what was there may be compacted away
             return Found(slot, row, replica, was_read=is_end)
         row.records = [part.chunk]
-        if isinstance(reader, Consumer) and reader.committed_only:
+        if is_committed:
             row.aborted_transactions = [
-                AbortedTransaction(it.producer_id, it.first_offset)
-                for it in log.aborted_between(slot.offset, end)
+                AbortedTransaction(it.producer_id, it.first_offset) for it in aborted
             ]
         return Found(slot, row, replica, part.chunk.length, segment_base=part.segment_base)
+
+    def _part(self, log: PartitionLog, wanted: Wanted, sought: SoughtRead | None) -> Part | None:
+        """None: only the disk can tell."""
+        found = None if sought is None else sought.part_for(log, wanted)
+        if found is not None:
+            return found
+        try:
+            return read_part(log, wanted)
+        except WouldBlock:
+            return None
 
     def is_throttled(self, replica: ReadableReplica, reader: Follower) -> bool:
         """Whether what this follower copies is bounded: not while it is in sync."""

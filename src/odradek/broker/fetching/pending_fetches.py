@@ -5,7 +5,7 @@ wake it when there is more. However many of them do so in a turn, it looks once,
 turn, when those who brought the news were answered.
 
 The first batch comes whole, whatever its size, or a reader could never pass it. What is read is a
-range of a file; unless it is short, it goes out without passing through our memory.
+range of a file, and goes out as the client takes it.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from odradek.broker.fetching.looked_at import LookedAt
 from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, PartitionReading
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
+from odradek.broker.fetching.sought_reads import SoughtRead
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -39,6 +40,7 @@ from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Clock, FileRange
 from odradek.replication.throttle import ReplicationThrottle
+from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -184,7 +186,9 @@ class Fetch:
         "_named",
         "_pending",
         "_request",
+        "_round",
         "_session",
+        "_sought",
         "_timer",
         "_to_look_at",
         "_wants_answer",
@@ -207,7 +211,9 @@ class Fetch:
         self._will_look = False
         self._is_over = False
         self._is_warm = False  # what was cold has been read once
-        self._cold_left = 0
+        self._cold_left = 0  # jobs of this round
+        self._round = 0  # of jobs
+        self._sought: dict[Slot, SoughtRead] = {}  # what jobs have looked for
         self._wants_answer = False  # however little there is
 
     @property
@@ -260,12 +266,14 @@ class Fetch:
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         is_arrival = self._is_arrival or slot in session.early
         one = self._fetches.reading.read(
-            slot, Look(session.reader, left, not found.size, is_arrival)
+            slot, Look(session.reader, left, not found.size, is_arrival, self._sought.get(slot))
         )
         if one.is_early and not self._is_full and self._fetches.waits_for_leader(slot):
             session.ready.pop(slot, None)
             return
         session.early.pop(slot, None)
+        if one.sought is not None and not self._is_stuck(one.sought.log):
+            found.sought[slot] = one.sought
         if one.size and not self._look_at_cache(one):
             one.row.records = NO_RECORDS
             one = one._replace(size=0, was_read=False)
@@ -300,46 +308,57 @@ class Fetch:
             if one.replica.log.folder.disk.name in stuck:
                 if is_cold:
                     return False
-            elif (is_cold or is_asked_again) and not self._is_warm:
+            elif (is_cold or is_asked_again) and not self._is_warm and one.slot not in self._sought:
                 self._found.cold.append(ReadRange(one.replica.log, one.segment_base, chunk))
         return True
 
     def _on_looked(self) -> None:
         found = self._found
-        if found.cold:
-            self._warm(found.cold)
+        if found.cold or found.sought:
+            self._warm(found.cold, found.sought)
         elif found.is_enough or self._wants_answer or self._request.max_wait_ms <= 0:
             self._answer()
         else:
             self._park()
 
-    def _warm(self, cold: list[ReadRange]) -> None:
-        """The loop never waits for a disk: its worker reads first, and then we look again."""
-        self._is_warm = True
-        self._cold_left = len(cold)
-        deps = self._fetches.deps
-        for read in cold:
-            job = CheckedRead(read, deps.on_corrupt, self._warmed)
-            deps.replicas.logs.worker_of(read.log).submit(job)
-        self._look_out({read.log.folder.disk.name for read in cold})
+    def _is_stuck(self, log: PartitionLog) -> bool:
+        """Whether its disk hangs: then nothing is looked for there."""
+        return log.folder.disk.name in self._fetches.deps.replicas.logs.stuck
 
-    def _look_out(self, dirs: set[str]) -> None:
+    def _warm(self, cold: list[ReadRange], sought: dict[Slot, SoughtRead]) -> None:
+        """The loop never waits for a disk: its worker reads first, and then we look again."""
+        self._is_warm = self._is_warm or bool(cold)
+        self._cold_left = len(cold) + len(sought)
+        self._round += 1
+        self._sought |= sought
+        on_corrupt, logs = self._fetches.deps.on_corrupt, self._fetches.deps.replicas.logs
+        warmed = partial(self._warmed, self._round)
+        for read in cold:
+            logs.worker_of(read.log).submit(CheckedRead(read, on_corrupt, warmed))
+        for job in sought.values():
+            logs.worker_of(job.log).submit(job.then(on_corrupt, warmed))
+        found = [*(read.log for read in cold), *(job.log for job in sought.values())]
+        self._look_out(self._round, {log.folder.disk.name for log in found})
+
+    def _look_out(self, number: int, dirs: set[str]) -> None:
         """One of the dirs may hang: then the answer goes without what lies there."""
         deps = self._fetches.deps
         deadline = Millis(deps.clock.monotonic() + max(self._request.max_wait_ms, WARMING_PATIENCE))
-        deps.timers.at(deadline, partial(self._on_slow_disk, dirs))
+        deps.timers.at(deadline, partial(self._on_slow_disk, number, dirs))
 
-    def _on_slow_disk(self, dirs: set[str]) -> None:
-        if self._cold_left <= 0 or self._is_gone():
+    def _on_slow_disk(self, number: int, dirs: set[str]) -> None:
+        if number != self._round or not self._cold_left or self._is_gone():
             return
         if dirs & self._fetches.deps.replicas.logs.stuck.keys():
-            self._cold_left = 0
+            self._round += 1
             self._look()
         else:
-            self._look_out(dirs)
+            self._look_out(number, dirs)
 
-    def _warmed(self) -> None:
-        """One of the ranges has been read; what is still cold by now is read as it is."""
+    def _warmed(self, number: int) -> None:
+        """One of the ranges has been read; what is still cold by now is read as it is sent."""
+        if number != self._round:
+            return  # it was given up
         self._cold_left -= 1
         if not self._cold_left and not self._is_gone():
             self._look()
@@ -349,6 +368,7 @@ class Fetch:
     def _park(self) -> None:
         deps = self._fetches.deps
         self._is_parked = True
+        self._sought.clear()  # there will be more
         if self._timer is None:
             deadline = Millis(deps.clock.monotonic() + self._request.max_wait_ms)
             self._timer = deps.timers.at(deadline, self._on_time)

@@ -1,13 +1,14 @@
 """Disks that hang: found by the jobs that do not end.
 
 A disk that fails says so; one that hangs says nothing. So the workers are looked at: while jobs
-wait and none ends, the disk is stuck. Those who wait for a write are then told, so that a producer
-waits no longer than it was asked to. After `log.dir.hang.timeout.ms`, if that is set, the dir
-counts as failed: its worker is given up, with all that waits there, and the broker goes on without
-it.
+wait and none gets on, the disk is stuck. Those who wait for a write are then told, so that a
+producer waits no longer than it was asked to. After `log.dir.hang.timeout.ms` the dir counts as
+failed: its worker is given up, with all that waits there, and the broker goes on without it.
 
-One job is one operation here, however many calls it makes (the sync of a segment, the deletion of a
-log): the time-out should be well above what the disk needs for the longest of them.
+A job that makes many calls (the deletion of a log, the sync of many segments) gets on with each of
+them. What counts is the time that this watch has seen pass: a process that was stopped, or whose
+machine slept, does not take its own absence for the disk's. No disk holds up the watch itself, for
+the loop asks nothing of one.
 """
 
 from collections.abc import Callable
@@ -53,7 +54,7 @@ class DiskWatch:
         self._settings = settings
         self._clock = clock
         self._timers = timers
-        self._seen: dict[Worker, tuple[int, Millis]] = {}  # jobs that had ended, and since when
+        self._seen: dict[Worker, tuple[int, Millis]] = {}  # its progress, and how long it was that
         replicas.on_dir_failed.append(self._on_failed)
 
     def _on_failed(self, gone: WentOffline) -> None:
@@ -66,39 +67,41 @@ class DiskWatch:
         """Until it is cancelled."""
         looked = self._clock.monotonic()
         while True:
-            await self._clock.sleep_until(Millis(looked + self._pause))
+            pause = self._pause
+            await self._clock.sleep_until(Millis(looked + pause))
+            passed = min(Millis(self._clock.monotonic() - looked), Millis(2 * pause))
             for log_dir in self._replicas.dirs.online:
-                self._look(log_dir.name, looked)
+                self._look(log_dir.name, looked, passed)
             looked = self._clock.monotonic()
 
     @property
     def _pause(self) -> Millis:
         timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
-        return Millis(LOOK if timeout is None else min(LOOK, max(timeout // LOOKS_PER_TIMEOUT, 1)))
+        return Millis(min(LOOK, max(timeout // LOOKS_PER_TIMEOUT, 1)))
 
     def _workers(self, name: str) -> tuple[Worker, Worker]:
         logs = self._replicas.logs
         return logs.workers[name], logs.background[name]
 
-    def _look(self, name: str, looked: Millis) -> None:
-        logs, now = self._replicas.logs, self._clock.monotonic()
-        millis = max(self._stuck_for(worker, now) for worker in self._workers(name))
+    def _look(self, name: str, looked: Millis, passed: Millis) -> None:
+        logs = self._replicas.logs
+        millis = max(self._stuck_for(worker, passed) for worker in self._workers(name))
         if not millis:
             logs.stuck.pop(name, None)
             return
         logs.stuck[name] = millis
         logs.appends[name].on_stuck(_Since(self._timers, looked))
         timeout = self._settings.broker[LOG_DIR_HANG_TIMEOUT_MS]
-        if timeout is not None and millis >= timeout:
+        if millis >= timeout:
             log.error("log_dir.hangs", log_dir=name, millis=millis)
             error = OSError(ETIMEDOUT, f"no answer within {timeout} ms (log.dir.hang.timeout.ms)")
             logs.abandon(name, self._replicas.dirs.failures.report(name, error))
             self._replicas.look_at_failures()
 
-    def _stuck_for(self, worker: Worker, now: Millis) -> Millis:
-        """How long jobs have waited there and none has ended; 0: since the last look one has."""
-        ended, since = self._seen.get(worker, (-1, now))
-        if worker.idle or worker.ended != ended:
-            self._seen[worker] = worker.ended, now
-            return Millis(0)
-        return Millis(now - since)
+    def _stuck_for(self, worker: Worker, passed: Millis) -> Millis:
+        """How long jobs have waited there without progress; 0: since the last look there was."""
+        progress, millis = self._seen.get(worker, (-1, Millis(0)))
+        is_stuck = not worker.idle and worker.progress == progress
+        millis = Millis(millis + passed if is_stuck else 0)
+        self._seen[worker] = worker.progress, millis
+        return millis

@@ -1,38 +1,30 @@
 """What one turn of the loop appended to the logs of one log dir, written together at its end.
 
-A little is written in place, if the dir's worker has nothing else to do: the hop to a thread and
-back costs more than the write. Anything more, and anything that may block, goes to the worker as
-one job. While that job is under way the appends of further turns are gathered, and make the next
-one: so the slower the disk, the larger the groups, and of topics that are synced before they are
-acknowledged a whole group shares one sync. Who would rather have fewer syncs than quick answers
+All of it goes to the dir's worker as one job, however little it is: the hop to a thread and back
+costs more than a small write, but a disk that hangs would hold up the loop, and with it all the
+other disks. While that job is under way the appends of further turns are gathered, and make the
+next one: so the slower the disk, the larger the groups, and of topics that are synced before they
+are acknowledged a whole group shares one sync. Who would rather have fewer syncs than quick answers
 lets a group linger before its sync.
-
-Nothing is written in place while a job is under way, so the writes of a log keep their order.
 
 What is decided for a log that is held, because it is about to be served from another dir, waits: it
 is written to the log that takes its place, or to the same one if none does.
 """
 
 import asyncio
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from odradek.broker.jobs import drained, foreseen
 from odradek.broker.partitions.replica import Expecting, Patience, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
-from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.errors import JobFailed, StorageError
 from odradek.storage.logs.flushing import sync_group
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob
-
-IN_PLACE_BYTES_MAX: Final = Bytes(64 * KIB)
-SLOW_MICROS: Final = Micros(1_000)
-"""A write in place that took longer met a busy disk."""
-INLINE_PAUSE: Final = SECOND
-"""How long the worker then has all the writes."""
 
 
 class _Part(NamedTuple):
@@ -60,7 +52,6 @@ class GroupCommit:
         self._told_stuck = 0  # so many of both were told that the disk hangs
         self._is_busy = False  # one of our jobs is, or a group lingers
         self._lingering: asyncio.TimerHandle | None = None
-        self._inline_paused_until = Millis(0)
 
     def schedule(self, replica: Replica) -> None:
         """At the end of this turn there is something to write for this log."""
@@ -113,14 +104,12 @@ class GroupCommit:
             return
         if self._is_busy:
             self._gathered += parts
-        elif self._may_write_here(parts):
-            self._write_here(parts)
         elif linger := self._linger(parts):
             self._gathered, self._is_busy = parts, True
             loop = asyncio.get_running_loop()
             self._lingering = loop.call_later(linger / SECOND, self.written)
         else:
-            self._write_there(parts)
+            self._write(parts)
 
     def _linger(self, parts: list[_Part]) -> Millis:
         """How long this group waits for others to share its sync."""
@@ -136,25 +125,7 @@ class GroupCommit:
         await drained(self._worker)  # the job that is under way
         await drained(self._worker)  # and what was gathered meanwhile
 
-    def _may_write_here(self, parts: list[_Part]) -> bool:
-        left: int = IN_PLACE_BYTES_MAX
-        for part in parts:
-            if part.job is not None:
-                left -= part.job.size
-                if left < 0 or part.job.may_block:
-                    return False
-        return self._worker.idle and self._inline_paused_until <= self.clock.monotonic()
-
-    def _write_here(self, parts: list[_Part]) -> None:
-        began = self.clock.micros()
-        errors = [_run(part.job) for part in parts]
-        micros = self.clock.micros() - began
-        self.count(micros)
-        if micros > SLOW_MICROS:
-            self._inline_paused_until = Millis(self.clock.monotonic() + INLINE_PAUSE)
-        _finish(parts, errors)
-
-    def _write_there(self, parts: list[_Part]) -> None:
+    def _write(self, parts: list[_Part]) -> None:
         self._is_busy = True
         self._under_way = parts
         self._worker.submit(_Group(self, parts))
@@ -181,7 +152,7 @@ class GroupCommit:
         self._under_way, self._told_stuck = [], 0
         if self._gathered:
             parts, self._gathered = self._gathered, []
-            self._write_there(parts)
+            self._write(parts)
 
 
 class _Group:
@@ -200,12 +171,12 @@ class _Group:
     def run(self) -> None:
         """On the worker: writes all, then syncs what is to be synced."""
         began = self._appends.clock.micros()
-        self._write()
+        self._write_all()
         self._micros = self._appends.clock.micros() - began
         if self._mistake is not None:
             raise self._mistake
 
-    def _write(self) -> None:
+    def _write_all(self) -> None:
         for part in self._parts:
             try:
                 self._errors.append(_run(part.job))

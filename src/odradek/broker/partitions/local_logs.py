@@ -25,7 +25,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import SECOND, Bytes, Millis
-from odradek.ports import FileRange, Worker
+from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import LogDir, Opened
@@ -34,6 +34,7 @@ from odradek.storage.errors import CorruptFile, LogDirOffline, StorageError
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.view import LogView
 from odradek.storage.segments.scan import walk_batches
 from odradek.storage.settings import LogConfig
 
@@ -391,14 +392,13 @@ class LocalLogs:
         worker, at, end = self.worker_of(found), found.log_start_offset, found.log_end_offset
         while at < end:
             with self.watched(found):
-                part = found.read(at, end, bytes_max, at_least_one=True)
-                if part.chunk is None:
-                    return
-                read = partial(_checked, part.chunk, found.path_of(part.segment_base))
+                read = partial(_next_piece, LogView(found), at, end, bytes_max)
                 try:
                     data = await off_loop(worker, read, of=found)
                 except OSError as error:
                     raise found.failed(error) from error
+            if not data:
+                return
             yield data
             behind = max(header.next_offset for _, header in headers(data))
             if behind <= at:
@@ -410,12 +410,15 @@ def _tell_corrupt(found: PartitionLog, error: CorruptFile) -> None:
     log.error("log.corrupt", partition=str(found.partition), error=str(error))
 
 
-def _checked(chunk: FileRange, path: str) -> bytes:
-    """On the worker: whole batches, as they were written."""
-    end = chunk.position + chunk.length
-    for _ in walk_batches(chunk.file, path, chunk.position, end):
+def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:
+    """On the worker: whole batches, as they were written; empty where there are none."""
+    part = log.read(at, end, bytes_max, at_least_one=True)
+    if part.chunk is None:
+        return b""
+    file, position, length = part.chunk
+    for _ in walk_batches(file, log.path_of(part.segment_base), position, position + length):
         pass
-    return chunk.file.read(chunk.length, chunk.position)
+    return file.read(length, position)
 
 
 def _tell(name: str, opened: Opened, logs: int) -> None:

@@ -67,12 +67,13 @@ LOG_DIR_FAILURE_TIMEOUT_MS: Final = BrokerSetting(
 )
 LOG_DIR_HANG_TIMEOUT_MS: Final = BrokerSetting(
     "log.dir.hang.timeout.ms",
-    optional(duration(low=1)),
-    default=None,
+    duration(low=1),
+    default=Millis(60 * SECOND),  # twice what Linux gives one command of a disk, half of a
+    # producer's delivery.timeout.ms; a call that a busy disk completes takes a few seconds
     mode=Mode.CLUSTER_WIDE,
     ours=True,
-    doc="A log directory in which one operation takes longer counts as failed. Without it a disk "
-    "that hangs is waited for, and holds up its own partitions.",
+    doc="A log directory whose disk completes no call for so long counts as failed. Until then a "
+    "disk that hangs is waited for, and holds up its own partitions.",
 )
 LOG_SEGMENT_BYTES: Final = BrokerSetting(
     "log.segment.bytes",

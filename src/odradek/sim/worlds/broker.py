@@ -13,6 +13,7 @@ from odradek.coordinator.groups import commits
 from odradek.sim.broker_machine import BROKER, DISKS, BrokerMachine
 from odradek.sim.chance import SeededRandom
 from odradek.sim.disk_misfortunes import (
+    ColdCache,
     DiskErrors,
     FullDisk,
     JournalErrors,
@@ -157,6 +158,7 @@ class BrokerSimulation(Simulation):
             SlowDisk(*broker),
             PausedJob(*broker),
             ReadOnlyDisk(*broker),
+            ColdCache(*broker),
             FullDisk(*broker),
             HangingWorker(self.world, self._broker),
             JournalErrors(self.world, self._broker.ledger),

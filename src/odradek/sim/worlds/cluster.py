@@ -16,6 +16,7 @@ from odradek.broker.fetching.replica_selector import RACK_AWARE
 from odradek.ensemble.server import JournalFailed
 from odradek.sim.broker_machine import OTHER_PORT, PORT, BrokerMachine, name_of
 from odradek.sim.disk_misfortunes import (
+    ColdCache,
     FullDisk,
     JournalErrors,
     PassingDiskErrors,
@@ -248,6 +249,7 @@ class ClusterSimulation(Simulation):
             SlowDisk(*brokers),
             PausedJob(*brokers),
             ReadOnlyDisk(*brokers),
+            ColdCache(*brokers),
             FullDisk(*brokers),
             HangingWorkers(self.world, machines),
             WipedDisk(self.world, machines, self.copies),

@@ -31,7 +31,7 @@ class Holder(Protocol):
 class OpenFiles:
     """The files of one disk that are open now, the least recently opened first.
 
-    The loop reads and the disk's thread writes through the same cache. Each step below is one
+    The loop forgets and the disk's thread opens through the same cache. Each step below is one
     operation of the dictionary, so neither sees it half changed; the worst that a race does is
     to open a file twice, and to close one of the two when it is let go of.
     """
@@ -47,13 +47,17 @@ class OpenFiles:
         return len(self._holders)
 
     def open(self, path: str, holder: Holder, *, create: bool = False) -> File:
-        """Opens it on behalf of the holder, and makes room by forgetting the oldest."""
+        """Opens it on behalf of the holder."""
         file = self.disk.open(path, create=create)
+        self.adopt(holder)
+        return file
+
+    def adopt(self, holder: Holder) -> None:
+        """The holder has an open file, and makes room by forgetting the oldest."""
         self._holders[holder] = None
         while len(self._holders) > self._count_max:
             oldest, _ = self._holders.popitem(last=False)
             oldest.forget_file()
-        return file
 
     def touch(self, holder: Holder) -> None:
         """Makes it the last to be forgotten."""

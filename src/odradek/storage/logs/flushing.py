@@ -10,14 +10,18 @@ A flush is a job as a write is: planned on the loop, run on the disk's thread, n
 """
 
 from collections.abc import Callable
+from contextlib import closing, suppress
+from typing import Final
 
 from odradek.model.positions import Offset
-from odradek.model.units import Timestamp
+from odradek.model.units import MIB, Timestamp
 from odradek.ports import Disk
-from odradek.storage.files.names import INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX
+from odradek.storage.files.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob, save_epochs
 from odradek.storage.segments.segment import Save, Segment
+
+SYNCED_AT_ONCE: Final = 64 * MIB
 
 
 def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
@@ -36,21 +40,29 @@ def flush_is_due(log: PartitionLog, now: Timestamp) -> bool:
 def presync(log: PartitionLog) -> Callable[[], None] | None:
     """The call that brings rolled segments to the device, beside appends; None: there are none.
 
-    What it syncs counts for nothing: the flush behind it has less to do. On the loop.
+    What it syncs counts for nothing: the flush behind it has less to do. On the loop; the call
+    opens each file itself, for a segment may be deleted or renamed by then. A gigabyte is brought
+    to the device in pieces: a watch over the disk sees that it gets on.
     """
-    disk = log.folder.disk.name
+    disk = log.folder.disk
     first = log.segments.index(log.segment_of(log.recovery_point))
-    with log.failures.touching(disk):
-        files = [segment.file for segment in log.segments[first:-1]]
+    files = [(segment.path(LOG), segment.size) for segment in log.segments[first:-1]]
     if not files:
         return None
 
     def run() -> None:
-        with log.failures.syncing(disk):
-            for file in files:
-                file.sync()
+        for path, size in files:
+            with log.failures.syncing(disk.name), suppress(FileNotFoundError):
+                _sync_in_pieces(disk, path, size)
 
     return run
+
+
+def _sync_in_pieces(disk: Disk, path: str, size: int) -> None:
+    with closing(disk.open(path)) as file:
+        for position in range(0, size, SYNCED_AT_ONCE):
+            file.write_back(position, SYNCED_AT_ONCE, wait=True)
+        file.sync()
 
 
 class FlushJob:

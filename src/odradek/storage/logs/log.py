@@ -29,7 +29,6 @@ from odradek.records.batch import (
 from odradek.records.control import EndMarker, end_marker_in
 from odradek.storage.errors import (
     BatchLargerThanSegment,
-    CorruptFile,
     OffsetsOutOfOrder,
     StorageError,
 )
@@ -71,6 +70,7 @@ class PartitionLog(ReadableLog):
     """The log of one partition on one disk."""
 
     __slots__ = (
+        "_cold",
         "_in_flight",
         "_job",
         "_next_epochs",
@@ -109,6 +109,7 @@ class PartitionLog(ReadableLog):
         self.cuts = 0  # truncations that were begun: what was planned before them is void
         self._in_flight = 0  # jobs that were taken and neither published nor failed
         self._job: WriteJob | None = None  # that of this turn
+        self._cold: dict[Segment, None] = {}  # what it has to read before it is published
         self._next_segment: Segment | None = None  # where the next batch goes, once it is decided
         self._next_position = 0
         self._room = NO_ROOM
@@ -326,6 +327,11 @@ class PartitionLog(ReadableLog):
         offset = segment.base_offset + RELATIVE_OFFSET_MAX
         if not self._next_position:
             return Room(config.segment_bytes, offset, FOREVER)
+        began = segment.first_timestamp
+        if began is None or began < 0:
+            began = segment.created or now
+        if not segment.is_warm:  # how full its indexes are is known once the job has read them
+            return Room(config.segment_bytes, offset, began + config.segment_ms, config)
         left = min(
             config.index_bytes_max // ENTRY_BYTES - segment.index.count,
             config.index_bytes_max // TIME_ENTRY_BYTES - 1 - segment.times.count,
@@ -333,23 +339,16 @@ class PartitionLog(ReadableLog):
         if left <= 0:
             return Room(0, offset, FOREVER)
         full = segment.size + left * max(segment.index_interval, BATCH_HEADER_BYTES)
-        began = segment.first_timestamp
-        if began is None or began < 0:
-            began = segment.created or now
         position = min(max(full, self._next_position + size), config.segment_bytes)
         return Room(position, offset, began + config.segment_ms, config)
 
     def _make_ready(self, segment: Segment) -> None:
-        """Before the first append of a turn: the directory serves, the indexes are at hand."""
+        """Before the first append of a turn: the directory serves, the indexes will be at hand."""
         self.failures.check(self.folder.disk.name)
         if self.broken:
             raise StorageError(f"{self.partition}: an earlier write failed")
-        try:
-            segment.warm()
-            if segment.first_timestamp is None and segment.size:
-                segment.first_timestamp = _first_timestamp(segment)
-        except OSError as error:
-            raise self.failed(error) from error
+        if not segment.is_warm:
+            self._cold[segment] = None
 
     def _begin_segment(self, base_offset: Offset, now: Timestamp) -> Segment:
         """What comes next in this turn's job goes into a new segment."""
@@ -408,13 +407,18 @@ class PartitionLog(ReadableLog):
             job.end_offset = self._next_offset
             job.epochs = self._next_epochs
             self._in_flight += 1
-            segment = job.pieces[0].segment
-            if segment.index.write_is_due:
-                job.saves = segment.saves()
+            if self._cold:
+                job.warming = [(segment, segment.copy()) for segment in self._cold]
+                self._cold = {}
+            elif job.pieces[0].segment.index.write_is_due:
+                job.saves = job.pieces[0].segment.saves()
         return job
 
     def published(self, job: WriteJob) -> None:
         """The job's bytes are in the file: the end of the log moves."""
+        for segment, seen in job.warming:
+            segment.adopt(seen.known)
+            self._room = NO_ROOM
         for piece in job.pieces:
             if not piece.position:
                 self._published_first(piece)
@@ -489,12 +493,3 @@ class PartitionLog(ReadableLog):
         last = max(bisect_right(self.segments, self.log_start_offset, key=BASE) - 1, 0)
         gone, self.segments = self.segments[:last], self.segments[last:]
         return gone
-
-
-def _first_timestamp(segment: Segment) -> Timestamp:
-    """That of its first batch; -1 where rot has made it unreadable."""
-    try:
-        found = segment.find(segment.base_offset)
-    except CorruptFile:
-        found = None
-    return Timestamp(found[1].max_timestamp if found else -1)

@@ -1,7 +1,7 @@
 """What one turn of the loop appends to one log: written by the disk, then published by the loop.
 
 A log decides and assigns (`PartitionLog.append`), this job carries it out. Its parts run in this
-order, each whole or not at all: `run` on the disk's thread, or in place; `sync`, where the topic
+order, each whole or not at all: `run` on the disk's thread; `sync`, where the topic
 wants its bytes durable before they are acknowledged; `publish` on the loop, which is when readers
 see them. A job that fails leaves the log as it was, and takes with it the jobs behind it, whose
 offsets rest on its own.
@@ -86,7 +86,16 @@ class Piece:
 class WriteJob:
     """The appends of one turn to one log."""
 
-    __slots__ = ("end_offset", "epochs", "log", "pieces", "saves", "updates", "wants_sync")
+    __slots__ = (
+        "end_offset",
+        "epochs",
+        "log",
+        "pieces",
+        "saves",
+        "updates",
+        "wants_sync",
+        "warming",
+    )
 
     def __init__(self, log: Owner, first: Piece) -> None:
         self.log = log
@@ -95,6 +104,8 @@ class WriteJob:
         self.epochs: EpochHistory = log.epochs  # as it is once this is written
         self.updates: list[Update] = []
         self.saves: list[Save] = []
+        self.warming: list[tuple[Segment, Segment]] = []
+        """Segments of which memory lacks what publishing needs, with copies that `run` reads."""
         # Its bytes must be durable before they are published; settings may change in between.
         self.wants_sync = log.config.flush_before_ack
 
@@ -102,12 +113,6 @@ class WriteJob:
     def size(self) -> int:
         """The bytes that it writes."""
         return sum(piece.size for piece in self.pieces)
-
-    @property
-    def may_block(self) -> bool:
-        """Whether it does more than write: then it belongs on the disk's thread."""
-        rolls = self.pieces[-1].is_new
-        return rolls or self.wants_sync or bool(self.saves)
 
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""
@@ -117,7 +122,12 @@ class WriteJob:
             raise StorageError(
                 f"{log.partition}: an earlier write failed, and this one rests on it"
             )
+        has_begun = False
         try:
+            self._warm()
+            if not self.pieces[0].is_new:
+                _ = self.pieces[0].segment.file
+            has_begun = True
             for piece in self.pieces:
                 if piece.replaces is not None:
                     self._give_way(piece.replaces)
@@ -129,8 +139,17 @@ class WriteJob:
         except OSError as error:
             log.broken = True
             refused = log.failures.met(log.folder.disk.name, error)
-            self._undo()
+            if has_begun:
+                self._undo()
             raise refused from error
+
+    def _warm(self) -> None:
+        try:
+            for _, seen in self.warming:
+                seen.warm()
+        except StorageError:  # its files are corrupt, and nothing was written
+            self.log.broken = True
+            raise
 
     def sync(self) -> None:
         """Makes what was written durable. On the disk's thread; failing, it ends the directory."""

@@ -48,6 +48,7 @@ def mend(log: Mendable, lie: LyingIndex) -> None:
 def _mend(segment: Segment) -> None:
     """Each file is replaced whole, so that a crash in between leaves one or the other."""
     disk = segment.folder.disk
+    disk.open(segment.path(INDEX), create=True).close()  # on the loop nothing is walked in vain
     fresh = Segment(segment.folder, segment.base_offset)
     fresh.index_interval = segment.index_interval
     fresh.start_empty_indexes()

@@ -162,6 +162,16 @@ class OffsetIndex:
         self._page = None
         return self.saved
 
+    @property
+    def page(self) -> Page | None:
+        """The one that was read last."""
+        return self._page
+
+    def adopt_page(self, page: Page | None, saved: int) -> None:
+        """What a copy has read, of so many entries."""
+        if self._page is None and self.saved == saved:
+            self._page = page
+
     def forget_page(self) -> None:
         """Gives back the memory of what is in the file."""
         self._page = None

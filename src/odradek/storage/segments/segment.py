@@ -1,7 +1,8 @@
 """One segment: a file of batches, and the sparse indexes that find a place in it.
 
-Memory changes on the loop, files change on the disk's thread (or in place where that is idle).
-So what is written is noted here afterwards, and what the disk is to write is handed out as bytes.
+Memory changes on the loop, files change on the disk's thread. So what is written is noted here
+afterwards, and what the disk is to write is handed out as bytes. Nor does the loop read what is not
+in memory: it gets `WouldBlock`, and a job reads for it into a copy, which it adopts.
 
 Invariants: `size` is where the next batch goes, and all bytes below it are whole batches whose
 offsets rise from `base_offset`. An index entry names a batch by its last offset; where the batch
@@ -81,6 +82,18 @@ class Save(NamedTuple):
     def note(self) -> None:
         """On the loop, once it is written."""
         self.target.was_saved(self.entries)
+
+
+class Known(NamedTuple):
+    """What was read of a segment's files."""
+
+    file: File | None
+    offsets: OffsetIndex | None
+    times: TimeIndex | None
+    aborted: TransactionIndex | None
+    hint: tuple[int, BatchHeader] | None
+    max_timestamp: TimestampedOffset | None
+    first_timestamp: Timestamp | None
 
 
 class Segment:
@@ -186,10 +199,72 @@ class Segment:
         same.index_interval, same.bytes_since_entry = self.index_interval, self.bytes_since_entry
         same.created, same.first_timestamp = self.created, self.first_timestamp
         same.max_timestamp, same._file, same._is_copy = self.max_timestamp, self._file, True
+        same._hint, same._tail = self._hint, self._tail
         same._index = None if self._index is None else self._index.copy()
         same._times = None if self._times is None else self._times.copy()
         same._aborted = None if self._aborted is None else self._aborted.copy()
         return same
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether memory holds what an append needs of it."""
+        return (
+            self._index is not None
+            and self._times is not None
+            and self._aborted is not None
+            and self.max_timestamp is not None
+            and (self.first_timestamp is not None or not self.size)
+        )
+
+    @property
+    def _lacks_first_timestamp(self) -> bool:
+        return self.first_timestamp is None and bool(self.size)
+
+    def warm(self) -> None:
+        """Reads what an append needs of it, so that noting it meets no disk. For a copy's job."""
+        _ = self.index, self.times.last(), self.newest, self.aborted
+        if self._lacks_first_timestamp:
+            self.first_timestamp = self._read_first_timestamp()
+
+    def _read_first_timestamp(self) -> Timestamp:
+        """That of its first batch; -1 where rot has made it unreadable."""
+        try:
+            found = self.find(self.base_offset)
+        except CorruptFile:
+            found = None
+        return Timestamp(found[1].max_timestamp if found else -1)
+
+    @property
+    def known(self) -> "Known":
+        """What memory holds of its files now."""
+        return Known(
+            self._file,
+            self._index,
+            self._times,
+            self._aborted,
+            self._hint,
+            self.max_timestamp,
+            self.first_timestamp,
+        )
+
+    def adopt(self, seen: "Known") -> None:
+        """What a job has read into a copy of it, as far as it is not known yet. On the loop.
+
+        Its files have not been cut since. Whatever else changes them has it in memory.
+        """
+        if self._file is None and seen.file is not None:
+            self._file = seen.file
+            self.folder.files.adopt(self)
+        if self._index is None:
+            self._index = seen.offsets
+        elif seen.offsets is not None and seen.offsets is not self._index:
+            self._index.adopt_page(seen.offsets.page, seen.offsets.saved)
+        self._times = self._times or seen.times
+        self._aborted = self._aborted or seen.aborted
+        self._hint = self._hint or seen.hint
+        self.max_timestamp = self.max_timestamp or seen.max_timestamp
+        if self.first_timestamp is None:
+            self.first_timestamp = seen.first_timestamp
 
     # Its indexes
 
@@ -241,11 +316,6 @@ class Segment:
         """Their files were written anew: what was read of them is no longer true."""
         self._index = self._times = self.max_timestamp = None
         self._hint = self._tail = None
-
-    def warm(self) -> None:
-        """Reads what an append needs of the indexes, so that noting it meets no disk."""
-        if self._index is None or self._times is None or self._aborted is None:
-            _ = self.index, self.times.last(), self.newest, self.aborted
 
     def start_empty_indexes(self) -> None:
         """A segment that is not there yet has indexes without entries."""

@@ -1,0 +1,64 @@
+"""What is done to one disk beside its workers, because nobody may wait for it.
+
+Two things come from the loop: a file whose last holder has let go of it is to be closed, which may
+free a gigabyte of blocks, and a range that is being sent turns out to be no longer in the page
+cache. One thread for each disk does them, in their order; on a disk that hangs it hangs, and with
+it what lies there. It begins with the first of them.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Lock, Thread, get_ident
+
+Call = Callable[[], None]
+
+
+class Beside:
+    """The thread of one disk, and the loop that it keeps free."""
+
+    def __init__(self, name: str, loop_thread: int | None = None) -> None:
+        self._name = name
+        self.loop_thread = loop_thread  # None: there is no loop, and whoever calls may wait
+        self._calls: SimpleQueue[Call] = SimpleQueue()
+        self._begins = Lock()
+        self._has_begun = False
+
+    def is_on_loop(self) -> bool:
+        """Whether this thread must not wait."""
+        return self.loop_thread == get_ident()
+
+    def close(self, fd: int) -> None:
+        """Of a file that nobody holds. Called wherever the last reference goes, by any thread."""
+        if self.loop_thread is None:
+            with suppress(OSError):
+                os.close(fd)
+        else:
+            self.do(_Close(fd))
+
+    def do(self, call: Call) -> None:
+        """Soon. It may not raise."""
+        self._calls.put(call)
+        if not self._has_begun and self._begins.acquire(blocking=False):
+            self._has_begun = True
+            Thread(target=self._work, name=f"beside {self._name}", daemon=True).start()
+
+    def _work(self) -> None:
+        """The thread, which ends with the process."""
+        while True:
+            self._calls.get()()
+
+
+class _Close:
+    """A descriptor, on its way out."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __call__(self) -> None:
+        """There is no caller left to hear of an error."""
+        with suppress(OSError):
+            os.close(self._fd)
