@@ -65,10 +65,13 @@ def test_a_producer_is_answered_at_its_time_out(t: ClusterScenario, acks: int) -
     assert produced_raw(t, broker, acks) is ErrorCode.NONE
 
 
+@pytest.mark.parametrize("settings", [GIVEN_UP, {}])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_dir_that_hangs_for_too_long_counts_as_failed(seed: int) -> None:
+def test_a_dir_that_hangs_for_too_long_counts_as_failed(
+    seed: int, settings: dict[str, str]
+) -> None:
     """Another broker leads; what waited for the disk is answered; the other disk goes on."""
-    with ClusterScenario(seed, settings=GIVEN_UP) as t:
+    with ClusterScenario(seed, settings=settings) as t:
         shop, broker, disk, healthy = stage(t)
         before = {number: t.state("orders", number) for number in healthy}
         broker.hang_disk(disk)
@@ -82,6 +85,20 @@ def test_a_dir_that_hangs_for_too_long_counts_as_failed(seed: int) -> None:
         broker.start()
         t.await_isr("orders", 1, 2, 3)
         assert shop.read("orders") == ["a", "b"]
+
+
+def test_a_broker_that_stood_still_does_not_blame_its_disk(t: ClusterScenario) -> None:
+    """Its jobs stood still as well; what counts is the time that it has seen pass."""
+    _, broker, disk, _ = stage(t)
+    broker.hang_disk(disk)
+    assert produced_raw(t, broker, 1) is ErrorCode.REQUEST_TIMED_OUT
+    broker.machine.pause()
+    t.run(seconds=90)  # longer than the default of log.dir.hang.timeout.ms
+    broker.machine.resume()
+    t.run(seconds=5)
+    broker.release_disk(disk)
+    t.await_isr("orders", 1, 2, 3)
+    assert broker.process.is_whole
 
 
 def test_a_disk_that_hung_before_it_failed_is_replaced(t: ClusterScenario) -> None:

@@ -28,6 +28,7 @@ from odradek.storage.dirs.log_dirs import WentOffline
 LOOK: Final = SECOND
 LOOKS_PER_TIMEOUT: Final = 4
 """A dir that hangs is found at most a quarter of its time-out too late."""
+IDLE: Final = -1  # nothing is asked of it
 
 log = structlog.get_logger()
 
@@ -99,9 +100,12 @@ class DiskWatch:
             self._replicas.look_at_failures()
 
     def _stuck_for(self, worker: Worker, passed: Millis) -> Millis:
-        """How long jobs have waited there without progress; 0: since the last look there was."""
-        progress, millis = self._seen.get(worker, (-1, Millis(0)))
-        is_stuck = not worker.idle and worker.progress == progress
-        millis = Millis(millis + passed if is_stuck else 0)
-        self._seen[worker] = worker.progress, millis
+        """How long the same job has been there without progress; 0: since the last look there was.
+
+        One that has just come is not stuck, however long the worker had nothing to do before.
+        """
+        progress, millis = self._seen.get(worker, (IDLE, Millis(0)))
+        now = IDLE if worker.idle else worker.progress
+        millis = Millis(millis + passed if now == progress != IDLE else 0)
+        self._seen[worker] = now, millis
         return millis

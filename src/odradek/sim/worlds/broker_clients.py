@@ -246,5 +246,7 @@ class Clients:
                 leader_epoch = reader.leader_epochs[partition]
                 self._note(who, "client.read", *partition, tuple(records), leader_epoch)
         for partition, end in sorted(reader.ends.items()):
+            if reader.positions[partition] < end and who != AUDITOR:
+                continue  # a fetch leaves out what only a disk has that hangs
             self._seen[partition] = max(end, self._seen.get(partition, 0))
             self._note(who, "client.end", *partition, end)
