@@ -32,10 +32,10 @@ def why_not() -> str:
 class MountedDisk:
     """One disk, mounted at `path`."""
 
-    def __init__(self, path: Path, *, megabytes: int = 64) -> None:
+    def __init__(self, path: Path, *, megabytes: int = 64, image: Path | None = None) -> None:
         self.path = path
         self._megabytes = megabytes
-        self._image = path.with_name(f"{path.name}.image")
+        self._image = image or path.with_name(f"{path.name}.image")
         self._mounts = 0
 
     def __enter__(self) -> Self:
@@ -53,7 +53,18 @@ class MountedDisk:
         with self._image.open("wb") as image:
             image.truncate(self._megabytes * MEGABYTE)
         _run("mkfs.ext4", "-q", "-m", "0", str(self._image))
+        self._attach()
+
+    def _attach(self) -> None:
         self._mount("-o", "loop", str(self._image))
+
+    def freeze(self) -> None:
+        """The file system lets nobody change it: whoever tries waits in the kernel."""
+        _run("fsfreeze", "--freeze", str(self.path))
+
+    def thaw(self) -> None:
+        """They go on."""
+        _run("fsfreeze", "--unfreeze", str(self.path))
 
     def pull(self) -> None:
         """Unmounted at once; files that are open stay open, and the directory is empty."""
@@ -92,7 +103,66 @@ class MountedDisk:
         self._mounts += 1
 
 
-def _run(*words: str) -> None:
+class DiskOnFrozenDevice(MountedDisk):
+    """Its device hangs: the image lies in another file system, and that one is frozen."""
+
+    def __init__(self, path: Path, *, megabytes: int = 64) -> None:
+        self._below = MountedDisk(path.with_name(f"{path.name}.below"), megabytes=2 * megabytes)
+        image = self._below.path / "image"
+        super().__init__(path, megabytes=megabytes, image=image)
+
+    def __enter__(self) -> Self:
+        self._below.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._below.__exit__(*error)
+
+    def freeze(self) -> None:
+        """The device."""
+        self._below.freeze()
+
+    def thaw(self) -> None:
+        """It goes on."""
+        self._below.thaw()
+
+
+class DiskOnSuspendedDevice(MountedDisk):
+    """Its device hangs: it is one of the device mapper's, which is told to hold all requests."""
+
+    def _attach(self) -> None:
+        self._loop = _run("losetup", "--find", "--show", str(self._image))
+        self._name = f"odradek-{os.getpid()}-{self.path.name}"
+        sectors = self._megabytes * MEGABYTE // 512
+        _run("dmsetup", "create", self._name, "--table", f"0 {sectors} linear {self._loop} 0")
+        self._mount(f"/dev/mapper/{self._name}")
+
+    def pull(self) -> None:
+        """With the devices, as soon as nobody uses them."""
+        super().pull()
+        _run("dmsetup", "remove", "--deferred", self._name)
+        _run("losetup", "--detach", self._loop)
+
+    def freeze(self) -> None:
+        """The device; the file system is not told."""
+        _run("dmsetup", "suspend", "--nolockfs", "--noflush", self._name)
+
+    def thaw(self) -> None:
+        """It goes on."""
+        _run("dmsetup", "resume", self._name)
+
+
+def why_no_device_mapper() -> str:
+    """Why no device can be made here; empty if one can."""
+    if shutil.which("dmsetup") is None:
+        return "dmsetup is not installed"
+    done = subprocess.run(["dmsetup", "version"], capture_output=True, text=True, check=False)
+    return f"no device mapper: {done.stderr.strip()}" if done.returncode else ""
+
+
+def _run(*words: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     if done.returncode:
         raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout.strip()
