@@ -6,7 +6,6 @@ there: on a busy disk many jobs end while the loop does something else.
 
 import asyncio
 from collections import deque
-from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread, local
 
@@ -79,6 +78,7 @@ class ThreadWorker:
     def _work(self) -> None:
         """The thread."""
         _mine.worker = self
+        wake, end = self._loop.call_soon_threadsafe, self._end
         while (job := self._jobs.get()) is not None:
             if self._abandoned is not None:
                 self._left_behind += 1
@@ -94,8 +94,10 @@ class ThreadWorker:
             del job, error
             if not self._told:
                 self._told = True
-                with suppress(RuntimeError):  # the loop was closed, although a disk was held
-                    self._loop.call_soon_threadsafe(self._end)
+                try:  # the last thing: the loop wakes, and needs the interpreter that we still have
+                    wake(end)
+                except RuntimeError:  # it was closed, although a disk was held
+                    return
 
     def _end(self) -> None:
         """On the loop. What is laid down from now on wakes it again."""
