@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import uvloop
 
 from odradek.model.units import KIB
 from odradek.ports import Address, Chunk, File, FileRange, Network, Receiver, Stream
+from odradek.runtime import page_cache
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.network import SystemNetwork
 from odradek.sim.chance import SeededRandom
@@ -415,6 +417,31 @@ def test_a_range_of_a_file_goes_out_between_chunks(play: Play, tmp_path: Path) -
         await pair.client.ends_with(OSError)
         await pair.server.ends_with(None)
         assert data[-1:].startswith(bytes(pair.server.heard))
+        file.close()
+
+    play(conversation)
+
+
+def test_what_is_not_in_memory_keeps_its_place(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A range is read beside the loop, piece by piece, and what was sent behind it waits."""
+    read_now, is_there = page_cache.read_now, cycle((False, True))
+
+    def sometimes(fd: int, room: memoryview, position: int) -> int | None:
+        return read_now(fd, room[:5_000], position) if next(is_there) else None
+
+    monkeypatch.setattr(page_cache, "read_now", sometimes)
+
+    async def conversation(network: Network) -> None:
+        data = bytes(number % 251 for number in range(1 << 20))
+        file = file_with(data, network, tmp_path)
+        pair = await Pair.on(network)
+        pair.client.stream.send([b"<", FileRange(file, 0, len(data)), b">"])
+        pair.client.stream.send([FileRange(file, 7, 100), b"!"])
+        pair.client.stream.close()
+        await pair.server.hears(b"<" + data + b">" + data[7:107] + b"!")
+        await pair.server.ends_with(None)
         file.close()
 
     play(conversation)
