@@ -185,13 +185,11 @@ class Leader:
 
         It ends a change that was in flight: that was done before, and is part of the word, or
         never will be, for it names an older version. A word that is not newer is ignored: it says
-        nothing on what is in flight.
+        nothing on what is in flight. In another leader epoch versions may begin anew: somebody has
+        removed the state, and put it back.
         """
         _check_replica(self._me, leadership)
-        if (
-            leadership.leader_epoch < self.leader_epoch
-            or leadership.partition_epoch <= self.partition_epoch
-        ):
+        if leadership[:2] <= (self.leader_epoch, self.partition_epoch):
             return NOTHING
         assert self._me in leadership.replicas, leadership
         is_new_epoch = leadership.leader_epoch > self.leader_epoch

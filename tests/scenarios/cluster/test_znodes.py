@@ -67,6 +67,31 @@ def test_a_lost_state_elects_nobody(t: ClusterScenario) -> None:
     assert shop.read("orders") == ["a", "b"]
 
 
+def test_a_state_that_was_put_back_can_change_again(t: ClusterScenario) -> None:
+    """Its versions begin anew, and its leader is further: another leader epoch makes them agree."""
+    shop = t.client("shop")
+    shop.make("orders")
+    leader, (one, two) = t.leader("orders"), t.followers("orders")
+    for follower in (one, two):
+        t.broker(follower).kill()
+        t.await_isr("orders", *({1, 2, 3} - {follower}))
+        t.broker(follower).start()
+        t.await_isr("orders", 1, 2, 3)
+    before, said = t.state("orders"), t.data(STATE)
+    assert said is not None
+    remove(t, STATE)
+    t.put(STATE, said)
+    move(t, leader if t.controller() == one else one)
+    assert t.state("orders").partition_epoch < before.partition_epoch
+    t.cut(two, leader)
+    producing = shop.begins(shop.producing("orders", "a"))
+    t.await_isr("orders", leader, one)
+    t.heal()
+    assert shop.ends(producing) == 0
+    t.await_isr("orders", 1, 2, 3)
+    assert t.state("orders").leader_epoch > before.leader_epoch
+
+
 def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:
     """Nobody has asked for its deletion: with its znodes it is back, whole."""
     shop = t.client("shop")

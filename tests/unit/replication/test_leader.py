@@ -294,6 +294,14 @@ def test_an_old_word_of_the_controller_is_ignored() -> None:
     assert t.isr().maximal == members(0, 1, 2)
 
 
+def test_in_another_leader_epoch_versions_may_begin_anew() -> None:
+    """Somebody has removed the partition's state, and put it back."""
+    t = Scene(isr=(0, 1))
+    t.leader.on_leadership(t.word(5, 1, isr=(0,)), t.now)
+    assert (t.leader.leader_epoch, t.leader.partition_epoch) == (5, 1)
+    assert t.isr().maximal == members(0)
+
+
 def test_elected_again_a_leader_keeps_the_ends_but_not_the_times() -> None:
     """Its log never diverged from itself; but who is not in sync must fetch before it can be."""
     t = Scene(isr=(0, 1))

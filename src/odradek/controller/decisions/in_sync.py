@@ -3,7 +3,9 @@
 What is checked, in this order: is the sender the broker that it says it is, in this life; is it
 ahead of us or behind; does it lead; may the members be members. Errors of version come before
 errors of contents, because a leader may work on an old state. A change that stands there already
-is accepted again without a write: its first answer was lost.
+is accepted again without a write: its first answer was lost. A leader that is ahead of us has had
+a state that is not in the tree any more: somebody has put an earlier one back, or the tree itself
+is one of before. It would be refused for ever, so both begin another leader epoch.
 
 Kafka lets any broker propose any ISR if only the epochs fit. Here the sender must lead, and the
 ISR must hold it, and replicas of the partition alone.
@@ -13,15 +15,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from odradek.controller.context import ControllerContext
-from odradek.controller.decisions.elections import send
+from odradek.controller.decisions.elections import change_states, send
 from odradek.controller.decisions.reassignments import advance
 from odradek.controller.guarded_writes import StateWrite
-from odradek.controller.leaders import with_eligible
+from odradek.controller.leaders import same_leader, with_eligible
 from odradek.controller.steps import StatesWritten, Steps, write_states
+from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_BROKER, BrokerId, TopicId, TopicPartition
-from odradek.model.positions import FIRST_INCARNATION, Incarnation, PartitionEpoch
+from odradek.model.positions import FIRST_INCARNATION, Incarnation, LeaderEpoch, PartitionEpoch
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -47,6 +50,7 @@ def on_alter_partition(
         return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
     judged: dict[TopicPartition, Proposed | ErrorCode] = {}
     writes: list[StateWrite] = []
+    ahead: dict[TopicPartition, LeaderEpoch] = {}  # which leader epochs their leaders name
     for topic in request.topics:
         name = _name(context, topic, version)
         for row in topic.partitions:
@@ -57,6 +61,8 @@ def on_alter_partition(
             judged[partition] = verdict
             if isinstance(verdict, tuple) and not verdict[1]:
                 writes.append(StateWrite(partition, verdict[0]))
+            elif verdict is ErrorCode.NOT_CONTROLLER:
+                ahead[partition] = LeaderEpoch(row.leader_epoch)
     outcome = (yield from write_states(writes)) if writes else StatesWritten()
     context.set_states({it.partition: it.state for it in outcome.written} | {**outcome.conflicts})
     for write in outcome.written:
@@ -70,7 +76,23 @@ def on_alter_partition(
     )
     for write in outcome.written:
         yield from advance(context, write.partition)
+    yield from _catch_up(context, sender.id, ahead)
     return response
+
+
+def _catch_up(
+    context: ControllerContext, leader: BrokerId, ahead: Mapping[TopicPartition, LeaderEpoch]
+) -> Steps[None]:
+    """Another epoch of leaders that are ahead, unless the tree has a later state than we know."""
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        state = image.state
+        if state is None or state.leader != leader or state.leader_epoch > ahead[partition]:
+            return None
+        behind = state._replace(leader_epoch=ahead[partition])
+        return StateWrite(partition, same_leader(behind, context.lease.epoch))
+
+    yield from change_states(context, ahead, rule)
 
 
 def _name(context: ControllerContext, topic: RequestTopicData, version: int) -> str | None:
