@@ -93,3 +93,29 @@ def test_a_coordinator_that_has_written_half_of_a_commit_reads_its_log_again(
     assert client.committed("shop") == {ORDERS: 1}
     assert member.commits("orders", 0, 3) == ErrorCode.NONE
     assert client.committed("alone") == {ORDERS: 2}
+
+
+@staged(settings=ONE_PARTITION)
+def test_what_was_committed_goes_with_its_topic_though_it_could_not_be_removed(
+    t: ClusterScenario,
+) -> None:
+    """The coordinator could write nothing then; the next topic of the name begins at its start."""
+    client = t.client("shop")
+    client.make("orders", replicas=3)
+    member = client.member("shop", "orders")
+    member.joins()
+    assert member.commits("orders", 0, 5) == ErrorCode.NONE
+    coordinator = t.leader(GROUPS)
+    for broker in t.others(coordinator):
+        broker.kill()
+    t.await_isr(GROUPS, coordinator)
+    client.delete("orders")
+    t.run(seconds=1)
+    for broker in t.others(coordinator):
+        broker.start()
+    t.await_isr(GROUPS, 1, 2, 3)
+    t.wait_until(lambda: not t.has_topic("orders"), "the topic is gone")
+    client.make("orders", replicas=3)
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)
+    assert client.committed("shop").get(ORDERS) is None

@@ -16,7 +16,7 @@ from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, Fetc
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.coordinator.shard import WAITING_MAX, Shard
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.records.batch import headers, place, read_header
@@ -65,13 +65,14 @@ class Talk:
         self.answers: dict[Ticket, Any] = {}
         self.tickets = 0
         self.complaints: list[str] = []
+        self.topics: dict[str, TopicId] = {}  # ids that this broker has heard of
         self.begin()
 
     # -- the coordinator's life -------------------------------------------------------------------
 
     def begin(self) -> None:
         """A shard for the partition, which loads the log as it is."""
-        self.machine = GroupMachine(self.settings, self.random)
+        self.machine = GroupMachine(self.settings, self.random, self.topics.get)
         self.shard = Shard(self.machine, self.settings.commit_timeout, self.waiting_max)
         self.complaints = load_batches(self.shard, bytes(self.log), decode)
         self.shard.loaded(self.end)

@@ -1,5 +1,7 @@
 """Records of `__consumer_offsets`, as Kafka 3.9 writes them."""
 
+from dataclasses import replace
+
 import pytest
 
 from odradek.coordinator.decision import Entry
@@ -12,7 +14,7 @@ from odradek.coordinator.groups.values import (
     StoredMember,
 )
 from odradek.model.errors import InvalidRecord
-from odradek.model.ids import ProducerId, TopicPartition
+from odradek.model.ids import ProducerId, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis, Timestamp
 from odradek.wire.messages.offset_records import (
@@ -24,9 +26,10 @@ from odradek.wire.messages.offset_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from odradek.wire.prefixed import write_key, write_value
+from odradek.wire.prefixed import read_key, read_value, write_key, write_value
 
 ABOUT = OffsetKey("g", TopicPartition("orders", 3))
+OF_TOPIC = CommittedOffset(Offset(7), None, "", Timestamp(5), topic_id=TopicId(b"sixteen of these"))
 MEMBER = StoredMember("m", "i", "app", "/h", Millis(60), Millis(10), b"wish", b"share")
 GROUP = StoredGroup("consumer", 4, "range", "m", Timestamp(99), (MEMBER,))
 
@@ -37,6 +40,7 @@ GROUP = StoredGroup("consumer", 4, "range", "m", Timestamp(99), (MEMBER,))
         Entry(ABOUT, CommittedOffset(Offset(7), LeaderEpoch(2), "note", Timestamp(5))),
         Entry(ABOUT, CommittedOffset(Offset(7), None, "", Timestamp(5), Timestamp(8))),
         Entry(ABOUT, CommittedOffset(Offset(7), None, "", Timestamp(5)), ProducerId(9)),
+        Entry(ABOUT, OF_TOPIC),
         Entry(ABOUT, None),
         Entry(GroupKey("g"), GROUP),
         Entry(GroupKey("g"), StoredGroup("", 0, None, None, None, ())),
@@ -116,3 +120,15 @@ def test_members_need_a_protocol() -> None:
     value = GroupMetadataValue("consumer", 1, None, "m", members=[MemberMetadata("m")])
     with pytest.raises(InvalidRecord):
         decode(write_key(GroupMetadataKey("g")), write_value(value, 3))
+
+
+def test_the_topics_id_stands_where_kafka_has_it() -> None:
+    """Version 4; with a time of expiry there is none, for only version 1 has such a time."""
+    key, value = encode(Entry(ABOUT, OF_TOPIC))
+    assert value is not None
+    assert value[:2] == b"\x00\x04"
+    found = read_value(read_key("__consumer_offsets", key), value)
+    assert isinstance(found, OffsetCommitValue)
+    assert found.topic_id == OF_TOPIC.topic_id
+    expiring = replace(OF_TOPIC, expires_at=Timestamp(8))
+    assert decode(*encode(Entry(ABOUT, expiring))) == Entry(ABOUT, replace(expiring, topic_id=None))

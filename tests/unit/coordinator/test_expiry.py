@@ -4,7 +4,7 @@ from odradek.coordinator.decision import Entry
 from odradek.coordinator.groups.settings import SWEEP_GROUPS, GroupSettings
 from odradek.coordinator.groups.values import OffsetKey
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import ProducerId
+from odradek.model.ids import ProducerId, TopicId
 from odradek.model.positions import Offset
 from odradek.model.units import DAY, MINUTE, Millis
 from tests.unit.coordinator.talk import GROUP, Talk, subscribed
@@ -160,3 +160,19 @@ def test_a_group_into_which_somebody_commits_is_not_gone() -> None:
     t.run(600)
     t.flow()
     assert (t.state(), t.describe().protocol_type) == ("Empty", "consumer")
+
+
+def test_an_offset_of_an_earlier_topic_of_the_name_is_none_and_goes() -> None:
+    """No coordinator was there to remove it when that was deleted."""
+    t = Talk(HOURLY)
+    t.topics["orders"] = TopicId(bytes(15) + b"1")
+    t.commit(7)
+    del t.topics["orders"]
+    t.fail_over()
+    assert t.fetch() == {ORDERS: 7}  # it may be a topic that cannot be read
+    t.topics["orders"] = TopicId(bytes(15) + b"2")
+    assert t.fetch() == {}
+    t.run(61)
+    assert not t.machine.groups.ledger.offsets
+    t.commit(1)
+    assert t.fetch() == {ORDERS: 1}

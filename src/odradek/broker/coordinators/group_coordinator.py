@@ -20,7 +20,7 @@ from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.metadata.delta import topics_removed
 from odradek.metadata.image import ClusterImage
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import Offset
 from odradek.ports import Random
@@ -42,7 +42,7 @@ class GroupCoordinator:
         rules = GroupSettings.of(settings.broker)
         spec = CoordinatorSpec(
             self._partitions,
-            lambda: GroupMachine(rules, random),
+            lambda: GroupMachine(rules, random, self._topic_id),
             answers.refusal,
             rules.commit_timeout,
         )
@@ -78,9 +78,11 @@ class GroupCoordinator:
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
         """What every group that is coordinated here has committed; it may change meanwhile."""
         for machine in list(self._core.machines()):
-            for group, offsets in list(machine.groups.ledger.offsets.items()):
-                for partition, recorded in list(offsets.items()):
-                    yield group, partition, recorded.committed.offset
+            groups = machine.groups
+            for group, offsets in list(groups.ledger.offsets.items()):
+                for partition, (it, _) in list(offsets.items()):
+                    if not groups.is_of_earlier_topic(partition.topic, it):
+                        yield group, partition, it.offset
 
     def close(self) -> None:
         """The broker stops."""
@@ -89,6 +91,10 @@ class GroupCoordinator:
     def _partitions(self) -> int:
         topic = self._cluster.image.topics.get(GROUP_METADATA_TOPIC)
         return len(topic.partitions) if topic else 0
+
+    def _topic_id(self, topic: str) -> TopicId | None:
+        found = self._cluster.image.topics.get(topic)
+        return None if found is None else found.topic_id
 
     def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
         gone = topics_removed(old, new)

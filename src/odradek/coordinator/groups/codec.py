@@ -2,6 +2,10 @@
 
 Types that belong to other protocols (KIP-848, share and streams groups) are passed over: a log that
 a newer broker wrote can be read, and its groups of the classic protocol are all there.
+
+An offset names the id of its topic, where that is known, in the tagged field that Kafka has for it
+(version 4, which every Kafka from 3.5 on can read). An old client's time of expiry goes with
+version 1 alone, which has no room for an id.
 """
 
 from collections.abc import Iterator
@@ -17,7 +21,7 @@ from odradek.coordinator.groups.values import (
     StoredMember,
 )
 from odradek.model.errors import InvalidRecord
-from odradek.model.ids import ProducerId, TopicPartition
+from odradek.model.ids import NO_TOPIC_ID, ProducerId, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis, Timestamp
 from odradek.wire.messages.offset_records import (
@@ -35,6 +39,7 @@ from odradek.wire.schema import Buffer, RecordKey, RecordValue
 TOPIC: Final = "__consumer_offsets"
 GROUP_VERSION: Final = 3
 OFFSET_VERSION: Final = 3
+OFFSET_OF_TOPIC_VERSION: Final = 4  # names the topic's id
 EXPIRING_OFFSET_VERSION: Final = 1  # the only one with a time of its own at which it expires
 
 
@@ -93,6 +98,7 @@ def _value(value: RecordValue) -> StoredGroup | CommittedOffset:
                 value.metadata,
                 Timestamp(value.commit_timestamp),
                 _timestamp(value.expire_timestamp),
+                None if value.topic_id == NO_TOPIC_ID else TopicId(bytes(value.topic_id)),
             )
         case LegacyOffsetCommitValue():
             committed_at = Timestamp(value.commit_timestamp)
@@ -110,9 +116,16 @@ def _encode_offset(value: Any) -> bytes:
             metadata=value.metadata,
             commit_timestamp=value.committed_at,
             expire_timestamp=-1 if value.expires_at is None else value.expires_at,
+            topic_id=value.topic_id or NO_TOPIC_ID,
         ),
-        OFFSET_VERSION if value.expires_at is None else EXPIRING_OFFSET_VERSION,
+        _offset_version(value),
     )
+
+
+def _offset_version(value: CommittedOffset) -> int:
+    if value.expires_at is not None:
+        return EXPIRING_OFFSET_VERSION
+    return OFFSET_VERSION if value.topic_id is None else OFFSET_OF_TOPIC_VERSION
 
 
 def _encode_group(value: Any) -> bytes:

@@ -21,7 +21,7 @@ from odradek.coordinator.groups.states import CompletingRebalance, Empty
 from odradek.coordinator.groups.subscription import CONSUMER
 from odradek.coordinator.groups.values import CommittedOffset, OffsetKey
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.wire.messages.offset_commit import (
@@ -79,14 +79,17 @@ def _commit_topic(
             code = ErrorCode.OFFSET_METADATA_TOO_LARGE
         else:
             about = TopicPartition(topic.name, partition.partition_index)
-            value = _value(request, partition, turn.now.wall)
+            value = _value(request, partition, turn.now.wall, groups.topic_id(topic.name))
             turn.records.append(Entry(OffsetKey(request.group_id, about), value))
         partitions.append(OffsetCommitResponsePartition(partition.partition_index, code))
     return OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions)
 
 
 def _value(
-    request: OffsetCommitRequest, partition: OffsetCommitRequestPartition, now: Timestamp
+    request: OffsetCommitRequest,
+    partition: OffsetCommitRequestPartition,
+    now: Timestamp,
+    topic_id: TopicId | None,
 ) -> CommittedOffset:
     """Old clients may say when it was committed (v1), and for how long it shall be kept (v2-4)."""
     epoch, stamped = partition.committed_leader_epoch, partition.commit_timestamp
@@ -97,6 +100,7 @@ def _value(
         partition.committed_metadata or "",
         Timestamp(stamped) if stamped >= 0 else now,
         Timestamp(min(now + keep, TIMESTAMP_MAX)) if keep >= 0 else None,
+        topic_id,
     )
 
 

@@ -2,7 +2,9 @@
 
 An offset is kept for `offsets.retention.minutes`: counted from the time when the group lost its
 last member; or from its commit, where there never were members, or where the members that there
-are do not subscribe to its topic. It is looked for at intervals, some groups at a time.
+are do not subscribe to its topic. What was committed in a topic goes when that is deleted; if no
+coordinator could write that then, it is found here by the topic's id. All that is looked for at
+intervals, some groups at a time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,13 +58,14 @@ def _sweep_group(groups: Groups, group_id: str, turn: Turn) -> None:
     group, offsets = groups.live.get(group_id), groups.ledger.offsets.get(group_id, {})
     expired = []
     rule = _rule(groups, group_id)
-    if rule is not None:
-        for about, recorded in offsets.items():
-            if rule.expired(about.topic, recorded.committed, turn.now.wall):
-                key = OffsetKey(group_id, about)
-                # A tombstone shall not overtake a commit that is in flight, or still undecided.
-                if key not in groups.in_flight and not groups.ledger.undecided(key):
-                    expired.append(Entry(key, None))
+    for about, recorded in offsets.items():
+        committed, now = recorded.committed, turn.now.wall
+        is_over = groups.is_of_earlier_topic(about.topic, committed)
+        if is_over or (rule is not None and rule.expired(about.topic, committed, now)):
+            key = OffsetKey(group_id, about)
+            # A tombstone shall not overtake a commit that is in flight, or still undecided.
+            if key not in groups.in_flight and not groups.ledger.undecided(key):
+                expired.append(Entry(key, None))
     turn.records.extend(expired)
     if groups.in_flight.keys(group_id) or groups.ledger.undecided_of(group_id):
         return

@@ -1,4 +1,8 @@
-"""OffsetFetch: where a group is. It reads the ledger, and so nothing that could still be lost."""
+"""OffsetFetch: where a group is. It reads the ledger, and so nothing that could still be lost.
+
+A position in a topic that was deleted is none in the topic that has its name now: no coordinator
+may have been there to remove it.
+"""
 
 from collections.abc import Iterable
 
@@ -21,7 +25,12 @@ def fetch(groups: Groups, call: Call, turn: Turn) -> None:
     request: FetchOffsets = call.request
     partitions: Iterable[TopicPartition]
     if request.partitions is None:
-        partitions = groups.ledger.offsets.get(request.group_id, ())
+        recorded = groups.ledger.offsets.get(request.group_id, {})
+        partitions = [
+            about
+            for about, it in recorded.items()
+            if not groups.is_of_earlier_topic(about.topic, it.committed)
+        ]
     else:
         partitions = request.partitions
     topics: dict[str, list[OffsetFetchResponsePartitions]] = {}
@@ -43,7 +52,7 @@ def _find(
     code, committed = ErrorCode.NONE, groups.ledger.find(key)
     if request.require_stable and (key in groups.in_flight or groups.ledger.undecided(key)):
         code, committed = ErrorCode.UNSTABLE_OFFSET_COMMIT, None
-    if committed is None:
+    if committed is None or groups.is_of_earlier_topic(about.topic, committed):
         return OffsetFetchResponsePartitions(about.partition, NO_OFFSET, NO_LEADER_EPOCH, "", code)
     epoch = NO_LEADER_EPOCH if committed.leader_epoch is None else committed.leader_epoch
     return OffsetFetchResponsePartitions(

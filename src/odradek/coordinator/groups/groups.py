@@ -1,5 +1,6 @@
 """The state that all rules share: the ledger, the groups with members, timers, settings."""
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -11,8 +12,9 @@ from odradek.coordinator.groups.ledger import Ledger
 from odradek.coordinator.groups.members import Member
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.coordinator.groups.states import Dead, Empty
-from odradek.coordinator.groups.values import GroupKey
+from odradek.coordinator.groups.values import CommittedOffset, GroupKey
 from odradek.coordinator.in_flight import InFlight
+from odradek.model.ids import TopicId
 from odradek.model.units import Millis
 from odradek.ports import Random
 
@@ -63,16 +65,38 @@ class Written(NamedTuple):
     replacement: Replacement | None = None
 
 
+TopicIds = Callable[[str], TopicId | None]
+"""The id of the topic that has a name now, as far as this broker has heard."""
+
+
+def unknown(topic: str) -> TopicId | None:
+    """Of no topic the id is known."""
+    del topic
+    return None
+
+
 class Groups:
     """Everything known of the groups of one partition.
 
     A group with members in the ledger lives: only a group that is empty there may have no `Group`.
     """
 
-    __slots__ = ("in_flight", "ledger", "live", "random", "settings", "timers", "to_sweep")
+    __slots__ = (
+        "in_flight",
+        "ledger",
+        "live",
+        "random",
+        "settings",
+        "timers",
+        "to_sweep",
+        "topic_id",
+    )
 
-    def __init__(self, settings: GroupSettings, random: Random) -> None:
+    def __init__(
+        self, settings: GroupSettings, random: Random, topic_id: TopicIds = unknown
+    ) -> None:
         self.settings = settings
+        self.topic_id = topic_id
         self.random = random
         self.ledger = Ledger()
         self.live: dict[str, Group] = {}
@@ -83,6 +107,14 @@ class Groups:
     def exists(self, group_id: str) -> bool:
         """Whether there is such a group, alive or on paper."""
         return group_id in self.live or self.ledger.knows(group_id)
+
+    def is_of_earlier_topic(self, topic: str, committed: CommittedOffset) -> bool:
+        """Whether it was committed in another topic of this name, which was deleted since.
+
+        A topic that is not known may be one that cannot be read: what is committed in it stays.
+        """
+        known = self.topic_id(topic)
+        return None not in {known, committed.topic_id} and known != committed.topic_id
 
     def revive(self, group_id: str) -> Group:
         """The group as it lives; if it does not, it begins to with what was written of it."""

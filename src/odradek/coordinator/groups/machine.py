@@ -16,7 +16,16 @@ from odradek.coordinator.groups import (
     rebalance,
     syncing,
 )
-from odradek.coordinator.groups.groups import SWEEP, Cause, Groups, Ring, Timer, Written
+from odradek.coordinator.groups.groups import (
+    SWEEP,
+    Cause,
+    Groups,
+    Ring,
+    Timer,
+    TopicIds,
+    Written,
+    unknown,
+)
 from odradek.coordinator.groups.requests import (
     MAY_WAIT,
     DeleteGroup,
@@ -55,8 +64,10 @@ RULES: Final[dict[type, Rule]] = {
 class GroupMachine:
     """The groups of one partition of `__consumer_offsets`."""
 
-    def __init__(self, settings: GroupSettings, random: Random) -> None:
-        self.groups = Groups(settings, random)
+    def __init__(
+        self, settings: GroupSettings, random: Random, topic_id: TopicIds = unknown
+    ) -> None:
+        self.groups = Groups(settings, random, topic_id)
         self.timers = self.groups.timers
         self.in_flight = self.groups.in_flight
 

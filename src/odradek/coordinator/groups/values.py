@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis, Timestamp
 
@@ -57,3 +57,4 @@ class CommittedOffset:
     metadata: str
     committed_at: Timestamp
     expires_at: Timestamp | None = None  # as old clients ask for; else by the broker's rule
+    topic_id: TopicId | None = None  # of the topic that had the name; None: it is not known
