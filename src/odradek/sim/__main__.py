@@ -39,11 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.control and any(options.control not in each.controls for each in kinds):
         print(f"no such control: {options.control}", file=sys.stderr)
         return WRONG
-    unknown = options.added.difference(*(each.pending for each in kinds))
-    if unknown or (options.added and len(kinds) > 1):
-        known = "".join(f"\n  {it}: {why}" for each in kinds for it, why in each.pending.items())
-        print(f"--with needs one --scenario, and what it knows:{known}", file=sys.stderr)
-        return WRONG
     if options.mistakes is not None:
         seeds = range(options.first, options.first + options.seeds)
         names = list(filter(None, options.mistakes.split(",")))
@@ -51,8 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PASSED if all(found) else VACUOUS
     if options.seed is not None:
         return max(_one(each, options) for each in kinds)
-    how = {"control": options.control, "added": options.added}
-    runs = {each.name: partial(run, each, **how) for each in kinds}
+    runs = {each.name: partial(run, each, control=options.control) for each in kinds}
     by_name = {each.name: each for each in kinds}
     outcomes = run_many(runs, by_name, options)
     return max(_code(outcomes), *(_judge_many(each, outcomes) for each in kinds))
@@ -95,7 +89,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """What was asked for; fresh seeds are drawn here, and said before the first runs."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    options.added = frozenset(filter(None, options.added.split(",")))
     if options.mistakes is not None and options.seeds is None:
         options.seeds = MISTAKE_SEEDS
     is_given = any(it is not None for it in (options.seeds, options.seconds, options.seed))
@@ -142,13 +135,6 @@ def _parser() -> argparse.ArgumentParser:
         help=f"print which of {MISTAKE_SEEDS} seeds, or --seeds, finds each first",
     )
     parser.add_argument(
-        "--with",
-        dest="added",
-        default="",
-        metavar="NAME,NAME",
-        help="add to the world what it has not yet, because a promise does not hold with it",
-    )
-    parser.add_argument(
         "--shrink",
         action="store_true",
         help="leave out faults while it fails; of many, for one run of each promise",
@@ -169,10 +155,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one(simulated: type[Simulation], options: argparse.Namespace) -> int:
-    how = {"control": options.control, "added": options.added}
-    outcome = run(simulated, options.seed, timeline=options.trace is not None, **how)
+    timeline = options.trace is not None
+    outcome = run(simulated, options.seed, control=options.control, timeline=timeline)
     if options.shrink and not outcome.passed:
-        outcome = shrunk(simulated, outcome, timeline=options.trace is not None)
+        outcome = shrunk(simulated, outcome, timeline=timeline)
     return _say(outcome, options)
 
 

@@ -149,8 +149,7 @@ def shrunk(kind: type[Simulation], outcome: Outcome, *, timeline: bool = False) 
 def _again(
     kind: type[Simulation], outcome: Outcome, plan: Plan, *, timeline: bool = False
 ) -> Outcome:
-    control, added = outcome.control, outcome.added
-    return run(kind, outcome.seed, plan=plan, control=control, added=added, timeline=timeline)
+    return run(kind, outcome.seed, plan=plan, control=outcome.control, timeline=timeline)
 
 
 def _failure(outcome: Outcome) -> str:

@@ -41,7 +41,6 @@ def failure(outcome: Outcome) -> str:
     lines.append(
         f"again: python -m odradek.sim --scenario {outcome.kind} --seed {outcome.seed}"
         + (f" --control {outcome.control}" if outcome.control else "")
-        + (f" --with {','.join(sorted(outcome.added))}" if outcome.added else "")
     )
     return "\n".join(lines)
 

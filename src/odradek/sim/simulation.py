@@ -59,21 +59,11 @@ class Simulation:
     """How much of it, while new faults strike, where a run is not idle; how many are is printed."""
     controls: ClassVar[tuple[str, ...]] = ()
     """Known mistakes that can be switched on; each must be found."""
-    pending: ClassVar[Mapping[str, str]] = {}
-    """What happens only where it is asked for, and which promise it breaks today."""
 
-    def __init__(
-        self, world: World, control: str = "", added: Collection[str] = frozenset()
-    ) -> None:
+    def __init__(self, world: World, control: str = "") -> None:
         assert not control or control in self.controls, control
-        assert self.pending.keys() >= set(added), added
         self.world = world
         self.control = control
-        self.added = frozenset(added)  # of what is pending
-
-    def has(self, name: str) -> bool:
-        """Whether it belongs to the world: what is pending only where it was asked for."""
-        return name not in self.pending or name in self.added
 
     def begin(self) -> None:
         """Starts the machines and their workload."""
@@ -116,7 +106,6 @@ class Outcome:
     seed: int
     plan: Plan
     control: str = ""
-    added: frozenset[str] = frozenset()
     digest: str = ""
     events: int = 0
     work: Counter[str] = field(default_factory=Counter)
@@ -152,12 +141,11 @@ def run(
     *,
     plan: Plan | None = None,
     control: str = "",
-    added: Collection[str] = frozenset(),
     timeline: bool = False,
 ) -> Outcome:
     """One run; with a plan of one's own it is the same run with other faults."""
     with uncollected():
-        outcome = Outcome(kind.name, seed, plan or (), control, frozenset(added))
+        outcome = Outcome(kind.name, seed, plan or (), control)
         outcome.timeline = [] if timeline else None
         _run(kind, outcome, is_drawn=plan is None)
         return outcome
@@ -167,7 +155,7 @@ def _run(kind: type[Simulation], outcome: Outcome, *, is_drawn: bool) -> None:
     """When it returns nothing holds on to the world any more."""
     world = World(outcome.seed)
     with world, ExitStack() as turned:
-        simulation = kind(world, outcome.control, outcome.added)
+        simulation = kind(world, outcome.control)
         turned.enter_context(turning(simulation.knobs()))
         faults = {fault.name: fault for fault in simulation.faults()}
         if is_drawn:

@@ -31,7 +31,6 @@ class Ticks(Simulation):
     healing_seconds: ClassVar = 5
     floors: ClassVar = {"tick": 5}
     controls: ClassVar = ("idle", "late", "forgets", "fails", "sleeps", "spins", "waits")
-    pending: ClassVar = {"amnesia": "after seven it begins anew"}
 
     def begin(self) -> None:
         """One machine."""
@@ -68,8 +67,6 @@ class Ticks(Simulation):
             if self.control != "forgets":
                 file.sync()
             self.world.history.note("clock", "tick", file.size())
-            if self.has("amnesia") and file.size() == 7:
-                file.truncate(0)
             if self.control == "fails" and file.size() == 7:
                 raise KeyError("seven")
             while self.control == "spins":
@@ -117,14 +114,6 @@ def test_a_broken_promise_ends_the_run_at_its_event() -> None:
 
     again = run(Ticks, failed.seed, plan=failed.plan, control="forgets")
     assert again.digest == failed.digest
-
-
-def test_what_is_pending_is_there_only_where_it_is_asked_for() -> None:
-    """It breaks a promise today; how to see that again is said."""
-    assert run(Ticks, 1, plan=()).passed
-    failed = run(Ticks, 1, plan=(), added={"amnesia"})
-    assert failed.violation is not None
-    assert "--seed 1 --with amnesia" in report.failure(failed)
 
 
 def test_a_failing_run_is_made_smaller() -> None:
@@ -259,14 +248,6 @@ def test_the_command_says_how_it_went(capsys: pytest.CaptureFixture[str]) -> Non
         with pytest.raises(SystemExit) as caught:
             command.main(wrong)
         assert caught.value.code == 2
-
-
-@pytest.mark.usefixtures("ticks_only")
-def test_the_command_adds_what_is_pending(capsys: pytest.CaptureFixture[str]) -> None:
-    """By name; for one that it does not know it says which there are."""
-    assert command.main(["--seed", "1", "--with", "amnesia"]) == 101
-    assert command.main(["--seed", "1", "--with", "insomnia"]) == 2
-    assert "amnesia: after seven it begins anew" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("ticks_only")

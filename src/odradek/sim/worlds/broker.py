@@ -6,7 +6,7 @@ Its clients live on, remember what they were told, and try again. What they are 
 promises are made of that.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from odradek.coordinator.groups import commits
@@ -118,10 +118,8 @@ class BrokerSimulation(Simulation):
     floors: ClassVar = {"client.acked": 8, "client.end": 20}
     controls: ClassVar = tuple(MISTAKES)
 
-    def __init__(
-        self, world: World, control: str = "", added: Collection[str] = frozenset()
-    ) -> None:
-        super().__init__(world, control, added)
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
         self._broker = BrokerMachine(
             world,
             on_ready=lambda: world.history.note(BROKER, "broker.started"),

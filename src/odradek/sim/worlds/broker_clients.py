@@ -1,12 +1,12 @@
 """Who uses brokers: producers, readers, a group of two, an administrator; all on one machine.
 
 Noted, beside what the names say: `client.sends` topic, partition, values; `client.acked` topic,
-partition, offset, values; `client.looks` topic and the offset of each partition, before a reader
-begins there; `client.read` topic, partition, offsets with their values, and the leader epoch that
-was asked; `client.end` topic, partition, end, behind what was read. Members and the administrator
-have modules and notes of their own. A producer whose batch was refused for good, or that has lost
-patience, goes on as somebody else: whether that batch is there, is not known. When all is over an
-auditor reads everything.
+partition, offset, values; `client.looks` topic and, of each partition that it is told of, number
+and offset, before a reader begins there; `client.read` topic, partition, offsets with their values,
+and the leader epoch that was asked; `client.end` topic, partition, end, behind what was read.
+Members and the administrator have modules and notes of their own. A producer whose batch was
+refused for good, or that has lost patience, goes on as somebody else: whether that batch is there,
+is not known. When all is over an auditor reads everything.
 """
 
 import asyncio
@@ -235,7 +235,7 @@ class Clients:
         return [topic.name for topic in self._users.topics]
 
     async def _read_on(self, who: str, topic: str, reader: Reader) -> None:
-        starts = tuple(reader.positions[partition] for partition in sorted(reader.positions))
+        starts = tuple((it.partition, at) for it, at in sorted(reader.positions.items()))
         self._note(who, "client.looks", topic, starts)
         quiet = 0
         while quiet < 2:

@@ -46,7 +46,7 @@ class AcknowledgedRecordsSurvive(Invariant):
                     self._promised[topic, number].update(enumerate(values, base))
             case "client.looks":
                 topic, starts = event.details
-                for number, start in enumerate(starts):
+                for number, start in starts:
                     known_ones = self._promised[topic, number]
                     self._expected[topic, number] = {
                         offset: value for offset, value in known_ones.items() if offset >= start
@@ -84,7 +84,7 @@ class ClientsAreToldOneStory(Invariant):
             case "client.looks", (topic, starts):
                 if event.who == AUDITOR:
                     self._history.audit(topic)
-                for number, start in enumerate(starts):
+                for number, start in starts:
                     self._history.seeks(event.who, (topic, number), start)
             case "client.found", (topic, number, position):
                 self._history.seeks(event.who, (topic, number), position)

@@ -55,9 +55,8 @@ from odradek.sim.worlds.broker_promises import (
 )
 from odradek.sim.worlds.cluster_bounds import BoundsHoldEverywhere
 from odradek.sim.worlds.cluster_clients import (
-    BUSY_RECORDS_MAX,
-    BUSY_TOPICS,
     PLAIN,
+    RECORDS_MAX,
     SYNCED,
     TOPICS,
     ClusterClients,
@@ -78,7 +77,6 @@ from odradek.sim.worlds.cluster_leaderships import (
     UncleanElectionsAreAllowed,
 )
 from odradek.sim.worlds.cluster_misfortunes import OfCluster
-from odradek.sim.worlds.cluster_pending import PENDING
 from odradek.sim.worlds.cluster_progress import Recovery
 from odradek.sim.worlds.cluster_promises import (
     ClusterTellsOneStory,
@@ -156,37 +154,28 @@ class ClusterSimulation(Simulation):
         "client.committed": 40,
     }
     controls: ClassVar = KNOWN
-    pending: ClassVar = PENDING
 
-    def __init__(
-        self, world: World, control: str = "", added: Collection[str] = frozenset()
-    ) -> None:
-        super().__init__(world, control, added)
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
         chance = world.chance.stream("shape")
         numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
         self.zookeeper = ZooKeeperMachine(world)
         self.zookeeper.machine.on_exit = self._zookeeper_exited
         self.seat = draw_seat(world.chance.stream("preferred"), numbers)
-        self.differs = self.has("different-min-isr") and world.chance.stream("files").one_in(4)
+        self.differs = world.chance.stream("files").one_in(4)
         self.brokers = {number: self._broker(number) for number in numbers}
         self.clients = world.machine(CLIENTS)
         view = ClusterView(self.zookeeper, self.brokers)
         lowest = {PLAIN: 1, "": 1 if self.differs else MIN_ISR}
         self.copies = Copies(view, world.history, synced=frozenset({SYNCED}), min_isr=lowest)
         self._bootstrap = [(name_of(it), port) for port in (PORT, OTHER_PORT) for it in numbers]
-        self._users = ClusterClients(world, self.clients, self._use_of(), view)
+        users = Users(self._bootstrap, TOPICS, STATIC, RECORDS_MAX)
+        self._users = ClusterClients(world, self.clients, users, view)
         StateNotes(view, world.history)
-        self._users.commits = self.has("commits-of-topics")
-        if self.has("busy"):
-            Supervisor(world, self.zookeeper.machine, self.brokers)
+        Supervisor(world, self.zookeeper.machine, self.brokers)
         world.history.watch(self._operate, {"log"})
         world.history.watch(self._count_acknowledged, {"client.acked", "key.acked"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
-
-    def _use_of(self) -> Users:
-        if self.has("busy"):
-            return Users(self._bootstrap, BUSY_TOPICS, STATIC, BUSY_RECORDS_MAX)
-        return Users(self._bootstrap, TOPICS, STATIC)
 
     def _settings(self, number: int) -> Mapping[str, str]:
         said = {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
@@ -256,7 +245,7 @@ class ClusterSimulation(Simulation):
             ControlledShutdown(self.world, machines),
             ExpiredSessions(self.world, self.zookeeper),
             JournalErrors(self.world, self.zookeeper.ledger),
-            *misfortunes(cluster, self.world.chance, self._second, self.has),
+            *misfortunes(cluster, self.world.chance, self._second),
         )
 
     def invariants(self) -> Sequence[Invariant]:
@@ -291,7 +280,7 @@ class ClusterSimulation(Simulation):
             TimesAreFound(),
             TheLastOfEachKeyStays(),
             TrimsHold(),
-            *([CommitsGoWithTheirTopic()] if self.has("commits-of-topics") else []),
+            CommitsGoWithTheirTopic(),
             DeletedRecordsStayDeleted(self.copies),
             SecondProcessesAreRefused(),
         )

@@ -1,7 +1,7 @@
 """What people and old tools do to a cluster: batches of any time, and nodes written by hand.
 
-A partition's state that was removed, and a topic that was mistyped for a while, are in ZooKeeper's
-tree: no broker has asked for it.
+A partition's state is removed, or a topic mistyped, for a while, in ZooKeeper's tree: no broker has
+asked for it.
 """
 
 from contextlib import suppress
@@ -10,7 +10,9 @@ from typing import Final
 
 from odradek.client.cluster import Cluster
 from odradek.ensemble.client import ZooKeeperClient
+from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
+from odradek.metadata.znodes.cluster import ControllerZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.records.build import BatchBuilder, plain_header
@@ -33,7 +35,7 @@ MISTYPED: Final = (
     b'{"version":2,"partitions":{}}',
     b'{"version":2,"partitions":{"0":[]}}',
 )
-MISTYPED_SECONDS: Final = (1, 8)
+MISTAKEN_SECONDS: Final = (1, 8)
 BACK_SECONDS: Final = (0, 5, 15)
 
 
@@ -91,24 +93,59 @@ class PlanByHand(Change):
 
 
 class StateByHand(Change):
-    """Somebody removes the state of a partition."""
+    """Somebody removes the state of a partition, and puts it back some seconds later.
+
+    Then another controller is elected, as the runbook has it. Noted before it is removed:
+    `state.may_begin_anew` partition, for its versions do.
+    """
 
     name = "state-by-hand"
     weight = 2
 
+    def __init__(self, cluster: OfCluster) -> None:
+        super().__init__(cluster)
+        self._before: dict[TopicPartition, bytes] = {}  # what is to be put back
+
     def strike(self, chance: SeededRandom) -> str | None:
-        """Of those whose records are judged."""
+        """Of those whose records are judged, one at a time."""
         partition = self.one_of(ALL_JUDGED, chance)
-        if partition is None:
+        if partition is None or self._before:
             return None
-        self.in_tree(partial(self._remove, PartitionStateZnode.path(partition)))
+        self.in_tree(partial(self._remove, partition))
+        until = chance.between(*MISTAKEN_SECONDS) * SECOND
+        self.world.after(until, self._put_all_back)
         return str(partition)
 
-    async def _remove(self, path: str, client: ZooKeeperClient) -> None:
-        try:
-            await client.delete(path)
-        except NoNode:
+    async def _remove(self, partition: TopicPartition, client: ZooKeeperClient) -> None:
+        """Just what was read: what is put back is the last state that was written."""
+        path = PartitionStateZnode.path(partition)
+        with suppress(NoNode, BadVersion):
+            found = await client.get(path)
+            self.note("state.may_begin_anew", str(partition))
+            self._before.setdefault(partition, found.data or b"")
+            await client.delete(path, found.stat.version)
+
+    def _put_all_back(self) -> None:
+        for partition in self._before:
+            self.in_tree(partial(self._put_back, partition), at_last=True)
+
+    async def _put_back(self, partition: TopicPartition, client: ZooKeeperClient) -> None:
+        """Unless it is there: it was not removed, or was put back."""
+        if partition not in self._before:
             return
+        path = PartitionStateZnode.path(partition)
+        with suppress(NodeExists):
+            await client.create(path, self._before[partition])
+        await client.get(path)  # ZooKeeper has saved it
+        self._before.pop(partition, None)
+        with suppress(NoNode):
+            await client.delete(ControllerZnode.PATH)
+
+    def heal(self) -> None:
+        """As it was; ZooKeeper may be away for a moment."""
+        super().heal()
+        for seconds in BACK_SECONDS:
+            self.world.after(seconds * SECOND, self._put_all_back)
 
 
 class TopicByHand(Change):
@@ -119,7 +156,7 @@ class TopicByHand(Change):
 
     def __init__(self, cluster: OfCluster) -> None:
         super().__init__(cluster)
-        self._before: dict[str, tuple[bytes, int]] = {}  # what is to be written back, over what
+        self._before: dict[str, bytes] = {}  # what is to be written back
 
     def strike(self, chance: SeededRandom) -> str | None:
         """Of those whose records are judged, one at a time."""
@@ -129,13 +166,15 @@ class TopicByHand(Change):
         path = TopicZnode.path(partition.topic)
         data = MISTYPED[chance.below(len(MISTYPED))]
         self.in_tree(partial(self._mistype, path, data))
-        until = chance.between(*MISTYPED_SECONDS) * SECOND
+        until = chance.between(*MISTAKEN_SECONDS) * SECOND
         self.world.after(until, partial(self._write_back, path))
         return f"{path} {data!r}"
 
     async def _mistype(self, path: str, data: bytes, client: ZooKeeperClient) -> None:
         found = await client.get(path)
-        self._before[path] = found.data or b"", found.stat.version + 1
+        if not _has_partitions(path, found.data):
+            return
+        self._before[path] = found.data or b""
         try:
             await client.set(path, data, found.stat.version)
         except BadVersion:
@@ -146,14 +185,26 @@ class TopicByHand(Change):
             self.in_tree(partial(self._mend, path), at_last=True)
 
     async def _mend(self, path: str, client: ZooKeeperClient) -> None:
-        """Unless somebody else has written it."""
-        if path in self._before:
-            with suppress(BadVersion):
-                await client.set(path, *self._before[path])
+        """Unless somebody else has; a controller may have given an id to what names no partition.
+
+        The mend is known to have come only once it is read: ZooKeeper may lose what it answered.
+        """
+        found = await client.get(path)
+        if _has_partitions(path, found.data):
             self._before.pop(path, None)
+        elif path in self._before:
+            with suppress(BadVersion):
+                await client.set(path, self._before[path], found.stat.version)
 
     def heal(self) -> None:
         """As it was; ZooKeeper may be away for a moment."""
         super().heal()
         for seconds in BACK_SECONDS:
             self.world.after(seconds * SECOND, lambda: [*map(self._write_back, [*self._before])])
+
+
+def _has_partitions(path: str, data: bytes | None) -> bool:
+    try:
+        return bool(TopicZnode.decode(path.rpartition("/")[2], data).partitions)
+    except MalformedZnode:
+        return False

@@ -269,14 +269,12 @@ CHANGES: Final[Sequence[type[Change]]] = (
     StateByHand,
     TopicByHand,
 )
-CHANGES_IN_A_WORLD: Final = 2
+CHANGES_IN_A_WORLD: Final = 3
 
 
-def changes_of(
-    cluster: OfCluster, chance: SeededRandom, has: Callable[[str], bool]
-) -> list[Change]:
-    """A few of those that the world has, the weightier ones more often."""
-    left = [it for it in CHANGES if has(it.name) for _ in range(it.weight)]
+def changes_of(cluster: OfCluster, chance: SeededRandom) -> list[Change]:
+    """A few of them, the weightier ones more often."""
+    left = [it for it in CHANGES for _ in range(it.weight)]
     drawn: list[type[Change]] = []
     while left and len(drawn) < CHANGES_IN_A_WORLD:
         drawn.append(left[chance.below(len(left))])

@@ -48,7 +48,8 @@ SHARED_SETTINGS: Final = {"retention.ms": "4000", "segment.bytes": "2048"}
 """Its records are dropped all the time, by every replica for itself."""
 PLAIN_ACKS: Final = (0, 1, -1)
 BATCH_BYTES: Final = Bytes(512)
-BUSY_RECORDS_MAX: Final = 150
+RECORDS_MAX: Final = 150
+"""So many are sent at once, in few batches: a run must get something done between two faults."""
 FILLING: Final = bytes(300)
 FILLED_MAX: Final = 8
 SOME: Final = 2
@@ -62,16 +63,11 @@ TOPICS: Final = (
         PLAIN,
         2,
         {"min.insync.replicas": "1", **SEGMENT},
-        partial(plainly, acks=PLAIN_ACKS),
+        partial(plainly, acks=PLAIN_ACKS, batch_bytes=BATCH_BYTES),
         2,
         3,
     ),
 )
-BUSY_TOPICS: Final = (
-    *TOPICS[:2],
-    TOPICS[2]._replace(producing=partial(plainly, acks=PLAIN_ACKS, batch_bytes=BATCH_BYTES)),
-)
-"""Where many records are sent at once: in few batches."""
 
 
 class ClusterClients(Clients):
@@ -80,7 +76,6 @@ class ClusterClients(Clients):
     def __init__(self, world: World, machine: Machine, users: Users, view: ClusterView) -> None:
         super().__init__(world, machine, users)
         self._view = view
-        self.commits = False  # in topics that come and go
 
     def administrators(self) -> Sequence[tuple[str, Life]]:
         """Two, an operator, and somebody who fills what the two administrate."""
@@ -117,9 +112,7 @@ class ClusterClients(Clients):
 
     def _administrator(self, name: str) -> "ClusterAdministrator":
         chance = self._chance.stream(name)
-        found = ClusterAdministrator(self._note, chance, self._rest, name=name, view=self._view)
-        found.commits = self.commits
-        return found
+        return ClusterAdministrator(self._note, chance, self._rest, name=name, view=self._view)
 
 
 class ClusterAdministrator(Administrator):
@@ -133,7 +126,6 @@ class ClusterAdministrator(Administrator):
         self._name = name
         self._changed, self._setting = SHARED, OWN_SETTINGS[number - 1]
         self._view = view
-        self.commits = False
 
     async def administer(self, cluster: Cluster) -> None:
         """Sees to it that there is what both work at."""
@@ -145,9 +137,13 @@ class ClusterAdministrator(Administrator):
         await super().administer(cluster)
 
     async def _make(self, cluster: Cluster) -> None:
-        """Nobody has committed a position in it yet; then somebody does."""
+        """Nobody has committed a position in it yet; then somebody does.
+
+        They ask once all brokers that run have heard of it: a coordinator that still knows the
+        topic before it can only tell of that one.
+        """
         await super()._make(cluster)
-        if not self.commits:
+        if not self._is_known():
             return
         where = TopicPartition(self._topic, 0)
         found = (await committed(cluster, self._name, [where])).get(where)
@@ -155,6 +151,13 @@ class ClusterAdministrator(Administrator):
         self._tell("commit.tries", str(where))
         await commit(cluster, self._name, {where: 1 + self._chance.below(COMMITTED_MAX)})
         self._tell("commit.made", str(where))
+
+    def _is_known(self) -> bool:
+        topic = self._view.topics().get(self._topic)
+        if topic is None:
+            return False
+        images = [broker.cluster.image.topics.get(self._topic) for _, broker in self._view.opened()]
+        return all(it is not None and it.topic_id == topic.topic_id for it in images)
 
     def _replicas(self) -> int:
         return 1 + self._chance.below(REPLICAS_MAX)

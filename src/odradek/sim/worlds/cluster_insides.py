@@ -164,12 +164,15 @@ class Copies:
     def look(self) -> None:
         """Notes what is committed, and who has it.
 
-        What may be lost by now is forgotten first: who leads without it says so next.
+        What may be lost by now is forgotten first: who leads without it says so next. But who has
+        joined since its loss has everything, and may be the only replica already: the others were
+        taken away in the same moment.
         """
         self._find()
         for holder, place, found in self._logs:
             if not found.is_doubted:
                 self.of[place].ends[holder] = found.log_end_offset
+            self._see_joined(holder, place, found)
         self._forget()
         opened = list(self.view.opened())
         for number, broker in opened:
@@ -192,13 +195,24 @@ class Copies:
             if state is None:
                 continue
             may_be_elected = number in state.isr or number in state.eligible
-            is_whole = found.unclean is None and found.log_end_offset >= copied.committed
-            if may_be_elected and is_whole and self._lost_at.get(number) != self._now():
+            if may_be_elected and self._is_whole(number, found, copied):
                 copied.lacking.discard(number)
                 copied.outside.discard(number)
             if number in state.isr and number not in copied.spoilt:
                 self._compare(number, place, found)
         self._forget()
+
+    def _see_joined(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
+        copied, state = self.of[place], self.states.get(place)
+        has_joined = state is not None and number in copied.outside and number in state.isr
+        if has_joined and self._is_whole(number, found, copied):
+            copied.lacking.discard(number)
+            copied.outside.discard(number)
+
+    def _is_whole(self, number: BrokerId, found: PartitionLog, copied: Copied) -> bool:
+        """Whether the log has all that is committed, and its broker says that it lost nothing."""
+        lost_now = self._lost_at.get(number) == self._now()
+        return not lost_now and found.unclean is None and found.log_end_offset >= copied.committed
 
     def _compare(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
         """What of a log is committed, with what is known to be.

@@ -38,12 +38,13 @@ class LeadersKnowTheIsr(Looks):
     """A leader's ISR is what the controller wrote, as of the version that it names.
 
     What ZooKeeper could not save before it stopped was not written: no client was told so, and the
-    version may be that of another state one day. So each of its lives begins with its own tree.
+    version may be that of another state one day. So each of its lives begins with its own tree. And
+    versions begin anew where somebody has put a state back, so they are those of a leader epoch.
     """
 
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
-        self._written: dict[tuple[Place, int], frozenset[BrokerId]] = {}
+        self._written: dict[tuple[Place, int, int], frozenset[BrokerId]] = {}
         self._life = 0  # of ZooKeeper
 
     def look(self) -> None:
@@ -52,12 +53,14 @@ class LeadersKnowTheIsr(Looks):
             self._life = self._view.zookeeper_lives
             self._written.clear()
         for place, state in self._copies.states.items():
-            self._written[place, int(state.partition_epoch)] = frozenset(state.isr)
+            epochs = int(state.leader_epoch), int(state.partition_epoch)
+            self._written[place, *epochs] = frozenset(state.isr)
         for number, broker in self._view.opened():
             for replica in broker.services_of_this_life.replicas.all_led():
                 leader = replica.leader
-                version = (Place(replica.topic_id, replica.partition), int(leader.partition_epoch))
-                written = self._written.get(version, leader.isr.committed)
+                place = Place(replica.topic_id, replica.partition)
+                epochs = int(replica.leader_epoch), int(leader.partition_epoch)
+                written = self._written.get((place, *epochs), leader.isr.committed)
                 assert leader.isr.committed == written, (
                     f"{replica.partition}: {number} believes in {sorted(leader.isr.committed)} at "
                     f"{leader.partition_epoch}, and {sorted(written)} was written"
@@ -65,12 +68,26 @@ class LeadersKnowTheIsr(Looks):
 
 
 class EpochsOnlyRise(Looks):
-    """No epoch falls: of a controller, of a broker's registration, of a leadership or its state."""
+    """No epoch falls: of a controller, of a broker's registration, of a leadership or its state.
+
+    Where somebody removes a state, and puts it back, its versions begin anew: ZooKeeper counts them
+    for each znode. Its leader epochs fall there no more than elsewhere.
+    """
+
+    watches: ClassVar = frozenset({"looks", "state.may_begin_anew"})
 
     def __init__(self, copies: Copies) -> None:
         super().__init__(copies)
         self._highest: dict[tuple[object, ...], int] = {}
         self._seen: dict[tuple[str, int], Mapping[str, TopicImage]] = {}  # by process and life
+        self._anew: set[str] = set()  # partitions whose versions may fall
+
+    def on(self, event: Event) -> None:
+        """Looks, or remembers for which partitions there is an exception."""
+        if event.what == "looks":
+            self.look()
+        else:
+            self._anew.update(event.details)
 
     def look(self) -> None:
         """As each life of each broker knows it; what is the same object has not changed."""
@@ -93,7 +110,8 @@ class EpochsOnlyRise(Looks):
                         continue
                     name = (who, life, topic.topic_id, partition)
                     self._rises((*name, "leader"), state.leader_epoch)
-                    self._rises((*name, "version"), state.partition_epoch)
+                    if f"{topic_name}-{partition}" not in self._anew:
+                        self._rises((*name, "version"), state.partition_epoch)
                     assert state.leader in {None, *state.isr}, f"{topic.name}-{partition}: {state}"
 
     def _rises(self, what: tuple[object, ...], epoch: int) -> None:

@@ -10,9 +10,12 @@ from typing import Final
 
 from odradek.client.admin import partitions_of
 from odradek.client.cluster import ClientDeps, Cluster
+from odradek.client.errors import Refused
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
 from odradek.client.offsets import LATEST
+from odradek.model.errors import ErrorCode
+from odradek.model.units import Millis
 from odradek.ports import Address
 from odradek.sim.history import TRAFFIC
 from odradek.sim.loop import SECOND
@@ -24,6 +27,7 @@ from odradek.sim.worlds.cluster_view import ClusterView
 
 PROGRESS_SECONDS: Final = 40
 ASKED_SECONDS: Final = 40
+AGAIN_MILLIS: Final = 1_000
 RECOVERY_SECONDS: Final = 70
 REQUEST_SECONDS: Final = 45
 """So long at most a request may wait: clients name up to thirty seconds for what takes long."""
@@ -60,12 +64,24 @@ class Recovery:
         deps = ClientDeps(self._clients.network, self._clients.clock)
         cluster = Cluster(deps, self._bootstrap)
         try:
+            while not await self._are_answered(cluster):
+                clock = self._clients.clock
+                await clock.sleep_until(Millis(clock.monotonic() + AGAIN_MILLIS))
+        finally:
+            cluster.close()
+
+    async def _are_answered(self, cluster: Cluster) -> bool:
+        """False where a broker does not know a topic: somebody mends its znode just now."""
+        try:
             for topic in TOPICS:  # that nobody deletes meanwhile
                 await offsets_at(cluster, await partitions_of(cluster, topic.name), LATEST)
             for group in GROUPS:
                 await committed(cluster, group)
-        finally:
-            cluster.close()
+        except Refused as refusal:
+            if refusal.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            return False
+        return True
 
     def is_not_served(self, wanted: Collection[str]) -> str:
         """Each of these events comes once more."""

@@ -40,7 +40,6 @@ def misfortunes(
     cluster: OfCluster,
     chance: SeededRandom,
     second: Callable[[int, str], BrokerMachine],
-    has: Callable[[str], bool],
 ) -> list[Fault]:
     """A few of them: they are hard to survive all at once, and to be understood."""
     which, left = chance.stream("misfortunes"), list(MISFORTUNES)
@@ -52,4 +51,4 @@ def misfortunes(
         found.append(SecondStrike(cluster))
     if chance.stream("deleted").one_in(DELETED_CONTROLLER_ONE_IN):
         found.append(DeletedController(cluster))
-    return [*found, *changes_of(cluster, chance.stream("changes"), has)]
+    return [*found, *changes_of(cluster, chance.stream("changes"))]

@@ -93,13 +93,16 @@ class ClusterView:
         return sorted(node.children) if node is not None else []
 
     def topics(self) -> dict[str, TopicAssignment]:
-        """Every topic that the tree has, whole ones only."""
+        """Every topic that the tree has; one that somebody mistyped is what it was before that."""
         found: dict[str, TopicAssignment] = {}
         for name in self.children(TopicsZnode.PATH):
             node = self.tree.nodes[TopicZnode.path(name)]
             before, written = self._topics.get(name), (self.zookeeper_lives, node.mzxid)
             if before is None or before[0] != written:
-                before = self._topics[name] = (written, _assignment(name, node.data))
+                topic = _assignment(name, node.data)
+                if before is not None and not topic.partitions:
+                    topic = before[1]
+                before = self._topics[name] = (written, topic)
             found[name] = before[1]
         return found
 

@@ -1,6 +1,6 @@
 """Logs on two disks of one machine that crashes, whose disks fail, fill up and are slow."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
@@ -52,10 +52,8 @@ class LogSimulation(Simulation):
     floors: ClassVar = {"log.acked": 50, "log.found": 10}
     controls: ClassVar = tuple(MISTAKES)
 
-    def __init__(
-        self, world: World, control: str = "", added: Collection[str] = frozenset()
-    ) -> None:
-        super().__init__(world, control, added)
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
         self.broker = world.machine(BROKER)
         self.broker.on_exit = self._exited
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)

@@ -3,7 +3,7 @@
 Known mistakes can be switched on, to see that they are found; the product needs no line for it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import ClassVar, Final
 
@@ -90,10 +90,8 @@ class ZooKeeperSimulation(Simulation):
     floors: ClassVar = {"journal.entry": 50, "zk.answered": 200, "zk.event": 10}
     controls: ClassVar = (*LYING_DOORS, *WRONG_FUNCTIONS)
 
-    def __init__(
-        self, world: World, control: str = "", added: Collection[str] = frozenset()
-    ) -> None:
-        super().__init__(world, control, added)
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
         self.ledger = Ledger()
         self.server = world.machine(SERVER)
         self.server.on_exit = self._server_exited
