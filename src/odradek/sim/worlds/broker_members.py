@@ -6,13 +6,16 @@ offsets with their values, and the leader epoch that was asked; `client.commits`
 a commit, and `client.committed` each position after it. A refusal is not noted.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import groupby
 from typing import Final
 
 from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, starting_positions
+from odradek.client.offsets import EARLIEST
 from odradek.client.reader import Found, Reader
+from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND, Millis
 from odradek.sim.chance import SeededRandom
 
@@ -48,7 +51,7 @@ class GroupLife:
         positions = await starting_positions(cluster, GROUP, assigned)
         for partition, position in sorted(positions.items()):
             self._tell("client.found", *partition, position)
-        reader = Reader(cluster, positions)
+        reader = Reader(cluster, await self._kept(cluster, positions))
         while await member.still_belongs():
             if positions:
                 self._tell_found(await reader.poll(200), reader)
@@ -59,6 +62,15 @@ class GroupLife:
             for partition, position in sorted(reader.positions.items()):
                 self._tell("client.committed", *partition, position)
             await self._rest(SECOND)
+
+    async def _kept(
+        self, cluster: Cluster, positions: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        """Where what was deleted meanwhile ends, if that is further: as consumers are told to."""
+        if not positions:
+            return {}
+        starts = await offsets_at(cluster, positions, EARLIEST)
+        return {it: max(position, starts[it]) for it, position in positions.items()}
 
     def _tell_found(self, found: list[Found], reader: Reader) -> None:
         for partition, some in groupby(found, key=lambda it: it.partition):

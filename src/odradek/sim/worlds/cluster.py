@@ -66,6 +66,7 @@ from odradek.sim.worlds.cluster_faults import (
     ExpiredSessions,
     HangingWorkers,
     WipedDisk,
+    WrongDay,
 )
 from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
 from odradek.sim.worlds.cluster_hands import Hands
@@ -124,6 +125,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "default.replication.factor": "3",
     "min.insync.replicas": str(MIN_ISR),
     "offsets.topic.replication.factor": "3",
+    "log.retention.ms": "-1",  # clocks may show another day
+    "offsets.retention.minutes": "100000",
     "replica.lag.time.max.ms": "4000",
     "replica.fetch.wait.max.ms": "1000",
     "controlled.shutdown.retry.backoff.ms": "200",
@@ -228,6 +231,7 @@ class ClusterSimulation(Simulation):
             Kill(*servers),
             Pause(*servers),
             ClockJump(*everybody),
+            WrongDay(*everybody),
             Cut(*everybody),
             BrokenConnections(*everybody),
             LostReplies(*everybody),

@@ -37,6 +37,7 @@ MISTYPED: Final = (
 )
 MISTAKEN_SECONDS: Final = (1, 8)
 BACK_SECONDS: Final = (0, 5, 15)
+"""So long after that it is put back, unless it was: ZooKeeper may be away for a moment."""
 
 
 class OddBatches(Change):
@@ -112,8 +113,9 @@ class StateByHand(Change):
         if partition is None or self._before:
             return None
         self.in_tree(partial(self._remove, partition))
-        until = chance.between(*MISTAKEN_SECONDS) * SECOND
-        self.world.after(until, self._put_all_back)
+        until = chance.between(*MISTAKEN_SECONDS)
+        for seconds in BACK_SECONDS:
+            self.world.after((until + seconds) * SECOND, self._put_all_back)
         return str(partition)
 
     async def _remove(self, partition: TopicPartition, client: ZooKeeperClient) -> None:
@@ -166,8 +168,9 @@ class TopicByHand(Change):
         path = TopicZnode.path(partition.topic)
         data = MISTYPED[chance.below(len(MISTYPED))]
         self.in_tree(partial(self._mistype, path, data))
-        until = chance.between(*MISTAKEN_SECONDS) * SECOND
-        self.world.after(until, partial(self._write_back, path))
+        until = chance.between(*MISTAKEN_SECONDS)
+        for seconds in BACK_SECONDS:
+            self.world.after((until + seconds) * SECOND, partial(self._write_back, path))
         return f"{path} {data!r}"
 
     async def _mistype(self, path: str, data: bytes, client: ZooKeeperClient) -> None:

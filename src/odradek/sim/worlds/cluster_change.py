@@ -40,6 +40,16 @@ class Change(ClusterFault):
             self.world.after(LATE_SECONDS * SECOND, link.quicken)
         self.hands.in_cluster(work)
 
+    def stop_leader(self, chance: SeededRandom, partition: str) -> None:
+        """In good order, for a while; who leads next may not have heard of the change."""
+        states = self.copies.view.states().items()
+        leader = next((it.leader for place, it in states if str(place) == partition), None)
+        if leader is None:
+            return
+        broker = self.brokers[leader]
+        if broker.serves and not broker.machine.paused:
+            broker.stop(self.later(chance))
+
     def in_tree(self, work: TreeWork, *, at_last: bool = False) -> None:
         """Somebody has a tool for ZooKeeper; when all heals only what was done is undone."""
 

@@ -111,16 +111,7 @@ class MinIsrOfTopic(SettingChange):
         self.world.after(delay, partial(self._set, chance, topic, "2"))
         if chance.below(2):
             delay += chance.below(SECOND)
-            self.world.after(delay, partial(self._stop_leader, chance, partition))
-
-    def _stop_leader(self, chance: SeededRandom, partition: str) -> None:
-        states = self.copies.view.states().items()
-        leader = next((it.leader for place, it in states if str(place) == partition), None)
-        if leader is None:
-            return
-        broker = self.brokers[leader]
-        if broker.serves and not broker.machine.paused:
-            broker.stop(self.later(chance))
+            self.world.after(delay, partial(self.stop_leader, chance, partition))
 
     def heal(self) -> None:
         """There are no more emergencies."""
@@ -190,7 +181,10 @@ class UncleanElections(SettingChange):
 
 
 class DeletedRecords(Change):
-    """Records of a partition are deleted, from its start up to some offset."""
+    """Records of a partition are deleted, from its start up to some offset.
+
+    In every other strike the leader that has acknowledged that is stopped right afterwards.
+    """
 
     name = "deleted-records"
     weight = 3
@@ -212,6 +206,8 @@ class DeletedRecords(Change):
         self.note("records.may_go", *partition, before)
         (told,) = (await admin.delete_records(cluster, {partition: before})).values()
         self.note("records.went", *partition, told)
+        if chance.below(2) and not self.is_over:
+            self.stop_leader(chance, str(partition))
 
 
 class SegmentSize(SettingChange):

@@ -1,13 +1,18 @@
 """What can go wrong only where there are several brokers, and a ZooKeeper of its own."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from odradek.sim.broker_machine import DISKS, BrokerMachine
 from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import Fault
+from odradek.sim.loop import SECOND
 from odradek.sim.world import World
 from odradek.sim.worlds.cluster_insides import Copies
 from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
+
+DAY_MICROS: Final = 86_400 * SECOND
+DAYS_MAX: Final = 8
 
 
 class HangingWorkers(Fault):
@@ -35,6 +40,24 @@ class HangingWorkers(Fault):
         for broker in self._brokers:
             for worker in broker.workers.values():
                 worker.go_on()
+
+
+class WrongDay(Fault):
+    """The wall clock of a machine shows another day: somebody has set it, or it was never set."""
+
+    name = "wrong-day"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """Some days too early or too late, or the truth again."""
+        machine = self.machines[chance.below(len(self.machines))]
+        size = DAY_MICROS * (1 + chance.below(DAYS_MAX))
+        machine.clock.skew = (0, size, -size)[chance.below(3)]
+        return f"{machine.name} {machine.clock.skew}us"
+
+    def heal(self) -> None:
+        """All show the truth."""
+        for machine in self.machines:
+            machine.clock.skew = 0
 
 
 class ControlledShutdown(Fault):

@@ -110,7 +110,11 @@ class TrimsHold(Invariant):
 
 
 class DeletedRecordsStayDeleted(Looks):
-    """Records whose deletion was acknowledged come back under no leader, unless all may be lost."""
+    """Records whose deletion was acknowledged come back under no leader, unless all may be lost.
+
+    One that has not heard yet that another was elected has what it had: that is no leader any more,
+    acknowledges nothing, and deletes before it may lead again.
+    """
 
     watches: ClassVar = frozenset({"looks", "records.went"})
 
@@ -136,8 +140,10 @@ class DeletedRecordsStayDeleted(Looks):
             for replica in broker.services_of_this_life.replicas.all_led():
                 place = Place(replica.topic_id, replica.partition)
                 since, start = self._starts.get(place, (0, 0))
-                copied = self._copies.of.get(place)
+                copied, state = self._copies.of.get(place), self._copies.states.get(place)
                 if copied is None or copied.since != since:
+                    continue
+                if state is None or state.leader_epoch != replica.leader_epoch:
                     continue
                 if replica.leader_epoch > copied.since_epoch and replica.log.unclean is None:
                     found = replica.log.log_start_offset
