@@ -299,7 +299,13 @@ class Broker:
                 config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
             ),
         )
-        deps = CoordinatorDeps(self.doors.clock, self.timers, tasks, replicas)
+        deps = CoordinatorDeps(
+            self.doors.clock,
+            self.timers,
+            tasks,
+            replicas,
+            lambda: client.has_lease and self.cluster.has_roles,
+        )
         return Services(
             broker_id=me,
             doors=self.doors,

@@ -96,10 +96,14 @@ class Coordinator(Generic[M]):
         partition = self.partition_of(subject)
         found = None if partition is None else self._shards.get(partition)
         if partition is None or found is None:
-            refused = self._spec.refuse(call.request, NotCoordinator.code)
+            refused = self.refuse(call.request)
             return None, CoordinatorEffects(answer=(Answer(call.ticket, refused),))
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)
+
+    def refuse(self, request: Any) -> Struct:
+        """The response that another broker is to be asked."""
+        return self._spec.refuse(request, NotCoordinator.code)
 
     def appended(self, place: Place, number: int, base_offset: Offset) -> None:
         """These records are in the log."""

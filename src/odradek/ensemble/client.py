@@ -117,6 +117,11 @@ class ZooKeeperClient:
         """The server's number for the session: the owner of our ephemeral nodes."""
         return self._session.session_id
 
+    @property
+    def has_lease(self) -> bool:
+        """Whether nobody can have heard that the session is over, at this moment."""
+        return self._session.lease.holds(self._now())
+
     # The life of the session
 
     async def run(self) -> None:

@@ -97,6 +97,7 @@ class Desk:
         self.known = known
         self.ground = ground
         self.groups: GroupCoordinator
+        self.has_lease = True
         self.timers = Timers(machine.clock)
 
     async def elect(self, isr: tuple[int, ...] = ()) -> LeadingReplica:
@@ -187,7 +188,9 @@ def live(ground: Ground, talk: Talk, known: Known | None = None, *, cleanly: boo
         machine, cluster = ground.machine, known or Known(orders=4, **{GROUP_METADATA_TOPIC: 1})
         desk = Desk(machine, replicas, cluster, ground)
         async with asyncio.TaskGroup() as tasks:
-            deps = CoordinatorDeps(machine.clock, desk.timers, tasks, replicas)
+            deps = CoordinatorDeps(
+                machine.clock, desk.timers, tasks, replicas, lambda: desk.has_lease
+            )
             desk.groups = GroupCoordinator(ground.settings, cluster, machine.random, deps)
             await talk(desk)
             desk.groups.close()

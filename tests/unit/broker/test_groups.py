@@ -224,3 +224,21 @@ def test_an_empty_group_can_be_deleted() -> None:
     with Ground() as ground:
         live(ground, first)
         live(ground, second)
+
+
+def test_what_was_asked_before_the_lease_ended_is_not_answered_after_it() -> None:
+    """The lease is looked at when the answer is given, whether or not it has waited."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        assert await desk.commit(42) is ErrorCode.NONE
+        written = desk.ask(commit(43))
+        desk.has_lease = False
+        (answer,) = await written.answers()
+        assert answer.topics[0].partitions[0].error_code is ErrorCode.NOT_COORDINATOR
+        assert await desk.fetch() is ErrorCode.NOT_COORDINATOR
+        desk.has_lease = True
+        assert await desk.fetch() == {"orders-0": 43}
+
+    with Ground() as ground:
+        live(ground, talk)

@@ -39,6 +39,7 @@ class MetadataCache:
         self.cluster_id = ""
         self.controller_epoch = ControllerEpoch(0)
         self.broker_epoch = NO_BROKER_EPOCH  # of this life, once it is registered
+        self.led_in = NO_BROKER_EPOCH  # for which life a controller has said last what it leads
         self.is_whole = False  # a controller has named all that there is
         self._begun: tuple[ControllerEpoch, BrokerEpoch] | None = None  # whose whole, in which life
         self.watchers: list[Watcher] = []
@@ -82,6 +83,18 @@ class MetadataCache:
         self.is_whole |= kind != INCREMENTAL
         if kind == FULL:
             self._begun = (controller_epoch, broker_epoch)
+
+    def note_led(self, broker_epoch: BrokerEpoch) -> None:
+        """Roles were given to this life. The first such request names all that a broker has.
+
+        Controllers of old do not say which life they mean.
+        """
+        self.led_in = self.broker_epoch if broker_epoch == NO_BROKER_EPOCH else broker_epoch
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether what this broker leads was said to this life, or goes back to an earlier one."""
+        return self.led_in == self.broker_epoch
 
     def update(self, image: ClusterImage) -> None:
         """This is how the cluster is from now on."""

@@ -71,6 +71,7 @@ class ControlRequests:
                     await self._tree.read_settings(names)
                     self._cluster.check(*epochs)
                     answer = await in_turns(leader_and_isr.apply(self.replicas, request))
+                    self._cluster.note_led(epochs[1])
                 case UpdateMetadataRequest():
                     gone = await self._gone(request)
                     self._cluster.check(*epochs)

@@ -39,6 +39,7 @@ class GroupCoordinator:
         deps: CoordinatorDeps,
     ) -> None:
         self._cluster = cluster
+        self.has_lease = deps.has_lease
         rules = GroupSettings.of(settings.broker)
         spec = CoordinatorSpec(
             self._partitions,

@@ -5,6 +5,10 @@ partition, answers are sent to the requests that wait for them. An event that ar
 append that is refused at once, for instance) is handled afterwards. The core is told of elections,
 of appends, of the high watermark, and of time.
 
+At the moment of each answer the broker's lease is looked at. A broker that stood still for longer
+than its session, and those who ask it, hear last that others were elected: until it knows, all are
+told to look for their coordinator.
+
 A partition is loaded from its log when this broker becomes its leader: one partition after the
 other, and a small piece in each turn of the loop, so that other work continues.
 """
@@ -72,6 +76,7 @@ class CoordinatorDeps(NamedTuple):
     timers: Timers
     tasks: asyncio.TaskGroup
     replicas: ReplicaManager
+    has_lease: Callable[[], bool]  # whether nobody can have been elected in this broker's place
 
 
 class PendingCall:
@@ -162,6 +167,9 @@ class CoordinatorShell(Generic[M]):
             ticket = Ticket(next(self._tickets))
             self._waiting[ticket] = call, number
             call.tickets.append(ticket)
+            if not self._deps.has_lease():
+                self._answer(ticket, None)
+                continue
             part = Call(ticket, request, version, call.caller)
             self._carry_out(*self._core.on_call(subject, part, now))
         if end < len(call.parts) and not call.pending.connection.is_over:
@@ -344,6 +352,8 @@ class CoordinatorShell(Generic[M]):
         call, number = self._waiting.pop(ticket, (None, 0))
         if call is None:
             return  # the client has gone
+        if not self._deps.has_lease():
+            response = self._core.refuse(call.parts[number][1])
         call.answers[number] = response
         call.missing -= 1
         if not call.missing:

@@ -13,6 +13,9 @@ and a new session begins only when the owner asks.
 A client that took a server that is cut off from its ensemble goes on asking the others, on
 connections beside its own, whether they write, and moves to the first that does.
 
+Others can hear that the session is over no earlier than its time-out after the server has heard of
+us for the last time (`lease`). A process that stood still knows by its clock that it may be over.
+
 The owner of the connection carries out each `SessionEffects` from top to bottom, calls back with
 what happened, and calls `tick` when `deadline` has come. Facts about a connection that was hung up
 must not be told any more.
@@ -34,6 +37,7 @@ from odradek.zookeeper.client.errors import (
     SessionExpired,
     error_of,
 )
+from odradek.zookeeper.client.lease import Lease
 from odradek.zookeeper.client.packing import packed
 from odradek.zookeeper.client.pipeline import Pipeline, PipelineLimits, Submission, subject_of
 from odradek.zookeeper.client.servers import BACKOFF_MAX, Servers
@@ -143,6 +147,7 @@ class Session:
         self._pings = 0  # pings that have no answer yet
         self._sent_at = Millis(0)
         self._heard_at = Millis(0)
+        self.lease = Lease()
         self._effects = SessionEffects()
 
     @property
@@ -327,6 +332,7 @@ class Session:
         share = max(self.timeout // len(self._servers), 1)
         patience = self._settings.connect_timeout or share
         self._become(Dialling(Millis(now + patience)), "connecting")
+        self.lease.awake(now, Millis(now + patience + self.timeout // 3))
         self._effects.dial = self._servers.try_next()
 
     def _greeted(self, hello: Connected, now: Millis) -> None:
@@ -342,6 +348,7 @@ class Session:
                 raise MalformedPacket("the server answered with the id of another session")
             self._identity = _Identity(hello.session_id, hello.password)
         self.timeout = Millis(hello.timeout)
+        self.lease.begin(self._sent_at, self.timeout)  # nothing was sent behind the greeting
         self._become(Live(now, search), f"session 0x{hello.session_id:x}")
         self._send(self._credentials.present_all(), now)
         for request in self._watches.rearming(self._last_zxid):
@@ -367,12 +374,14 @@ class Session:
         self._pipeline.fail_impatient()
         pause = self._servers.pause()
         self._become(Waiting(Millis(now + pause)), reason)
+        self.lease.awake(now, Millis(now + pause + self.timeout // 3))
         if not pause:
             self._dial(now)
 
     def _end(self, state: State, error: type[OperationError], reason: str) -> None:
         """The session is over: first every caller is told, then the owner."""
         self._forget_connection()
+        self.lease.end()
         self._pipeline.fail_queue(error)
         for waiter in self._credentials.waiters():
             self._pipeline.fail(waiter, error)
@@ -388,6 +397,7 @@ class Session:
         self._credentials.lost()
         self._rearming = 0
         self._pings = 0
+        self.lease.disconnected()
 
     def _become(self, state: State, reason: str) -> None:
         assert type(self.state) in PREDECESSORS[type(state)], (self.state, state)
@@ -419,6 +429,8 @@ class Session:
             self._rearming -= 1
         else:
             raise MalformedPacket(f"an answer to xid {header.xid} (error {header.error})")
+        if header.xid not in {NOTIFICATION_XID, AUTH_XID}:
+            self.lease.answered(self.timeout)
 
     def _noticed(self, event: Event) -> None:
         if self._watches.fires(event.kind, event.path):
@@ -446,6 +458,9 @@ class Session:
         if frames:
             self._effects.send.append(frames)
             self._sent_at = now
+            unanswered = self._pipeline.in_flight + self._pings + self._rearming
+            if unanswered and isinstance(self.state, Live):
+                self.lease.asked(unanswered, now)
 
     def _deliver(self, news: WatchEvent | StatusChanged) -> None:
         self._settle()

@@ -14,9 +14,14 @@ from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 
 
 def handle(services: Services, pending: PendingRequest, request: ListGroupsRequest) -> None:
-    """As far as they are known; an error says that some are still being read."""
+    """As far as they are known; an error says that some are still being read, or led elsewhere.
+
+    A broker that coordinates nothing has no lease to lose: it may never have been given a role.
+    """
     found, loading = services.groups.list_groups(request.states_filter, request.types_filter)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
+    if (found or loading) and not services.groups.has_lease():
+        found, code = [], ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending.answer(ListGroupsResponse(error_code=code, groups=found))
 
 

@@ -1,0 +1,86 @@
+"""Coordinators of groups: who answers, and until when."""
+
+import pytest
+
+from odradek.client import admin, member
+from odradek.client.errors import Refused
+from odradek.client.group_offsets import committed_request, read_committed
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.peers.errors import ConnectionGone
+from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenario_clients import Client
+
+ORDERS = TopicPartition("orders", 0)
+GROUP = "readers"
+
+
+async def fetch_from(who: Client, broker: int) -> int | ErrorCode:
+    """What one broker says of the group's position, whoever its coordinator may be."""
+    connection = await who.cluster.broker(BrokerId(broker))
+    try:
+        answer = await connection.ask(committed_request(GROUP, None), 8)
+        return read_committed(answer)[ORDERS].offset
+    except Refused as refusal:
+        return refusal.code
+
+
+async def often(who: Client, broker: int) -> list[int | ErrorCode]:
+    """The same, again and again, until it is refused or the connection is gone."""
+    found: list[int | ErrorCode] = []
+    try:
+        while len(found) < 50 and ErrorCode.NOT_COORDINATOR not in found:
+            found.append(await fetch_from(who, broker))
+    except ConnectionGone:
+        pass
+    return found
+
+
+def coordinator_of_group(t: ClusterScenario, shop: Client) -> int:
+    """Which broker speaks for the group: it has committed 10."""
+    shop.make("orders")
+    shop.does(member.commit(shop.cluster, GROUP, {ORDERS: 10}))
+    (found,) = [it for it in t.brokers if shop.does(fetch_from(shop, it)) == 10]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_coordinator_that_stood_still_answers_nothing_older(seed: int) -> None:
+    """Another has its place by then, and what that has acknowledged it does not know."""
+    with ClusterScenario(seed) as t:
+        shop, others = t.client("shop"), t.client("others")
+        old = coordinator_of_group(t, shop)
+        late = [t.client(f"late {number}") for number in range(4)]
+        for each in late:
+            assert each.does(fetch_from(each, old)) == 10
+        t.broker(old).machine.pause()
+        waiting = [each.begins(often(each, old)) for each in late]  # in the sockets
+        t.run(seconds=20)
+        others.does(member.commit(others.cluster, GROUP, {ORDERS: 20}))
+        t.broker(old).machine.resume()
+        asked = [each.ends(begun) for each, begun in zip(late, waiting, strict=True)]
+        assert {it for answers in asked for it in answers} <= {20, ErrorCode.NOT_COORDINATOR}
+        assert others.committed(GROUP) == {ORDERS: 20}
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_coordinator_goes_on_while_zookeeper_is_away(seed: int) -> None:
+    """Nobody can be elected in its place, however long it takes."""
+    with ClusterScenario(seed) as t:
+        shop = t.client("shop")
+        coordinator_of_group(t, shop)
+        t.zookeeper.machine.kill()
+        t.run(seconds=60)
+        shop.does(member.commit(shop.cluster, GROUP, {ORDERS: 30}))
+        assert shop.committed(GROUP) == {ORDERS: 30}
+        t.zookeeper.start()
+        t.run(seconds=30)
+        assert shop.committed(GROUP) == {ORDERS: 30}
+
+
+def test_a_broker_that_was_given_nothing_lists_no_groups(t: ClusterScenario) -> None:
+    """It says so: whoever lists groups asks every broker, and one that is empty is no failure."""
+    shop = t.client("shop")
+    assert shop.does(admin.list_groups(shop.cluster)) == []
+    coordinator_of_group(t, shop)
+    assert [it.group_id for it in shop.does(admin.list_groups(shop.cluster))] == [GROUP]
