@@ -2,7 +2,9 @@
 
 import pytest
 
+from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
+from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import read_header
 from odradek.sim.disk import SimulatedDisk
 from odradek.storage.errors import (
@@ -13,10 +15,12 @@ from odradek.storage.errors import (
     TransactionCoordinatorFenced,
 )
 from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.earlier_batches import IN_FLIGHT_MS_MAX
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.producers import SEQUENCE_MAX, ProducerState
 from odradek.storage.logs.truncation import truncate_to
 from odradek.storage.segments.transaction_index import AbortedTransaction
+from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import Partition
 
 
@@ -175,6 +179,64 @@ def test_producers_survive_a_restart(clean: bool) -> None:  # noqa: FBT001
     t.commit()
     assert t.log.last_stable_offset == 30
     assert sent(t, 30) == 31
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("segment_bytes", [300, 10_000])
+def test_all_batches_in_flight_are_known_after_a_restart(
+    clean: bool,  # noqa: FBT001
+    segment_bytes: int,
+) -> None:
+    """A snapshot has the last one of each producer; those before it lie in the log's tail."""
+    t = Partition(LogConfig(Bytes(segment_bytes), index_interval_bytes=Bytes(100)))
+    for number in range(7):
+        sent(t, number * 2, "a", "b")
+        sent(t, number, producer=8)
+    in_transaction(t, 0, 9)
+    t.reopen(clean=clean)
+    for number in range(2, 7):
+        again = t.decide("a", "b", producer_id=7, producer_epoch=0, base_sequence=number * 2)
+        assert again == (number * 3, number * 3 + 1, True)
+        again = t.decide("x", producer_id=8, producer_epoch=0, base_sequence=number)
+        assert again == (number * 3 + 2, number * 3 + 2, True)
+    assert t.log.take_job() is None
+    with pytest.raises(OutOfOrderSequence):
+        sent(t, 2, "a", "b")
+    assert sent(t, 14) == t.log.log_end_offset - 1
+
+
+def test_batches_in_flight_are_known_after_a_truncation() -> None:
+    """It begins with a snapshot, too: who followed may lead next, and be asked."""
+    t = Partition()
+    for number in range(12):
+        sent(t, number)
+    truncate_to(t.log, Offset(t.log.active_segment.base_offset), t.now)
+    end = t.log.log_end_offset
+    for number in range(end - 5, end):
+        again = t.decide("x", producer_id=7, producer_epoch=0, base_sequence=number)
+        assert again == (number, number, True)
+
+
+def test_only_what_follows_on_counts_as_in_flight() -> None:
+    """Batches of an earlier epoch, or behind a gap that compaction left, are not this one's."""
+    t = Partition()
+    for number in range(3):
+        sent(t, number)
+    for number in range(2):
+        sent(t, number, epoch=1)
+    t.reopen(clean=True)
+    entry = t.log.producers.entries[ProducerId(7)]
+    assert [batch.last_offset for batch in entry.batches] == [3, 4]
+
+
+def test_who_has_been_silent_for_long_has_nothing_in_flight() -> None:
+    """A start reads nothing for producers that have given up by now."""
+    t = Partition()
+    for number in range(3):
+        sent(t, number)
+    t.now = Timestamp(t.now + IN_FLIGHT_MS_MAX)
+    t.reopen(clean=True)
+    assert len(t.log.producers.entries[ProducerId(7)].batches) == 1
 
 
 def test_a_silent_producer_is_forgotten() -> None:

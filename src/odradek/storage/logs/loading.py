@@ -38,6 +38,7 @@ from odradek.storage.files.names import (
 )
 from odradek.storage.files.unclean_logs import Reason, Unclean
 from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.earlier_batches import find_earlier_batches
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.flushing import sync_if_there
 from odradek.storage.logs.hardening import harden
@@ -469,6 +470,7 @@ class _Loading:
                     self.repair.notes.append(f"producer snapshot dropped: {error}")
                 else:
                     self.log.producers = ProducerState.of(entries)
+                    find_earlier_batches(self.log, offset, self.now)
                     start = offset
                     continue
             if offset > limit or start is None or offset not in bases:

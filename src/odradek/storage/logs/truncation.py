@@ -13,6 +13,7 @@ from odradek.storage.files.checkpoints import encode_epochs
 from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
 from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment_file, segment_stem
 from odradek.storage.logs import producer_snapshot
+from odradek.storage.logs.earlier_batches import find_earlier_batches
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
@@ -93,6 +94,7 @@ def _reload_producers(log: PartitionLog, now: Timestamp) -> None:
             delete_if_there(log.folder.disk, path)
             continue
         log.producers = ProducerState.of(entries)
+        find_earlier_batches(log, offset, now)
         start = offset
         break
     if start < log.log_end_offset:
