@@ -5,7 +5,8 @@ meanwhile goes unseen: it comes as an event, and is read again. States are chang
 alone, settings are announced below /config/changes. A node that is gone by the time it is read was
 deleted in between, which the watch on its parent tells; it is left out. A node that makes no sense
 is left out, too, and named in `faults`: one broken topic must not take the controller away. A state
-is made together with the node above it: where that is there alone, the state was lost.
+is made together with the node above it: where that is there alone, the state was lost. Where that
+is gone, too, the nodes above count whether they have lost children.
 
     1. who is there: children of /brokers/ids, /brokers/topics, /config/topics, /config/brokers
     2. each broker, each topic, and their settings
@@ -35,7 +36,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import NoAuth, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import KeeperError
-from odradek.zookeeper.protocol.jute_replies import Children2, Data
+from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
 from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request
 
 T = TypeVar("T")
@@ -193,7 +194,22 @@ class TreeReading:
 
     def _look_above(self, partition: TopicPartition) -> None:
         request = Exists(PartitionZnode.path(partition), watch=False)
-        self._next.append(_Read(request, lambda _: self._on_lost(partition)))
+        siblings = partial(
+            self._look_for_removed, partition, PartitionZnode.parent(partition.topic)
+        )
+        self._next.append(_Read(request, lambda _: self._on_lost(partition), missing=siblings))
+
+    def _look_for_removed(self, partition: TopicPartition, above: str) -> None:
+        """Where the partition's own znode is not there: it may never have been, or was removed."""
+
+        def take(answer: Answer) -> None:
+            assert isinstance(answer, StatReply), answer
+            if PartitionZnode.were_removed(answer.stat.cversion, answer.stat.num_children):
+                self._on_lost(partition)
+
+        topic = TopicZnode.path(partition.topic)
+        further = None if above == topic else partial(self._look_for_removed, partition, topic)
+        self._next.append(_Read(Exists(above, watch=False), take, missing=further))
 
     def _on_lost(self, partition: TopicPartition) -> None:
         self.lost[partition] = None

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
 from odradek.model.ids import TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario
 from tests.scenarios.cluster.placed import move
@@ -65,6 +65,42 @@ def test_a_lost_state_elects_nobody(t: ClusterScenario) -> None:
     move_away(t)
     shop.produce("orders", "b")
     assert shop.read("orders") == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_a_partition_whose_znodes_were_removed_is_not_new(
+    seed: int,
+    count: int,
+    is_made_again: bool,  # noqa: FBT001
+) -> None:
+    """Those above count what they have lost; a new topic, beside it, gets its leaders."""
+    with ClusterScenario(seed) as t:
+        shop = t.client("shop")
+        shop.make("orders")
+        shop.produce("orders", "a")
+        said, topic = t.data(STATE), t.data(TopicZnode.path("orders"))
+        assert said is not None
+        assert topic is not None
+        paths = [PartitionZnode.path(ORDERS), PartitionZnode.parent("orders")]
+        for path in [STATE, *paths][:count]:
+            remove(t, path)
+        if is_made_again:  # the controller learns of it by its watch, not by a whole look
+            t.put(TopicZnode.path("orders"), b"{")
+            move_away(t)
+            t.put(TopicZnode.path("orders"), topic)
+        else:
+            move_away(t)
+        shop.make("others")
+        t.run(seconds=15)
+        assert t.data(STATE) is None
+        for path in reversed(paths[: count - 1]):
+            t.put(path, b"")
+        t.put(STATE, said)
+        move_away(t)
+        shop.produce("orders", "b")
+        assert shop.read("orders") == ["a", "b"]
 
 
 def test_a_state_that_was_put_back_can_change_again(t: ClusterScenario) -> None:

@@ -1,5 +1,8 @@
 """The image is read from the tree, whatever is broken or vanishes while it is read."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from odradek.config.listeners import SecurityProtocol
@@ -13,6 +16,7 @@ from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, P
 from odradek.model.units import Timestamp
 from odradek.zookeeper.client.errors import NoNode, SessionExpired
 from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.jute import Stat
 from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
 from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request
 from tests.unit.controller.znode_stats import stat
@@ -26,6 +30,7 @@ BROKER = Broker(
 TOPIC = TopicAssignment({0: Assignment((ONE,)), 1: Assignment((ONE,))}, TopicId(b"i" * 16))
 STATE = PartitionState(ONE, LeaderEpoch(2), (ONE,), PartitionEpoch(6), ControllerEpoch(3))
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+NO_STATS: Mapping[str, Stat] = MappingProxyType({})
 SETTINGS = Entity(EntityType.TOPICS, "t")
 
 
@@ -39,26 +44,31 @@ def tree() -> dict[str, bytes]:
     }
 
 
-def answer(nodes: dict[str, bytes], request: Request) -> Answer:
+def answer(
+    nodes: dict[str, bytes], request: Request, stats: Mapping[str, Stat] = NO_STATS
+) -> Answer:
     """What ZooKeeper says."""
     if isinstance(request, GetChildren2):
         below = request.path + "/"
         names = [path.removeprefix(below) for path in nodes if path.startswith(below)]
         return Children2([name for name in names if "/" not in name], stat(0))
     if isinstance(request, Exists):
-        return StatReply(stat(0)) if request.path in nodes else NoNode()
+        found = stats.get(request.path, stat(0))
+        return StatReply(found) if request.path in nodes else NoNode()
     assert isinstance(request, GetData)
     if request.path not in nodes:
         return NoNode()
     return Data(nodes[request.path], stat(6))
 
 
-def read(nodes: dict[str, bytes]) -> tuple[TreeReading, list[Request]]:
+def read(
+    nodes: dict[str, bytes], stats: Mapping[str, Stat] = NO_STATS
+) -> tuple[TreeReading, list[Request]]:
     """Reads everything, and says what was asked."""
     reading, asked = TreeReading(), list[Request]()
     while requests := reading.requests():
         asked += requests
-        reading.on_answers([answer(nodes, request) for request in requests])
+        reading.on_answers([answer(nodes, request, stats) for request in requests])
     return reading, asked
 
 
@@ -84,6 +94,20 @@ def test_a_state_that_was_lost_is_told_from_one_that_never_was() -> None:
     """Both are made together: the node above has had one."""
     assert not read(tree())[0].lost
     assert [*read(tree() | {PartitionZnode.path(P1): b""})[0].lost] == [P1]
+
+
+@pytest.mark.parametrize("above", [PartitionZnode.parent("t"), TopicZnode.path("t")])
+def test_a_partition_that_was_removed_is_told_from_a_new_one(above: str) -> None:
+    """A znode counts what was made and what was removed below it."""
+    nodes = tree()
+    if above == TopicZnode.path("t"):
+        del nodes[PartitionStateZnode.path(P0)]
+    else:
+        nodes[above] = b""
+    assert not read(nodes)[0].lost
+    removed = stat(0, cversion=3, children=1)
+    lost = {P1} if above != TopicZnode.path("t") else {P0, P1}
+    assert {*read(nodes, {above: removed})[0].lost} == lost
 
 
 def test_a_broken_topic_does_not_take_the_controller_away() -> None:

@@ -154,13 +154,33 @@ def _find_lost(context: ControllerContext, topics: Mapping[str, FoundTopic | Non
         if found is not None and name not in context.image.topics
         for number in found.topic.partitions
     ]
-    above = yield from read(*(Exists(PartitionZnode.path(it), watch=False) for it in partitions))
-    had = [it for it, at in zip(partitions, above, strict=True) if isinstance(at, StatReply)]
-    states = yield from read(*(Exists(PartitionStateZnode.path(it), watch=False) for it in had))
-    for partition, state in zip(had, states, strict=True):
-        if isinstance(state, NoNode):
+    states = yield from _exist(PartitionStateZnode.path(it) for it in partitions)
+    missing = [it for it, at in zip(partitions, states, strict=True) if isinstance(at, NoNode)]
+    above = yield from _exist(PartitionZnode.path(it) for it in missing)
+    topics_of = list(dict.fromkeys(it.topic for it in missing))
+    removed = yield from _have_lost_children(topics_of)
+    for partition, at in zip(missing, above, strict=True):
+        if isinstance(at, StatReply) or partition.topic in removed:
             context.lost[partition] = None
             yield Note("controller.state_is_missing", {"partition": str(partition)})
+
+
+def _have_lost_children(topics: list[str]) -> Steps[set[str]]:
+    """Topics of which a person has removed partitions."""
+    looks = (PartitionZnode.parent, TopicZnode.path)
+    found = yield from _exist(look(it) for it in topics for look in looks)
+    names = [it for it in topics for _ in looks]
+    return {
+        name
+        for name, at in zip(names, found, strict=True)
+        if isinstance(at, StatReply)
+        and PartitionZnode.were_removed(at.stat.cversion, at.stat.num_children)
+    }
+
+
+def _exist(paths: Iterable[str]) -> Steps[list[Answer]]:
+    found = yield from read(*(Exists(path, watch=False) for path in paths))
+    return list(found)
 
 
 def look_at_marks(context: ControllerContext) -> Steps[None]:

@@ -97,6 +97,15 @@ class PartitionZnode:
         """Above the state of one."""
         return f"{cls.parent(partition.topic)}/{partition.partition}"
 
+    @staticmethod
+    def were_removed(cversion: int, num_children: int) -> bool:
+        """Whether a znode above has had children that it has no more: a person took them.
+
+        A cversion counts each child that was made and each that was removed. A deletion removes
+        the topic's znode with them, and that of the next topic of the name counts anew.
+        """
+        return cversion > num_children
+
 
 class PartitionStateZnode:
     """Who leads a partition, and who is in sync. Its version is the partition epoch."""
