@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import click
 
-from odradek.cli.broker_drain import demote, drain, undrain
+from odradek.cli.broker_demote import demote
+from odradek.cli.broker_drain import drain, undrain
 from odradek.cli.cordon import cordoned
 from odradek.cli.grammar import Noun
 from odradek.cli.logdirs import log_dirs_of

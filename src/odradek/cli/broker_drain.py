@@ -1,4 +1,4 @@
-"""`odradek broker drain`, `undrain` and `demote`: a broker that goes, is sick, or comes back.
+"""`odradek broker drain` and `undrain`: a broker that goes, or comes back.
 
 All that is done lives in the cluster: the mark in ZooKeeper, the reassignments with the controller.
 A verb that was interrupted is called again and goes on. The assignment before it is kept in a file,
@@ -6,26 +6,31 @@ from which `undrain` puts replicas and leaders back.
 """
 
 import sys
-from typing import Final
 
 import click
 
-from odradek.cli import former_assignment
 from odradek.cli.cordon import cordon, cordoned, uncordon
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import Verb
-from odradek.cli.moving import COLUMNS, How, Placement, Rows, move, partitions_named, placement_of
-from odradek.cli.printing import Size, counted, show, show_table
+from odradek.cli.moving import (
+    COLUMNS,
+    ROUNDS,
+    How,
+    Placement,
+    Rows,
+    move,
+    partitions_named,
+    placement_of,
+)
+from odradek.cli.printing import Size, counted, show_table
 from odradek.cli.reassigning import Targets, bytes_to_copy, sizes_of, wait_for
+from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
 from odradek.cli.throttle import RATE
 from odradek.client.cluster import Cluster
-from odradek.client.placement_admin import Election, elect, reassign
+from odradek.client.placement_admin import Election, elect
 from odradek.client.reassignment_plan import Room, TooFewBrokers, drained
 from odradek.model.ids import TopicPartition
-
-ROUNDS: Final = 5
-"""Topics that were being made when the broker was cordoned may come behind the first plan."""
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 _broker = click.argument("broker", type=click.IntRange(min=0))
@@ -33,7 +38,7 @@ _broker = click.argument("broker", type=click.IntRange(min=0))
 
 async def _room(cluster: Cluster, broker: int) -> Room:
     """All that may get replicas."""
-    closed = {broker, *await cordoned(cluster)}
+    closed = {broker, *await cordoned(cluster, asks_controller=True)}
     answer = await cluster.refresh([])
     return Room({it.node_id: it.rack for it in answer.brokers if it.node_id not in closed})
 
@@ -66,6 +71,7 @@ def drain(*, broker: int, rate: int | None, no_wait: bool, is_status: bool, dry_
         await _plan(cluster, broker)  # refuses before anything is done
         if not dry_run:
             await cordon(cluster, broker)
+        plan = await SavedPlan.of(cluster, broker)
         rows: Rows = []
         failed = False
         for _ in range(ROUNDS):
@@ -73,7 +79,7 @@ def drain(*, broker: int, rate: int | None, no_wait: bool, is_status: bool, dry_
             under_way = _under_way(placement, broker)
             if targets:
                 if not dry_run:
-                    await _keep(cluster, broker, placement, targets)
+                    plan.add({it: placement.wanted[it] for it in targets})
                 more, failed = await move(cluster, targets, placement, how)
                 rows += more
             elif under_way and how.wait and not dry_run:
@@ -117,24 +123,6 @@ async def _left(cluster: Cluster, broker: int) -> list[TopicPartition]:
     return [it for it, row in found.items() if broker in row.replica_nodes]
 
 
-async def _keep(
-    cluster: Cluster,
-    broker: int,
-    placement: Placement,
-    targets: Targets,
-) -> None:
-    """For `undrain`; what an earlier call has kept stays."""
-    name = await _name(cluster, broker)
-    known = former_assignment.former_of(name)
-    before = {it: placement.wanted[it] for it in targets if it not in known}
-    former_assignment.keep(name, before, known)
-
-
-async def _name(cluster: Cluster, broker: int) -> str:
-    answer = await cluster.refresh([])
-    return f"{answer.cluster_id}-broker-{broker}"
-
-
 def _show_status(broker: int) -> None:
     async def ask(cluster: Cluster) -> dict[str, object]:
         found = await partitions_named(cluster, ())
@@ -172,8 +160,8 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
     how = How(wait=not no_wait, dry_run=dry_run, rate=rate)
 
     async def ask(cluster: Cluster) -> tuple[Rows, bool]:
-        name = await _name(cluster, broker)
-        former = former_assignment.former_of(name)
+        plan = await SavedPlan.of(cluster, broker)
+        former = plan.read()
         if former and broker not in cluster.brokers:
             text = f"broker {broker} is not registered: its replicas cannot come back"
             raise Failed(text, f"start it; then again: odradek broker undrain {broker}")
@@ -184,7 +172,7 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
         rows, failed = await move(cluster, targets, placement, how)
         if targets and not dry_run and not failed and how.wait:
             await elect(cluster, Election.PREFERRED, targets)
-            former_assignment.path_of(name).unlink(missing_ok=True)
+            plan.drop()
         return rows, failed
 
     rows, failed = talk(ask, endless=True)
@@ -192,52 +180,4 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
     if not dry_run:
         click.echo(f"broker {broker} gets new replicas again", err=True)
     if failed:
-        sys.exit(FAILED)
-
-
-@click.command(cls=Verb)
-@_broker
-@_dry_run
-def demote(*, broker: int, dry_run: bool) -> None:
-    """Take the leaderships off a sick broker, and keep them off.
-
-    It stays in the ISR and becomes the last of every assignment, so it leads only where no other
-    can, and gets no new replicas (it is cordoned). Nothing is copied. `odradek broker undrain`
-    takes it back.
-    """
-
-    async def ask(cluster: Cluster) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
-        found = await partitions_named(cluster, ())
-        placement = await placement_of(cluster, found)
-        last = {
-            it: (*(one for one in replicas if one != broker), broker)
-            for it, replicas in placement.wanted.items()
-            if broker in replicas and it not in placement.moving
-        }
-        targets = {it: to for it, to in last.items() if to != placement.wanted[it]}
-        if dry_run:
-            return (
-                list(targets),
-                [it for it, row in found.items() if row.leader_id == broker],
-                False,
-            )
-        await cordon(cluster, broker)
-        await _keep(cluster, broker, placement, targets)
-        outcomes = await reassign(cluster, targets) if targets else {}
-        led = [
-            it for it, row in found.items() if row.leader_id == broker and len(last.get(it, ())) > 1
-        ]
-        if led:
-            await elect(cluster, Election.PREFERRED, led)
-        now = await partitions_named(cluster, ())
-        left = [it for it, row in now.items() if row.leader_id == broker]
-        return list(targets), left, any(outcomes.values())
-
-    targets, left, failed = talk(ask, endless=True)
-    fields = {"broker": broker, "reordered": len(targets), "leads": [str(it) for it in left]}
-    verb = "would be" if dry_run else "is"
-    text = f"broker {broker} {verb} the last of {counted(len(targets), 'more assignment')}"
-    leads = f"; it still leads {counted(len(left), 'partition')}, where no other can"
-    show(fields, text + (leads if left and not dry_run else ""))
-    if failed or (left and not dry_run):
         sys.exit(FAILED)

@@ -16,7 +16,7 @@ import click
 from odradek.cli import throttle
 from odradek.cli.failing import Failed
 from odradek.cli.former_assignment import former_of, keep, path_of
-from odradek.cli.naming import topics_named
+from odradek.cli.naming import topics_of
 from odradek.cli.printing import Size, counted
 from odradek.cli.reassigning import POLL_SECONDS, Targets, bytes_to_copy, sizes_of, wait_for
 from odradek.client.cluster import Cluster
@@ -26,6 +26,8 @@ from odradek.wire.messages.metadata import MetadataResponsePartition
 
 COLUMNS = ("partition", "from", "to", "bytes", "state")
 LOOKS: Final = 10
+ROUNDS: Final = 5
+"""Topics that were being made when a broker was cordoned may come behind the first plan."""
 Rows = list[tuple[object, ...]]
 Found = dict[TopicPartition, MetadataResponsePartition]
 
@@ -49,11 +51,14 @@ class How(NamedTuple):
 async def partitions_named(
     cluster: Cluster, names: tuple[str, ...], numbers: Iterable[int] = ()
 ) -> Found:
-    """Of topics by name or pattern, without any of all; only those with a number, if any has."""
+    """Of topics by name or pattern, without any of all; only those with a number, if any has.
+
+    As the controller has them, which carries out what is decided by them.
+    """
     wanted = set(numbers)
     found = {
         TopicPartition(topic.name or "", row.partition_index): row
-        for topic in await topics_named(cluster, names, internal=True)
+        for topic in topics_of(await cluster.decided(), names, internal=True)
         for row in sorted(topic.partitions, key=lambda it: it.partition_index)
         if not wanted or row.partition_index in wanted
     }
@@ -153,8 +158,8 @@ async def _tell_of_throttle(cluster: Cluster) -> None:
 async def _elsewhere(cluster: Cluster, targets: Targets) -> dict[TopicPartition, str]:
     """Where replicas of these are instead: somebody has cancelled or replaced the move."""
     found: dict[TopicPartition, str] = {}
-    for _ in range(LOOKS):  # the broker that is asked may not have heard of the end yet
-        answer = await cluster.refresh(None)
+    for _ in range(LOOKS):  # the controller tells its own broker as it tells others
+        answer = await cluster.decided()
         there = {
             TopicPartition(topic.name or "", row.partition_index): tuple(row.replica_nodes)
             for topic in answer.topics

@@ -16,7 +16,7 @@ from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
-from odradek.wire.messages.metadata import MetadataResponseTopic
+from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 COMPLETION_SECONDS = 1.0
 
@@ -47,7 +47,13 @@ async def topics_named(
     cluster: Cluster, names: Sequence[str], *, internal: bool = False
 ) -> list[MetadataResponseTopic]:
     """Topics by name or pattern; without any all, of the internal ones only if asked for."""
-    answer = await cluster.refresh(None)
+    return topics_of(await cluster.refresh(None), names, internal=internal)
+
+
+def topics_of(
+    answer: MetadataResponse, names: Sequence[str], *, internal: bool = False
+) -> list[MetadataResponseTopic]:
+    """Likewise, of those in an answer."""
     known = {topic.name: topic for topic in answer.topics if topic.name}
     if not names:
         shown = [name for name in sorted(known) if internal or name not in INTERNAL_TOPICS]

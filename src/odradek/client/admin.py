@@ -122,10 +122,10 @@ async def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int])
 
 
 async def describe_settings(
-    cluster: Cluster, kind: int, name: str
+    cluster: Cluster, kind: int, name: str, *, asks_controller: bool = False
 ) -> list[DescribeConfigsResourceResult]:
-    """All that holds for a topic or a broker."""
-    connection = await who_knows(cluster, kind, name)
+    """All that holds for a topic or a broker; as the controller has it, where that decides."""
+    connection = await _whom(cluster, kind, name, asks_controller=asks_controller)
     resource = DescribeConfigsResource(kind, name, None)
     answer = await connection.ask(DescribeConfigsRequest([resource]))
     (result,) = answer.results
@@ -152,16 +152,29 @@ async def alter_settings(
 
 
 async def alter_list(
-    cluster: Cluster, kind: int, name: str, settings: Mapping[str, str], *, take: bool = False
+    cluster: Cluster,
+    kind: int,
+    name: str,
+    settings: Mapping[str, str],
+    *,
+    take: bool = False,
+    asks_controller: bool = False,
 ) -> None:
-    """Lengthens settings that are lists, or shortens them, whatever else is in them."""
+    """Lengthens settings that are lists, or shortens them, whatever else is in them.
+
+    A broker acts at once on what it has written itself, and later on what others have.
+    """
     operation = SUBTRACT if take else APPEND
     changes = [AlterableConfig(setting, operation, value) for setting, value in settings.items()]
-    connection = await who_knows(cluster, kind, name)
+    connection = await _whom(cluster, kind, name, asks_controller=asks_controller)
     resource = AlterConfigsResource(kind, name, changes)
     answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
     (row,) = answer.responses
     check(row.error_code, row.error_message)
+
+
+async def _whom(cluster: Cluster, kind: int, name: str, *, asks_controller: bool) -> Any:
+    return await (cluster.controller() if asks_controller else who_knows(cluster, kind, name))
 
 
 async def who_knows(cluster: Cluster, kind: int, name: str) -> Any:

@@ -19,7 +19,7 @@ from odradek.client.coordinators import (
 )
 from odradek.client.errors import NoLeader, check
 from odradek.client.retries import PATIENCE, Retries
-from odradek.model.errors import BrokerError
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Millis
 from odradek.peers.errors import ConnectionGone
@@ -143,6 +143,25 @@ class Cluster:
         )
         self.metadata = self.metadata.after(answer)
         return answer
+
+    async def decided(self) -> MetadataResponse:
+        """All, as the controller's broker knows it: it hears first of what the controller does.
+
+        Another broker may not know a topic yet that was answered to be there.
+        """
+
+        async def attempt() -> MetadataResponse:
+            connection = await self.controller()
+            asked = self.metadata.controller
+            answer: MetadataResponse = await connection.ask(
+                MetadataRequest(topics=None, allow_auto_topic_creation=False)
+            )
+            self.metadata = self.metadata.after(answer)
+            if answer.controller_id != asked:
+                check(ErrorCode.NOT_CONTROLLER, about=f"broker {asked}")
+            return answer
+
+        return await self.patiently(attempt)
 
     async def learn(self, topics: Iterable[str]) -> None:
         """Asks for those of these topics that are not known."""
