@@ -27,8 +27,17 @@ TOPICS_NAMED: Final = 4
 """More are only counted, on the screen; `--json` has them all."""
 
 DELETION_WAITS: Final = "deletion waits"
+REASSIGNMENT_WAITS: Final = "reassignment waits"
+CAPPED: Final = "min.insync.replicas counts as the number of replicas"
 BEING_DELETED: Final = "has not deleted its replica yet"
-"""As the controller calls an effect, and a cause that passes."""
+"""As the controller calls effects, and a cause that passes."""
+
+THROTTLE_LEFT: Final = "throttle left"
+DISK_MAY_FAIL: Final = "disk may fail soon"
+WARNINGS: Final = frozenset(
+    {DELETION_WAITS, REASSIGNMENT_WAITS, CAPPED, THROTTLE_LEFT, DISK_MAY_FAIL}
+)
+"""What may last for weeks, and what a restart of a broker makes no worse."""
 
 Partitions = Mapping[str, list[int]]
 """Numbers of partitions by topic."""
@@ -83,7 +92,7 @@ async def _left_throttle(cluster: Cluster) -> list[Sick]:
     left = await throttle.rates(cluster)
     if not left or await reassignments_if_known(cluster):
         return []
-    return [Sick(f"{throttle.told(left)}, and nothing is moved: {throttle.LIFT}", "throttle left")]
+    return [Sick(f"{throttle.told(left)}, and nothing is moved: {throttle.LIFT}", THROTTLE_LEFT)]
 
 
 async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:
@@ -182,7 +191,7 @@ async def _disks_to_watch(cluster: Cluster, broker: BrokerId) -> list[Sick]:
             if it["state"] == "hangs"
         ),
         *(
-            Sick(f"broker {broker}: {it['dir']}: {it['reason']}", "disk may fail soon")
+            Sick(f"broker {broker}: {it['dir']}: {it['reason']}", DISK_MAY_FAIL)
             for it in serving
             if it.get("reason")
         ),

@@ -1,18 +1,20 @@
 """`odradek cluster roll`: all brokers restarted, one at a time, as `cluster restart-order` says.
 
 That a broker has restarted is seen by its registration, which is a new one, and not by how the
-command ended. Before each one the cluster must be healthy, and partitions must keep as many
-replicas in sync as min.insync.replicas asks for.
+command ended. Before each one every partition must be led and in sync, and partitions must keep as
+many replicas in sync as min.insync.replicas asks for. Warnings that may last (a disk that wears, a
+throttle that was left) are told, and hold up nothing.
 """
 
 import asyncio
+import shlex
 import subprocess
 from collections.abc import Mapping
 from typing import Final
 
 import click
 
-from odradek.cli.cluster_health import sick
+from odradek.cli.cluster_health import WARNINGS, Sick, sick
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import Verb
 from odradek.cli.printing import counted, show
@@ -27,6 +29,7 @@ from odradek.model.ids import BrokerId
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 POLL_SECONDS: Final = 0.5
+PATIENCE_SECONDS: Final = 600.0
 LOOKS: Final = 20
 MIN_ISR: Final = "min.insync.replicas"
 
@@ -45,7 +48,7 @@ MIN_ISR: Final = "min.insync.replicas"
 @click.option(
     "--patience",
     type=click.FloatRange(min=1),
-    default=600.0,
+    default=PATIENCE_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="How long a broker may take to be back, and then the cluster to be healthy.",
@@ -60,10 +63,12 @@ def roll(
     """Restart all brokers, one at a time.
 
     For example --command 'ssh {host} systemctl restart odradek'. The controller is the last.
-    Before each broker the cluster must be healthy; where it is not, nothing more is restarted, and
-    a line says how to go on: with --since, whose number stands for the moment of the first start.
+    Before each broker all partitions must be led and in sync; where they are not, nothing more is
+    restarted, and a line says how to go on: with --since, whose number stands for the moment of the
+    first start. That a broker has restarted is seen by its new registration, not by the exit code.
     """
-    called = f"odradek cluster roll --command '{template}'"
+    called = f"odradek cluster roll --command {shlex.quote(template)}"
+    called += f" --patience {patience:g}" if patience != PATIENCE_SECONDS else ""
 
     async def ask(cluster: Cluster) -> list[int]:
         before = await _registrations(cluster)
@@ -72,12 +77,19 @@ def roll(
         if dry_run:
             return order
         next_step = f"once that is mended: {called} --since {began}"
+        for it in await sick(cluster) if order else ():
+            if it.problem in WARNINGS:
+                click.echo(f"odradek: not in the way: {it.cause}: {it.problem}", err=True)
         for number, broker in enumerate(order, 1):
             await _check(cluster, broker, next_step, below_min_isr=below_min_isr)
             click.echo(f"broker {broker} ({number} of {len(order)}): restarting", err=True)
             former = (await _registrations(cluster)).get(broker)
-            await _restart(cluster, broker, template, next_step)
-            await _await_new(cluster, (broker, former), patience, next_step)
+            code = await _restart(cluster, broker, template)
+            next_one = f"its events say why; {next_step}"
+            if code:
+                click.echo(f"broker {broker}: the command ended with {code}", err=True)
+                next_one = f"the command ended with {code}; {next_step}"
+            await _await_new(cluster, (broker, former), patience, next_one)
             await _await_health(cluster, broker, patience, next_step)
         return order
 
@@ -92,10 +104,15 @@ async def _registrations(cluster: Cluster) -> dict[int, int]:
     return {int(broker): epoch for broker, epoch in found["registrations"].items()}
 
 
+async def _in_the_way(cluster: Cluster) -> list[Sick]:
+    """What is wrong and would be worse with a broker less."""
+    return [it for it in await sick(cluster) if it.problem not in WARNINGS]
+
+
 async def _check(cluster: Cluster, broker: int, next_step: str, *, below_min_isr: bool) -> None:
     """Refuses to restart it now; what passes within seconds is waited for."""
     for _ in range(LOOKS):
-        found = await sick(cluster)
+        found = await _in_the_way(cluster)
         if not found:
             break
         await asyncio.sleep(POLL_SECONDS)
@@ -127,14 +144,12 @@ async def _minimums(cluster: Cluster, topics: list[str]) -> Mapping[str, int]:
     }
 
 
-async def _restart(cluster: Cluster, broker: int, template: str, next_step: str) -> None:
-    """A command that fails is told; whether the broker has restarted is looked at all the same."""
+async def _restart(cluster: Cluster, broker: int, template: str) -> int:
+    """How the command ended; whether the broker has restarted is looked at all the same."""
     host = cluster.brokers[BrokerId(broker)].address[0]
     text = template.replace("{host}", host).replace("{broker}", str(broker))
     process = await asyncio.create_subprocess_shell(text, stdin=subprocess.DEVNULL)
-    code = await process.wait()
-    if code:
-        raise Failed(f"broker {broker}: the command ended with {code}: {text}", next_step)
+    return await process.wait()
 
 
 async def _await_new(
@@ -153,7 +168,7 @@ async def _await_new(
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         text = f"broker {broker} has not registered anew in {patience:g} s"
-        raise Failed(text, f"its events say why; {next_step}") from None
+        raise Failed(text, next_step) from None
 
 
 async def _await_health(cluster: Cluster, broker: int, patience: float, next_step: str) -> None:
@@ -162,7 +177,7 @@ async def _await_health(cluster: Cluster, broker: int, patience: float, next_ste
         async with asyncio.timeout(patience):
             while True:
                 try:
-                    found = await sick(cluster)
+                    found = await _in_the_way(cluster)
                 except BrokerError as error:
                     last = str(error)
                 else:
