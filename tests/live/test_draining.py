@@ -128,6 +128,23 @@ def test_a_sick_broker_leads_nothing(cluster: LiveCluster, odradek: Shell) -> No
     assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
 
 
+def test_a_number_that_never_was_is_refused(cluster: LiveCluster, odradek: Shell) -> None:
+    """It was mistyped: the broker that was meant would be stopped with all that it has."""
+    cluster.place("orders", [1, 2, 3])
+    for call in (
+        ("broker", "drain", "99"),
+        ("broker", "drain", "99", "--status"),
+        ("broker", "demote", "99"),
+        ("broker", "undrain", "99"),
+        ("partition", "reassign", "--without", "1,99"),
+    ):
+        said = odradek.fails(*call)
+        assert "there is no broker 99, and it has no replica; there are 1, 2, 3, 4" in said
+    assert odradek("broker", "list").err == ""  # none is cordoned
+    odradek("broker", "drain", "4")
+    odradek("broker", "undrain", "4")
+
+
 def test_a_throttle_belongs_to_its_verb(cluster: LiveCluster, odradek: Shell) -> None:
     """Changed while it runs; one that is left behind is named, and taken away."""
     cluster.place("orders", [1, 2, 3], [1, 2, 3])

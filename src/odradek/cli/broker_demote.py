@@ -9,7 +9,7 @@ import click
 from odradek.cli.cordon import cordon
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Verb
-from odradek.cli.moving import ROUNDS, partitions_named, placement_of
+from odradek.cli.moving import ROUNDS, check_known, partitions_named, placement_of
 from odradek.cli.printing import counted, show
 from odradek.cli.reassigning import Targets
 from odradek.cli.saved_plan import SavedPlan
@@ -58,6 +58,7 @@ def demote(*, broker: int, dry_run: bool) -> None:
 async def _look(cluster: Cluster, broker: int) -> _Look:
     found = await partitions_named(cluster, ())
     placement = await placement_of(cluster, found)
+    await check_known(cluster, [broker], placement)
     before = {
         it: replicas
         for it, replicas in placement.wanted.items()
@@ -77,11 +78,12 @@ def _last(broker: int, replicas: Sequence[int], isr: Sequence[int]) -> tuple[int
 
 async def demoted(cluster: Cluster, broker: int) -> tuple[int, list[TopicPartition], bool]:
     """How many assignments were reordered, what it leads still, and whether one was refused."""
+    await _look(cluster, broker)  # refuses before anything is done
     await cordon(cluster, broker)
+    look = await _look(cluster, broker)
     plan = await SavedPlan.of(cluster, broker)
     reordered: set[TopicPartition] = set()
     failed = False
-    look = await _look(cluster, broker)
     for _ in range(ROUNDS):
         if not (look.after or look.another_can) or failed:
             break

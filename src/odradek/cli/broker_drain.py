@@ -18,6 +18,7 @@ from odradek.cli.moving import (
     How,
     Placement,
     Rows,
+    check_known,
     move,
     partitions_named,
     placement_of,
@@ -45,6 +46,7 @@ async def _room(cluster: Cluster, broker: int) -> Room:
 
 async def _plan(cluster: Cluster, broker: int) -> tuple[Placement, Targets]:
     placement = await placement_of(cluster, await partitions_named(cluster, ()))
+    await check_known(cluster, [broker], placement)
     try:
         return placement, drained(placement.wanted, await _room(cluster, broker), broker)
     except TooFewBrokers as error:
@@ -127,6 +129,7 @@ def _show_status(broker: int) -> None:
     async def ask(cluster: Cluster) -> dict[str, object]:
         found = await partitions_named(cluster, ())
         placement = await placement_of(cluster, found)
+        await check_known(cluster, [broker], placement, await cordoned(cluster))
         there = [it for it, row in found.items() if broker in row.replica_nodes]
         sizes = await sizes_of(cluster, {broker})
         return {
@@ -165,9 +168,11 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
         if former and broker not in cluster.brokers:
             text = f"broker {broker} is not registered: its replicas cannot come back"
             raise Failed(text, f"start it; then again: odradek broker undrain {broker}")
+        placement = await placement_of(cluster, await partitions_named(cluster, ()))
+        if not former:
+            await check_known(cluster, [broker], placement, await cordoned(cluster))
         if not dry_run:
             await uncordon(cluster, broker)
-        placement = await placement_of(cluster, await partitions_named(cluster, ()))
         targets = {it: to for it, to in former.items() if it in placement.wanted}
         rows, failed = await move(cluster, targets, placement, how)
         if targets and not dry_run and not failed and how.wait:

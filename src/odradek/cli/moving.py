@@ -77,6 +77,21 @@ async def placement_of(cluster: Cluster, found: Found) -> Placement:
     return Placement(wanted, whole, moving)
 
 
+async def check_known(
+    cluster: Cluster, numbers: Iterable[int], placement: Placement, also: Iterable[int] = ()
+) -> None:
+    """Refuses a number that is neither registered nor has a replica: it was mistyped."""
+    await cluster.refresh([])
+    there = {*cluster.brokers, *also}
+    for replicas in (*placement.whole.values(), *placement.wanted.values()):
+        there.update(replicas)
+    for number in numbers:
+        if number not in there:
+            known = ", ".join(map(str, sorted(there)))
+            text = f"there is no broker {number}, and it has no replica; there are {known}"
+            raise Failed(text, "odradek broker list")
+
+
 async def move(
     cluster: Cluster, targets: Targets, placement: Placement, how: How
 ) -> tuple[Rows, bool]:

@@ -15,6 +15,7 @@ from odradek.cli.moving import (
     Placement,
     Rows,
     cancel,
+    check_known,
     move,
     partitions_named,
     placement_of,
@@ -96,6 +97,7 @@ def reassign_(  # noqa: PLR0913 - one for each option
         if replicas is not None:
             targets = dict.fromkeys(placement.wanted, ids(replicas))
         else:
+            await check_known(cluster, ids(without) if without else (), placement)
             room = await _room(cluster, brokers, without)
             try:
                 targets = planned(placement.wanted, room, factor)
