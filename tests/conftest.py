@@ -4,7 +4,7 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 
 - `kafka_classpath`: the jars of Kafka 3.9.1 (clients, server, tools) and of ZooKeeper 3.8.4
 - `spark_connector`: the jars of Spark's Kafka connector, to be used with the PySpark of the pins
-- `java`, `javac`, `kcat`: the paths of these programs
+- `java`, `javac`, `kcat`, `promtool`: the paths of these programs
 - `franz`: our program around franz-go; `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
@@ -81,6 +81,12 @@ def javac() -> str:
 def kcat() -> str:
     """The command-line client on top of librdkafka."""
     return found("kcat")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """Checks alerts as Prometheus would evaluate them."""
+    return found("promtool")
 
 
 @pytest.fixture(scope="session")

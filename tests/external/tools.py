@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,15 @@ def javac() -> str:
 def kcat() -> str:
     """The command-line client on top of librdkafka."""
     return _program("kcat", package="kcat")
+
+
+def promtool() -> str:
+    """Prometheus' own tool, out of Debian's package: installed it would start a server."""
+    found = CACHE / "promtool"
+    with one_at_a_time():
+        if not found.exists():
+            return _find("promtool") or _unpack("prometheus", "usr/bin/promtool", found)
+    return str(found)
 
 
 def kafka_classpath() -> str:
@@ -118,6 +128,22 @@ def _install(name: str, *, package: str) -> str:
     return found
 
 
+def _unpack(package: str, program: str, found: Path) -> str:
+    """One program of a package of Debian's, without installing it; nobody has to be root."""
+    _require_permission(found.name)
+    apt, dpkg = _find("apt-get"), _find("dpkg-deb")
+    if apt is None or dpkg is None:
+        raise Missing(f"{found.name}: not here; ./dev test can fetch it only on Debian")
+    if os.geteuid() == 0:
+        _run([apt, "update", "-qq"], found.name)
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        _run([apt, "download", "-qq", package], found.name, cwd=Path(folder))
+        (archive,) = Path(folder).glob("*.deb")
+        _run([dpkg, "-x", str(archive), folder], found.name)
+        (Path(folder) / program).replace(found)
+    return str(found)
+
+
 def _require_permission(tool: str) -> None:
     if os.environ.get("ODRADEK_INSTALL") != "yes":
         raise Missing(f"{tool}: not installed; ./dev test would do it")
@@ -158,6 +184,7 @@ TOOLS: dict[str, Callable[[], str]] = {
     "javac": javac,
     "kafka_classpath": kafka_classpath,
     "kcat": kcat,
+    "promtool": promtool,
     "spark_connector": spark_connector,
 }
 """By the name of the fixture that a test asks with."""

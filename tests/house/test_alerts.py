@@ -1,20 +1,22 @@
 """Alerts: what they read exists, what they name has a runbook, and they come when they should."""
 
 import re
-import shutil
 import subprocess
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from odradek.broker.figures.families import HELP
 from odradek.cli.root import command
+from odradek.config.rows.zookeeper import ZOOKEEPER_SESSION_TIMEOUT_MS
+from odradek.model.units import SECOND
 from tests.house import tree
 
 PROMETHEUS = tree.ROOT / "deploy" / "prometheus"
 RUNBOOKS = tree.ROOT / "docs" / "runbooks.md"
 METRIC = re.compile(r"\b(?:kafka|odradek|process)_[a-z_]+")
+TICK_SECONDS = 2
+"""ZooKeeper ends sessions at its next tick; its own default."""
 CALL = re.compile(r"`odradek ([a-z-]+)(?: ([a-z-]+))?([^`]*)`")
 
 
@@ -55,11 +57,33 @@ def test_every_command_of_a_runbook_can_be_called() -> None:
             assert option in told, (noun, verb, option)
 
 
-def test_alerts_come_when_they_should() -> None:
+def seconds(text: str) -> int:
+    """`20s` or `2m`."""
+    return int(text[:-1]) * {"s": 1, "m": 60}[text[-1]]
+
+
+def test_every_alert_names_its_runbook() -> None:
+    """Whoever is woken follows a link, and does not search."""
+    text = tree.text(PROMETHEUS / "alerts.yml")
+    named = re.findall(r"- alert: (\w+)\n(?:(?! +- alert).*\n)*? +runbook: (\S+)\n", text)
+    assert named == [(it, f"docs/runbooks.md#{it.lower()}") for it in alerts()]
+
+
+def test_a_broker_that_vanished_is_told_of_within_a_minute() -> None:
+    """Its session ends, a scrape shows it, and the rule holds for as long as it says."""
+    shipped = tree.text(PROMETHEUS / "prometheus.yml")
+    scrape, evaluate = (
+        re.findall(rf"{it}_interval: (\w+)", shipped)[0] for it in ("scrape", "evaluation")
+    )
+    assert f"evaluation_interval: {evaluate}\n" in tree.text(PROMETHEUS / "alerts_test.yml")
+    rule = tree.text(PROMETHEUS / "alerts.yml").partition("- alert: BrokerGone")[2]
+    lasts = re.findall(r"for: (\w+)", rule)[0]
+    session = ZOOKEEPER_SESSION_TIMEOUT_MS.default // SECOND + TICK_SECONDS
+    assert session + seconds(scrape) + seconds(evaluate) + seconds(lasts) <= 60
+
+
+def test_alerts_come_when_they_should(promtool: str) -> None:
     """By Prometheus' own tool: also that a rolling restart is silent."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not here; Debian's package prometheus has it")
     done = subprocess.run(
         [promtool, "test", "rules", "alerts_test.yml"],
         cwd=PROMETHEUS,
