@@ -1,5 +1,6 @@
 """A broker that goes: emptied, dead or alive, and taken back with all that it had."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,82 @@ def test_a_sick_broker_leads_nothing(cluster: LiveCluster, odradek: Shell) -> No
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
     odradek("broker", "undrain", "3")
     assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
+
+
+def test_what_nobody_can_copy_is_named(cluster: LiveCluster, odradek: Shell) -> None:
+    """All else moves away from a dead broker; where it comes back the same call ends well."""
+    cluster.place("orders", [3, 1, 2], [1, 2, 3])
+    cluster.place("lone", [3])
+    cluster.place("half", [3, 4], **{"min.insync.replicas": "1"})
+    cluster.brokers[4].stop()
+    odradek("produce", "half", said=b"a\n")
+    cluster.brokers[3].kill()
+    cluster.brokers[4].start()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    cluster.await_gone(3, "orders")
+    ended = odradek.run("broker", "drain", "3")
+    assert ended.code == 1
+    assert {row[0]: row[-1] for row in ended.rows} == {
+        "orders-0": "done",
+        "orders-1": "done",
+        "half-0": "stays on 3: no leader: broker 3 is not registered",
+        "lone-0": "stays on 3: no leader: broker 3 is not registered",
+    }
+    assert (
+        "still has 2 replicas: half-0: no leader: broker 3 is not registered; lone-0" in ended.err
+    )
+    assert "odradek partition elect half --unclean and odradek topic delete lone" in ended.err
+    assert not any(3 in row for row in replicas(odradek, "orders"))
+    cluster.brokers[3].start()
+    assert "is cordoned and empty" in odradek("broker", "drain", "3").err
+    assert odradek("consume", "half", "-e").out == "a\n"
+
+
+def test_a_broker_dies_while_it_is_emptied(cluster: LiveCluster, odradek: Shell) -> None:
+    """The verb that waits ends, and says for what; the others have moved."""
+    cluster.place("orders", [1, 2, 3])
+    cluster.place("lone", [3], [3])
+    fill(cluster, "lone", 6_000)
+    killer = threading.Timer(4, cluster.brokers[3].kill)
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    killer.start()
+    ended = odradek.run("broker", "drain", "3", "--throttle", "1K")
+    killer.join()
+    assert ended.code == 1
+    states = {row[0]: row[-1] for row in ended.rows}
+    assert states.pop("orders-0") == "done"
+    assert states == dict.fromkeys(
+        ("lone-0", "lone-1"), "stays on 3: no leader: broker 3 is not registered"
+    )
+    assert "still has 2 replicas: lone-0: no leader" in ended.err
+    cluster.brokers[3].start()
+    assert "is cordoned and empty" in odradek("broker", "drain", "3", "--throttle", "100M").err
+    assert odradek("consume", "lone", "-e", "-f", "%o\n").out.count("\n") == 6_000
+
+
+def test_a_drain_that_is_called_again_takes_its_throttle(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """It goes on with what the first has begun, and takes away at the end what that has left."""
+    cluster.place("orders", [3, 1, 2], [3, 2, 1])
+    fill(cluster, "orders", 6_000)
+    none_left = "throttle taken from 0 brokers, 0 topics\n"
+    slow = ("broker", "drain", "3", "--throttle", "1K", "--no-wait")
+    assert "the throttle stays" in odradek(*slow).err
+    odradek("topic", "create", "meanwhile", "-p", "6", "-r", "3")
+    assert not any(3 in row for row in replicas(odradek, "meanwhile"))
+    told = odradek("broker", "drain", "3", "--throttle", "64M")
+    assert "an earlier call moves 2 partitions already: it goes on" in told.err
+    assert {row[-1] for row in told.rows} == {"done"}
+    assert odradek("partition", "throttle", "none").out == none_left
+    back = odradek("broker", "undrain", "3", "--throttle", "1K", "--no-wait")
+    assert {row[-1] for row in back.rows} == {"begun"}
+    odradek("partition", "throttle", "64M")
+    odradek("broker", "undrain", "3")
+    assert odradek("partition", "throttle", "none").out == none_left
+    assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
+    assert replicas(odradek, "orders") == [[3, 1, 2], [3, 2, 1]]
+    assert not list(tmp_path.glob("state/odradek/reassignments/*-broker-3.json"))
 
 
 def test_a_number_that_never_was_is_refused(cluster: LiveCluster, odradek: Shell) -> None:

@@ -6,9 +6,12 @@ from which `undrain` puts replicas and leaders back.
 """
 
 import sys
+from collections.abc import Container, Mapping
+from typing import Final, NamedTuple
 
 import click
 
+from odradek.cli.cluster_health import why_leaderless
 from odradek.cli.cordon import cordon, cordoned, uncordon
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import Verb
@@ -24,7 +27,7 @@ from odradek.cli.moving import (
     placement_of,
 )
 from odradek.cli.printing import Size, counted, show_table
-from odradek.cli.reassigning import Targets, bytes_to_copy, sizes_of, wait_for
+from odradek.cli.reassigning import Targets, sizes_of
 from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
 from odradek.cli.throttle import RATE
@@ -33,25 +36,42 @@ from odradek.client.placement_admin import Election, elect
 from odradek.client.reassignment_plan import Room, TooFewBrokers, drained
 from odradek.model.ids import TopicPartition
 
+NAMED_MAX: Final = 5
+"""Replicas that are left are named up to here, and then counted."""
+
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 _broker = click.argument("broker", type=click.IntRange(min=0))
 
 
-async def _room(cluster: Cluster, broker: int) -> Room:
+async def _room(cluster: Cluster, closed: Container[int]) -> Room:
     """All that may get replicas."""
-    closed = {broker, *await cordoned(cluster, asks_controller=True)}
     answer = await cluster.refresh([])
     return Room({it.node_id: it.rack for it in answer.brokers if it.node_id not in closed})
 
 
-async def _plan(cluster: Cluster, broker: int) -> tuple[Placement, Targets]:
-    placement = await placement_of(cluster, await partitions_named(cluster, ()))
-    await check_known(cluster, [broker], placement)
+class _Plan(NamedTuple):
+    """What is to be done for one broker, by one look."""
+
+    placement: Placement
+    going: Targets  # where its replicas go: those that an earlier call has sent, and the others
+    stuck: Mapping[TopicPartition, str]  # why nobody can copy these now
+
+
+async def _plan(cluster: Cluster, broker: int) -> _Plan:
+    found = await partitions_named(cluster, ())
+    placement = await placement_of(cluster, found)
+    closed = await cordoned(cluster, asks_controller=True)
+    await check_known(cluster, [broker], placement, closed)  # a dead one that is empty is done
     try:
-        return placement, drained(placement.wanted, await _room(cluster, broker), broker)
+        room = await _room(cluster, {broker, *closed})
+        targets = drained(placement.wanted, room, broker)
     except TooFewBrokers as error:
         next_step = "start another broker, or fewer replicas: odradek partition reassign -r"
         raise Failed(str(error), next_step) from None
+    targets = _under_way(placement, broker) | targets
+    leaderless = [it for it in targets if found[it].leader_id < 0]
+    stuck = await why_leaderless(cluster, leaderless) if leaderless else {}
+    return _Plan(placement, {it: to for it, to in targets.items() if it not in stuck}, stuck)
 
 
 @click.command(cls=Verb)
@@ -67,62 +87,112 @@ def drain(*, broker: int, rate: int | None, no_wait: bool, is_status: bool, dry_
     another broker, those of internal topics, too. Interrupted, it goes on in the cluster; called
     again, this verb goes on. `odradek broker undrain` takes it back.
     """
-    how = How(wait=not no_wait, dry_run=dry_run, rate=rate)
-
-    async def ask(cluster: Cluster) -> tuple[Rows, bool, int]:
-        await _plan(cluster, broker)  # refuses before anything is done
-        if not dry_run:
-            await cordon(cluster, broker)
-        plan = await SavedPlan.of(cluster, broker)
-        rows: Rows = []
-        failed = False
-        for _ in range(ROUNDS):
-            placement, targets = await _plan(cluster, broker)
-            under_way = _under_way(placement, broker)
-            if targets:
-                if not dry_run:
-                    plan.add({it: placement.wanted[it] for it in targets})
-                more, failed = await move(cluster, targets, placement, how)
-                rows += more
-            elif under_way and how.wait and not dry_run:
-                await _wait(cluster, under_way, placement)
-            else:
-                break
-            if dry_run or failed or not how.wait:
-                break
-        return rows, failed, len(await _left(cluster, broker))
-
     if is_status:
         _show_status(broker)
         return
-    rows, failed, left = talk(ask, endless=True)
+    how = How(wait=not no_wait, dry_run=dry_run, rate=rate, goes_on=True)
+    rows, left = talk(lambda cluster: _drain(cluster, broker, how), endless=True)
     show_table(COLUMNS, rows, f"broker {broker} has no replica")
     if dry_run:
         return
-    if left and not no_wait:
-        text = f"broker {broker} is cordoned, but still has {counted(left, 'replica')}"
-        raise Failed(text, f"see the states above; odradek broker drain {broker} goes on")
+    if left.number and (how.wait or left.cannot_move):
+        text = f"broker {broker} is cordoned, but still has {counted(left.number, 'replica')}"
+        raise Failed(f"{text}: {left.text}", left.next_step(broker))
     done = f"broker {broker} is cordoned and empty: it can be stopped"
-    click.echo(done if not left else f"broker {broker} is being emptied: drain --status", err=True)
-    if failed:
-        sys.exit(FAILED)
+    being = f"broker {broker} is being emptied: drain --status"
+    click.echo(being if left.number else done, err=True)
 
 
-async def _wait(cluster: Cluster, under_way: Targets, placement: Placement) -> None:
-    """For what an earlier call has begun."""
-    sizes = await sizes_of(cluster, {one for it in under_way for one in placement.whole[it]})
-    to_copy = bytes_to_copy(under_way, placement.whole, sizes)
-    await wait_for(cluster, under_way, placement.whole, to_copy)
+async def _drain(cluster: Cluster, broker: int, how: How) -> tuple[Rows, "_Left"]:
+    """All that can move moves, in several rounds; what cannot is named in the end."""
+    plan = await _plan(cluster, broker)  # refuses before anything is done
+    if not how.dry_run:
+        await cordon(cluster, broker)
+        plan = await _plan(cluster, broker)
+    saved = await SavedPlan.of(cluster, broker)
+    rows: dict[object, tuple[object, ...]] = {}
+    for _ in range(ROUNDS):
+        rows |= _rows_of_stuck(plan, broker)
+        if not plan.going:
+            break
+        if not how.dry_run:
+            wanted = plan.placement.wanted
+            saved.add({it: wanted[it] for it in plan.going if broker in wanted[it]})
+        more, _ = await move(cluster, plan.going, plan.placement, how)
+        rows |= {row[0]: row for row in more}
+        if how.dry_run or not how.wait:
+            break
+        plan = await _plan(cluster, broker)
+    return list(rows.values()), await _left(cluster, broker, plan, rows)
+
+
+def _rows_of_stuck(plan: _Plan, broker: int) -> dict[object, tuple[object, ...]]:
+    there = {it: list(plan.placement.whole[it]) for it in plan.stuck}
+    return {
+        str(it): (str(it), there[it], None, None, f"stays on {broker}: {why}")
+        for it, why in plan.stuck.items()
+    }
+
+
+class _Left(NamedTuple):
+    """Replicas that the broker still has in the end: which, why, and what helps."""
+
+    states: Mapping[TopicPartition, str]
+    stuck: Mapping[TopicPartition, str]
+    alone: frozenset[TopicPartition]  # nobody else has a replica, not even an older one
+
+    @property
+    def number(self) -> int:
+        """Of them all."""
+        return len(self.states)
+
+    @property
+    def cannot_move(self) -> bool:
+        """Also where nobody waits this is known at once."""
+        return bool(self.stuck)
+
+    @property
+    def text(self) -> str:
+        """Each by its name, the first of many."""
+        named = [f"{it}: {why}" for it, why in self.states.items()]
+        more = len(named) - NAMED_MAX
+        return "; ".join(named[:NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+
+    def next_step(self, broker: int) -> str:
+        """Records that only this broker has are lost with it: what gives them up is said last."""
+        again = f"odradek broker drain {broker}"
+        if not self.stuck:
+            return f"{again} goes on"
+        older = sorted({it.topic for it in self.stuck if it not in self.alone})
+        lost = [f"odradek partition elect {' '.join(older)} --unclean"] if older else []
+        alone = sorted({it.topic for it in self.alone})
+        lost += [f"odradek topic delete {' '.join(alone)}"] if alone else []
+        back = f"bring back what is named, then {again}"
+        return f"{back}; if its disks are lost: {' and '.join(lost)}, then the same"
+
+
+async def _left(
+    cluster: Cluster, broker: int, plan: _Plan, rows: Mapping[object, tuple[object, ...]]
+) -> _Left:
+    found = await partitions_named(cluster, ())
+    there = {it: row for it, row in found.items() if broker in row.replica_nodes}
+    leaderless = [it for it, row in there.items() if row.leader_id < 0]
+    stuck = {**(await why_leaderless(cluster, leaderless) if leaderless else {})}
+    states = {it: stuck.get(it) or _state(it, plan, rows) for it in there}
+    alone = frozenset(it for it in stuck if len(plan.placement.whole.get(it, ())) == 1)
+    return _Left(states, stuck, alone)
+
+
+def _state(it: TopicPartition, plan: _Plan, rows: Mapping[object, tuple[object, ...]]) -> str:
+    row = rows.get(str(it))
+    if row is None:
+        return "it has come meanwhile"
+    return "it is being moved" if it in plan.placement.moving else str(row[-1])
 
 
 def _under_way(placement: Placement, broker: int) -> dict[TopicPartition, tuple[int, ...]]:
     """Where partitions go that an earlier call moves away."""
     return {it: row.target for it, row in placement.moving.items() if broker in row.removing}
-
-
-async def _left(cluster: Cluster, broker: int) -> list[TopicPartition]:
-    found = await partitions_named(cluster, ())
-    return [it for it, row in found.items() if broker in row.replica_nodes]
 
 
 def _show_status(broker: int) -> None:
@@ -158,9 +228,10 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
     """Let a broker have replicas again, and put back what it had.
 
     What `drain` or `demote` moved away comes back, if this machine has kept the plan; without one
-    `odradek partition reassign` spreads partitions over all brokers.
+    `odradek partition reassign` spreads partitions over all brokers. Interrupted, or with
+    --no-wait, it is called again: it goes on, and brings leaders back in the end.
     """
-    how = How(wait=not no_wait, dry_run=dry_run, rate=rate)
+    how = How(wait=not no_wait, dry_run=dry_run, rate=rate, goes_on=True)
 
     async def ask(cluster: Cluster) -> tuple[Rows, bool]:
         plan = await SavedPlan.of(cluster, broker)
@@ -175,8 +246,10 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
             await uncordon(cluster, broker)
         targets = {it: to for it, to in former.items() if it in placement.wanted}
         rows, failed = await move(cluster, targets, placement, how)
-        if targets and not dry_run and not failed and how.wait:
-            await elect(cluster, Election.PREFERRED, targets)
+        is_over = how.wait or not rows  # otherwise the plan is needed once more, for leaders
+        if former and not dry_run and not failed and is_over:
+            if targets:
+                await elect(cluster, Election.PREFERRED, targets)
             plan.drop()
         return rows, failed
 

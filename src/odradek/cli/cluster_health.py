@@ -26,6 +26,7 @@ from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePar
 TOPICS_NAMED: Final = 4
 """More are only counted, on the screen; `--json` has them all."""
 
+NO_LEADER: Final = "no leader"
 DELETION_WAITS: Final = "deletion waits"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
 CAPPED: Final = "min.insync.replicas counts as the number of replicas"
@@ -80,19 +81,29 @@ async def sick(cluster: Cluster) -> list[Sick]:
     if missing is not None:
         found = [missing, *_concluded(answer, {})]
     else:
-        try:
-            found = _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
-        except UnsupportedVersion:
-            found = _concluded(answer, await reassignments_if_known(cluster))
+        found = await _partition_problems(cluster)
     return [*found, *await _sick_brokers(cluster, answer), *await _left_throttle(cluster)]
 
 
 async def _left_throttle(cluster: Cluster) -> list[Sick]:
     """Of a move that is over: it would bound the next one."""
-    left = await throttle.rates(cluster)
-    if not left or await reassignments_if_known(cluster):
-        return []
-    return [Sick(f"{throttle.told(left)}, and nothing is moved: {throttle.LIFT}", THROTTLE_LEFT)]
+    found = await throttle.rates(cluster)
+    told: list[str] = []
+    if found.moves and not await reassignments_if_known(cluster):
+        told = [throttle.told(found.moves)]
+    idle = {it: rate for it, rate in found.log_dirs.items() if not await _copies(cluster, it)}
+    told += [throttle.told_of_log_dirs(idle)] if idle else []
+    return [Sick(f"{it}, and nothing is moved: {throttle.LIFT}", THROTTLE_LEFT) for it in told]
+
+
+async def _copies(cluster: Cluster, broker: int) -> bool:
+    """Whether it copies a replica from one of its log dirs to another."""
+    try:
+        log_dirs = await log_dirs_of(cluster, BrokerId(broker))
+    except ConnectionGone:
+        return False
+    rows = (row for it in log_dirs for topic in it.topics for row in topic.partitions)
+    return any(row.is_future_key for row in rows)
 
 
 async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:
@@ -107,6 +118,28 @@ async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:
             if not problem["cause"].endswith(BEING_DELETED):
                 found.setdefault(topic, []).append(problem["cause"])
     return found
+
+
+async def why_leaderless(
+    cluster: Cluster, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, str]:
+    """What each partition that has no leader waits for."""
+    wanted = list(partitions)
+    found: dict[TopicPartition, list[str]] = {it: [] for it in wanted}
+    for it in await _partition_problems(cluster):
+        for topic, numbers in it.partitions.items() if it.problem == NO_LEADER else ():
+            for partition in (TopicPartition(topic, number) for number in numbers):
+                if partition in found:
+                    found[partition].append(it.cause)
+    return {it: f"no leader: {', '.join(why) or 'an election'}" for it, why in found.items()}
+
+
+async def _partition_problems(cluster: Cluster) -> list[Sick]:
+    try:
+        return _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
+    except UnsupportedVersion:
+        moves = await reassignments_if_known(cluster)
+        return _concluded(await cluster.refresh(None), moves)
 
 
 async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sick | None:
@@ -140,7 +173,7 @@ def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for topic in sorted(answer.topics, key=lambda it: it.name or ""):
         for row in sorted(topic.partitions, key=lambda it: it.partition_index):
-            problem = "no leader" if row.leader_id < 0 else "out of sync"
+            problem = NO_LEADER if row.leader_id < 0 else "out of sync"
             move = moves.get(TopicPartition(topic.name or "", row.partition_index), NOTHING_MOVES)
             there = {*row.isr_nodes, *move.adding}
             missing = [it for it in row.replica_nodes if it not in there]

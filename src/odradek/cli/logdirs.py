@@ -11,10 +11,11 @@ from odradek.cli import log_dir_balance, log_dir_move
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
+from odradek.cli.log_dir_throttle import between_log_dirs
 from odradek.cli.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.printing import Size, show, show_outcomes, show_table
 from odradek.cli.talking import talk
-from odradek.cli.throttle import RATE, between_log_dirs
+from odradek.cli.throttle import LIFT, RATE, rates, told_of_log_dirs
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.client.operations import Wanted, operate
@@ -156,6 +157,9 @@ def describe(*, brokers: tuple[int, ...]) -> None:
         return rows
 
     show_table(DESCRIBED, talk(ask))
+    left = talk(rates).log_dirs
+    if left:
+        click.echo(f"{told_of_log_dirs(left)}; {LIFT} takes it away", err=True)
 
 
 def _progress(move: Mapping[str, Any]) -> str:
@@ -256,7 +260,8 @@ def move(  # noqa: PLR0913 - one for each option
         look = partial(log_dirs_of, cluster, number)
         moves = log_dir_move.Moves(number, directory, partitions, look)
         bound = None if dry_run else rate
-        async with between_log_dirs(cluster, number, bound, ends=not no_wait):
+        async with between_log_dirs(cluster, number, bound, ends=not no_wait) as lasting:
+            lasting.goes_on = not dry_run
             await moves.begin(cluster, dry_run=dry_run)
             if not moves.rows():
                 raise Failed(f"broker {number} has no replica of these partitions")

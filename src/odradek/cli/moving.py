@@ -5,7 +5,6 @@ replicas that are being added are not taken for part of the replication factor.
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -46,6 +45,7 @@ class How(NamedTuple):
     wait: bool = True
     dry_run: bool = False
     rate: int | None = None  # bytes in a second, while it lasts
+    goes_on: bool = False  # with what an earlier call has begun, and without what cannot move
 
 
 async def partitions_named(
@@ -95,79 +95,94 @@ async def check_known(
 async def move(
     cluster: Cluster, targets: Targets, placement: Placement, how: How
 ) -> tuple[Rows, bool]:
-    """A row for each partition that is not wanted there yet, and whether one was refused."""
+    """A row for each partition that is not wanted there yet, and whether one was refused.
+
+    Who goes on waits for those, too, that an earlier call has sent there.
+    """
     before = placement.wanted
-    targets = {it: to for it, to in targets.items() if to != before.get(it, ())}
+    new = {it: to for it, to in targets.items() if to != before.get(it, ())}
+    joined = {it: to for it, to in targets.items() if it not in new and it in placement.moving}
+    targets = {**joined, **new} if how.goes_on else new
     whole = {it: placement.whole.get(it, ()) for it in targets}
     answer = await cluster.refresh([])
     sizes = await sizes_of(cluster, {broker for it in targets for broker in whole[it]})
     to_copy = bytes_to_copy(targets, whole, sizes)
     outcomes: Outcomes = {}
-    elsewhere: dict[TopicPartition, str] = {}
+    states: dict[TopicPartition, str] = {}
     state = "planned"
     if targets and not how.dry_run:
-        _tell_of_others(targets, placement)
+        _tell_of_others(new, placement, joined=len(targets) - len(new))
         moving = await reassignments(cluster)
-        former = {it: before[it] for it in targets if before.get(it)}
+        former = {it: before[it] for it in new if before.get(it)}
         kept = keep(answer.cluster_id or "", former, moving)
         state = "begun"
-        async with _bounded(cluster, whole, targets, how):
-            outcomes = await reassign(cluster, targets)
-            refused = [it for it in outcomes.values() if it is not None]
-            if len(refused) == len(targets):
-                raise refused[0]
-            _tell_of_file(answer.cluster_id or "", kept)
+        async with bounded(cluster, whole, targets, how) as bound:
+            bound.is_left = len(targets) > len(new)
+            bound.goes_on = True  # also where the answer is lost
+            outcomes = await reassign(cluster, new) if new else {}
             begun = {it: to for it, to in targets.items() if outcomes.get(it) is None}
+            bound.goes_on = bool(begun)
+            refused = [it for it in outcomes.values() if it is not None]
+            if refused and not begun and not how.goes_on:
+                raise refused[0]
+            if new:
+                _tell_of_file(answer.cluster_id or "", kept)
             if how.wait:
-                await wait_for(cluster, begun, whole, to_copy)
-                state, elsewhere = "done", await _elsewhere(cluster, begun)
+                stuck = await wait_for(cluster, begun, whole, to_copy, gives_up=how.goes_on)
+                bound.goes_on = bool(stuck)
+                over = {it: to for it, to in begun.items() if it not in stuck}
+                state, states = "done", await _elsewhere(cluster, over)
+                states |= dict.fromkeys(stuck, "waits: it has no leader")
     rows: Rows = [
         (
             str(it),
-            list(before.get(it, ())),
+            list(placement.whole.get(it, ()) if it in joined else before.get(it, ())),
             list(to),
             Size(to_copy[it]),
-            str(outcomes.get(it) or elsewhere.get(it) or state),
+            str(outcomes.get(it) or states.get(it) or state),
         )
         for it, to in targets.items()
     ]
-    return rows, any(outcomes.values()) or bool(elsewhere)
+    return rows, any(outcomes.values()) or bool(states)
 
 
 @asynccontextmanager
-async def _bounded(
+async def bounded(
     cluster: Cluster, whole: Targets, targets: Targets, how: How
-) -> AsyncIterator[None]:
-    """A throttle lasts as long as the verb; one that was left behind is named before."""
+) -> AsyncIterator[throttle.Bound]:
+    """A throttle lasts as long as its moves; one that was left behind is named before.
+
+    Whoever goes on with moves takes away at their end what an earlier call has left of it.
+    """
+    bound = throttle.Bound()
     if how.rate is None:
-        await _tell_of_throttle(cluster)
-        yield
-        return
-    await throttle.limit(cluster, whole, targets, how.rate)
+        await _tell_of_throttle(cluster, goes_on=how.goes_on)
+    else:
+        await throttle.limit(cluster, whole, targets, how.rate)
     try:
-        yield
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError):  # it goes on, and must not go on unbounded
+        yield bound
+    except BaseException:
+        if how.rate is not None and bound.goes_on:  # in the cluster, and not without bounds
             click.echo(f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}", err=True)
-        else:
+        elif how.rate is not None:
             await throttle.lift(cluster, whole, targets)
         raise
-    if how.wait:
-        await throttle.lift(cluster, whole, targets)
-    else:
+    if how.wait and not bound.goes_on:
+        if how.rate is not None or bound.is_left:
+            await throttle.lift(cluster, whole, targets)
+    elif how.rate is not None:
         click.echo(f"the throttle stays; once the move is over: {throttle.LIFT}", err=True)
 
 
-async def _tell_of_throttle(cluster: Cluster) -> None:
-    left = await throttle.rates(cluster)
+async def _tell_of_throttle(cluster: Cluster, *, goes_on: bool) -> None:
+    left = (await throttle.rates(cluster)).moves
     if not left:
         return
-    click.echo(f"odradek: {throttle.told(left)}, and bounds this move, too", err=True)
-    if sys.stdin is not None and sys.stdin.isatty():
-        if click.confirm("Remove it first?", err=True):
-            await throttle.lift_all(cluster)
-    else:
-        click.echo(f"  next: {throttle.LIFT} takes it away", err=True)
+    text = throttle.told(left)
+    if goes_on and await reassignments(cluster):
+        click.echo(f"odradek: {text}, until the moves are over", err=True)
+    elif throttle.is_unwanted(text):
+        await throttle.lift_all(cluster)
 
 
 async def _elsewhere(cluster: Cluster, targets: Targets) -> dict[TopicPartition, str]:
@@ -191,8 +206,11 @@ async def _elsewhere(cluster: Cluster, targets: Targets) -> dict[TopicPartition,
     return found
 
 
-def _tell_of_others(targets: Targets, placement: Placement) -> None:
+def _tell_of_others(targets: Targets, placement: Placement, *, joined: int) -> None:
     """Somebody else may have begun them."""
+    if joined:
+        what = counted(joined, "partition")
+        click.echo(f"odradek: an earlier call moves {what} already: it goes on", err=True)
     others = [it for it in targets if it in placement.moving]
     if others:
         what = counted(len(others), "partition")

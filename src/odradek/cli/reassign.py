@@ -154,8 +154,10 @@ def list_reassignments() -> None:
     columns = ("partition", "to", "adding", "removing", "copied", "bytes")
     show_table(columns, talk(ask), "no partition is being moved")
     left = talk(throttle.rates)
-    if left:
-        click.echo(f"{throttle.told(left)}; {throttle.LIFT} takes it away", err=True)
+    told = [throttle.told(left.moves)] if left.moves else []
+    told += [throttle.told_of_log_dirs(left.log_dirs)] if left.log_dirs else []
+    for text in told:
+        click.echo(f"{text}; {throttle.LIFT} takes it away", err=True)
 
 
 @click.command(name="throttle", cls=Verb)

@@ -17,6 +17,8 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
 
 POLL_SECONDS: Final = 0.5
+LEADER_LOOKS: Final = 4
+"""So many polls lie between two looks at leaders, and at two looks there was none."""
 Targets = Mapping[TopicPartition, tuple[int, ...]]
 Sizes = dict[tuple[TopicPartition, int], int]
 
@@ -61,10 +63,16 @@ async def wait_for(
     targets: Targets,
     before: Mapping[TopicPartition, tuple[int, ...]],
     to_copy: Mapping[TopicPartition, int],
-) -> None:
-    """Until all are over; on a terminal with a bar and the time that is left."""
+    *,
+    gives_up: bool = False,
+) -> set[TopicPartition]:
+    """Until all are over; on a terminal with a bar and the time that is left.
+
+    Who gives up waits only for partitions that have a leader: the others come back.
+    """
     total = sum(to_copy.values())
     added = {broker for it, target in targets.items() for broker in set(target) - set(before[it])}
+    leaders = _Leaders(cluster)
     with progress("copying" if total else "reassigning", total or len(targets)) as bar:
         shown, told = 0, ""
         while True:
@@ -80,10 +88,36 @@ async def wait_for(
             bar.update(max(done - shown, 0))
             shown = max(done, shown)
             if not ongoing:
-                return
+                return ongoing
+            if gives_up and ongoing == await leaders.missing(ongoing):
+                return ongoing
             await cluster.refresh([])
             held_up = waits_for(ongoing, targets, cluster.brokers)
             if held_up and held_up != told:
                 click.echo(f"\n{held_up}; Ctrl-C leaves the move to the cluster", err=True)
             told = held_up
             await asyncio.sleep(POLL_SECONDS)
+
+
+class _Leaders:
+    """Which partitions have had no leader for longer than an election takes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._polls = 0
+        self._last: set[TopicPartition] = set()
+        self._missing: set[TopicPartition] = set()
+
+    async def missing(self, ongoing: set[TopicPartition]) -> set[TopicPartition]:
+        """Of these; what was found is believed until the next look."""
+        self._polls += 1
+        if self._polls % LEADER_LOOKS == 1:
+            answer = await self._cluster.refresh(sorted({it.topic for it in ongoing}))
+            now = {
+                TopicPartition(topic.name or "", row.partition_index)
+                for topic in answer.topics
+                for row in topic.partitions
+                if row.leader_id < 0
+            }
+            self._missing, self._last = now & self._last, now
+        return self._missing & ongoing

@@ -4,11 +4,11 @@ Brokers have a rate, topics name the replicas that it holds for. A verb that die
 every later move is bounded by them until somebody takes them away.
 """
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Final
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -60,29 +60,50 @@ def text_of(rate: int) -> str:
     return f"{cell(Size(rate), for_people=True)}/s"
 
 
-async def rates(cluster: Cluster) -> dict[int, int]:
-    """The lowest that was set at run time, by broker."""
+@dataclass
+class Bound:
+    """What becomes of a throttle at the end: it must not go before what it bounds."""
+
+    goes_on: bool = False  # moves are under way that need it
+    is_left: bool = False  # an earlier call may have left one behind for these
+
+
+class Rates(NamedTuple):
+    """What was set at run time for single brokers: the lowest rate of each."""
+
+    moves: dict[int, int]  # between brokers
+    log_dirs: dict[int, int]  # between the log dirs of a broker
+
+
+async def rates(cluster: Cluster) -> Rates:
+    """Of all brokers that answer."""
     await cluster.refresh([])
-    found: dict[int, int] = {}
+    found = Rates({}, {})
     for broker in sorted(cluster.brokers):
-        resource = DescribeConfigsResource(admin.BROKER, str(broker), list(RATES))
+        resource = DescribeConfigsResource(admin.BROKER, str(broker), [*RATES, LOG_DIRS_RATE])
         try:
             answer = await (await cluster.broker(broker)).ask(DescribeConfigsRequest([resource]))
             (result,) = answer.results
             check(result.error_code, result.error_message)
         except BrokerError:
             continue
-        values = [int(it.value) for it in result.configs if it.config_source == DYNAMIC_BROKER]
-        if values:
-            found[broker] = min(values)
+        for it in result.configs:
+            if it.config_source == DYNAMIC_BROKER and it.value is not None:
+                rates_of = found.log_dirs if it.name == LOG_DIRS_RATE else found.moves
+                rates_of[broker] = min(int(it.value), rates_of.get(broker, int(it.value)))
     return found
 
 
-def told(found: Mapping[int, int]) -> str:
+def told(found: Mapping[int, int], what: str = "a throttle") -> str:
     """A sentence's beginning; `found` is not empty."""
     many = "broker" if len(found) == 1 else "brokers"
     names = ", ".join(map(str, found))
-    return f"a throttle of {text_of(min(found.values()))} is set on {many} {names}"
+    return f"{what} of {text_of(min(found.values()))} is set on {many} {names}"
+
+
+def told_of_log_dirs(found: Mapping[int, int]) -> str:
+    """Likewise, of what is copied within a broker."""
+    return told(found, "a throttle between log dirs")
 
 
 def _replicas(whole: Assignments, targets: Assignments) -> dict[str, dict[str, str]]:
@@ -133,7 +154,8 @@ async def lift(cluster: Cluster, whole: Assignments, targets: Assignments) -> No
 
 async def lift_all(cluster: Cluster) -> tuple[list[int], list[str]]:
     """Whatever was left behind: of which brokers and topics it was taken."""
-    brokers = list(await rates(cluster))
+    found = await rates(cluster)
+    brokers = sorted({*found.moves, *found.log_dirs})
     names = [topic.name or "" for topic in (await cluster.refresh(None)).topics]
     resources = [DescribeConfigsResource(admin.TOPIC, name, list(REPLICAS)) for name in names]
     topics: list[str] = []
@@ -147,7 +169,14 @@ async def lift_all(cluster: Cluster) -> tuple[list[int], list[str]]:
     for topic in topics:
         await admin.alter_settings(cluster, admin.TOPIC, topic, to={}, delete=REPLICAS)
     await _drop_rates(cluster)
+    for broker in found.log_dirs:
+        await drop_log_dirs_rate(cluster, broker)
     return brokers, topics
+
+
+async def drop_log_dirs_rate(cluster: Cluster, broker: int) -> None:
+    """What this broker copies between its log dirs has no bound of its own any more."""
+    await admin.alter_settings(cluster, admin.BROKER, str(broker), to={}, delete=[LOG_DIRS_RATE])
 
 
 async def _drop_empty(cluster: Cluster, topic: str) -> None:
@@ -158,35 +187,14 @@ async def _drop_empty(cluster: Cluster, topic: str) -> None:
 
 
 async def _drop_rates(cluster: Cluster) -> None:
-    for broker in await rates(cluster):
+    for broker in (await rates(cluster)).moves:
         await admin.alter_settings(cluster, admin.BROKER, str(broker), to={}, delete=RATES)
 
 
-@asynccontextmanager
-async def between_log_dirs(
-    cluster: Cluster, broker: int, rate: int | None, *, ends: bool
-) -> AsyncIterator[None]:
-    """What this broker copies between its log dirs is bounded; what was set before comes back."""
-    if rate is None:
-        yield
-        return
-    settings = await admin.describe_settings(cluster, admin.BROKER, str(broker))
-    before = [
-        it.value
-        for it in settings
-        if it.name == LOG_DIRS_RATE and it.config_source == DYNAMIC_BROKER
-    ]
-    await admin.alter_settings(cluster, admin.BROKER, str(broker), to={LOG_DIRS_RATE: str(rate)})
-    try:
-        yield
-    except asyncio.CancelledError:
-        ends = False
-        raise
-    finally:
-        if ends:
-            to = {LOG_DIRS_RATE: before[0] or ""} if before else {}
-            delete = () if before else (LOG_DIRS_RATE,)
-            await admin.alter_settings(cluster, admin.BROKER, str(broker), to=to, delete=delete)
-        else:
-            call = f"odradek config alter broker {broker} -d {LOG_DIRS_RATE}"
-            click.echo(f"the throttle stays; once the move is over: {call}", err=True)
+def is_unwanted(text: str) -> bool:
+    """Whether one that was left behind shall go first; without a terminal it is only named."""
+    click.echo(f"odradek: {text}, and bounds this move, too", err=True)
+    if sys.stdin is not None and sys.stdin.isatty():
+        return click.confirm("Remove it first?", err=True)
+    click.echo(f"  next: {LIFT} takes it away", err=True)
+    return False

@@ -1,0 +1,61 @@
+"""A bound on what a broker copies between its disks: it ends with its verb, or is named."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.compat.broker_process import eventually
+from tests.compat.odradek_shell import Shell
+from tests.live.cluster import LiveCluster
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
+    """One broker with two log dirs."""
+    settings = {"default.replication.factor": "1", "min.insync.replicas": "1"}
+    with LiveCluster(tmp_path, 1, settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def odradek(
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Shell:
+    """The command."""
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = cluster.bootstrap
+    return shell
+
+
+def test_a_throttle_between_log_dirs_that_was_left_is_named(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """By progress while it bounds a copy, by health afterwards, and by the next move."""
+    cluster.make("orders", 1, 1)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for _ in range(6_000):
+        producer.produce("orders", b"x" * 1_000)
+    producer.flush(10)
+    (row,) = (it for it in odradek("logdirs", "partitions", "orders").rows)
+    here = Path(row[3])
+    other = here.with_name("disk-b" if here.name == "disk-a" else "disk-a")
+    begun = odradek("logdirs", "move", str(other), "orders", "--throttle", "300K", "--no-wait")
+    assert "the throttle stays; once the move is over: odradek partition throttle none" in begun.err
+    named = "a throttle between log dirs of 300.0 KiB/s is set on broker 1"
+    assert named in odradek("logdirs", "describe").err
+    assert named in odradek("partition", "reassignments").err
+    assert "throttle left" not in odradek.run("cluster", "health").out
+    eventually(
+        lambda: [it[6] for it in odradek("logdirs", "partitions", "orders").rows] == ["no"],
+        what="the copy is over",
+    )
+    assert "throttle left" in odradek.run("cluster", "health").out
+    told = odradek("logdirs", "move", str(here), "orders", "--no-wait").err
+    assert f"{named}, and bounds this move, too" in told
+    taken = odradek("partition", "throttle", "none").out
+    assert taken == "throttle taken from 1 broker, 0 topics\n"
+    assert odradek("cluster", "health").code == 0
