@@ -57,6 +57,16 @@ def test_every_command_of_a_runbook_can_be_called() -> None:
             assert option in told, (noun, verb, option)
 
 
+def test_other_pages_leave_disks_to_the_runbooks() -> None:
+    """Two descriptions of one fault come to differ, and one of them is wrong at night."""
+    operations = tree.text(tree.ROOT / "docs" / "operations.md")
+    events = tree.text(tree.ROOT / "docs" / "events.md")
+    for alert in ("offlinelogdirectorycount", "diskhangs", "diskwears"):
+        assert f"(runbooks.md#{alert})" in operations, alert
+        assert f"(runbooks.md#{alert})" in events, alert
+    assert "(runbooks.md#brokergone)" in tree.text(tree.ROOT / "docs" / "cluster.md")
+
+
 def seconds(text: str) -> int:
     """`20s` or `2m`."""
     return int(text[:-1]) * {"s": 1, "m": 60}[text[-1]]

@@ -22,6 +22,16 @@ def test_every_meeting_names_a_test_that_is_there() -> None:
     assert [f"{file}::{test}" for file, test in named if not _is_there(file, test)] == []
 
 
+def test_what_operators_share_has_its_rows() -> None:
+    """Verbs are actors, too: what they leave behind meets the next one."""
+    text = (ROOT / "docs" / "where-two-meet.md").read_text().partition("## Operators")[2]
+    rows = [line.split(" | ") for line in text.splitlines() if "::" in line]
+    things = " ".join(row[0] for row in rows)
+    for thing in ("cordon", "throttle", "saved plan", "rolling restart", "emptied"):
+        assert thing in things
+    assert all(NAMED.search(row[-1]) for row in rows)
+
+
 def _is_there(file: str, test: str) -> bool:
     found = [path.read_text() for path in _files(file)]
     return any(test == "*" or f"def test_{test}(" in text for text in found)
