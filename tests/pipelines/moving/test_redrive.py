@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from deltalake import DeltaTable
 
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.backfill import backfill
 from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
 from odradek.pipelines.moving.redrive import Redrive, redrive
 from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.sink.options import SinkOptions
+from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.moving.archiver import SevenIsDead
-from tests.pipelines.moving.archives import archive_of, rows_in
+from tests.pipelines.moving.archives import archive_of, reading, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics, now_ms
 
@@ -127,3 +131,21 @@ def test_a_record_that_is_no_dead_letter(topics: Topics, tmp_path: Path) -> None
     topics.fill(letters.topic, [{"value": b"x"}])
     with pytest.raises(PipelineError, match=r"offset 6 of .* is no dead letter of a pipeline"):
         redrive(LocalSpark(), redriving(job))
+
+
+def test_a_table_that_is_append_only(topics: Topics, tmp_path: Path) -> None:
+    """It is refused before anything is sent: each redrive would send the same records again."""
+    topic, job = with_letters(topics, DeadLetterTable(f"delta:{tmp_path}/dead"), tmp_path)
+    DeltaTable(tmp_path / "dead").alter.set_table_properties({"delta.appendOnly": "true"})
+    with pytest.raises(TableRefused, match="dead is append-only"):
+        redrive(LocalSpark(), redriving(job))
+    with pytest.raises(TableRefused, match="dead is append-only"):
+        backfill(LocalSpark(), replace(job, source=batch_of(job)))
+    assert whole(topics.bootstrap, topic, 20) == []
+    assert archive(LocalSpark(), job, Once()).read == 0
+
+
+def batch_of(job: Archive) -> SourceOptions:
+    """All of its records."""
+    topic = job.source.selection.topics[0]
+    return reading(job.source.client.bootstrap, topic, Mode.BATCH)

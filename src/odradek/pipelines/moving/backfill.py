@@ -28,6 +28,7 @@ def backfill(spark: Any, job: Archive) -> Account:
     """Reads from `job.source`'s start to its end, which are those of Mode.BATCH, and replaces."""
     rows = OpenTable(job.table, job.table_options, ROWS)
     rows.check_prefix(job.values.prefix)
+    rows.check_removable()
     offsets = SourceOffsets(job.source)
     begin, end = offsets.starting(), offsets.ending()
     end = _within(end, rows.snapshot.positions)
@@ -39,6 +40,7 @@ def backfill(spark: Any, job: Archive) -> Account:
         dead = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
         if not dead.exists:
             dead.create(DEAD_SCHEMA, (), rows.snapshot.positions, "")
+        dead.check_removable()
     layout = None if dead is None else dead.layout(job.file_bytes)
     work = job.work(rows.layout(job.file_bytes), layout)
     written = job.run(spark, plan(job.source, begin, end), work)

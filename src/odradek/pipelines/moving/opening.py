@@ -15,6 +15,7 @@ from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.table import (
+    AppendOnly,
     Change,
     NoSuchTable,
     Snapshot,
@@ -104,6 +105,11 @@ class OpenTable:
                 f"{self.table.location} holds {kinds.get(self.prefix, 'rows made of values')}, "
                 f"not {kinds.get(prefix, 'rows made of values')}"
             )
+
+    def check_removable(self) -> None:
+        """AppendOnly before the work of which it would be the end."""
+        if self.snapshot.is_append_only:
+            raise AppendOnly(self.table.location)
 
     def begin_again(self, change: Change, after: Positions) -> None:
         """Ends the table elsewhere, in other topics with the same names if need be, by one commit.

@@ -64,6 +64,7 @@ def redrive(spark: Any, job: Redrive) -> int:
 
 def _from_table(spark: Any, letters: DeadLetterTable, sink: SinkOptions) -> int:
     opened = OpenTable(letters.location, letters.options, DEAD)
+    opened.check_removable()  # or each redrive would send all of them again
     files = opened.table.files(opened.snapshot)
     places, unknown = by_partition(files)
     if unknown:

@@ -33,6 +33,8 @@ READER_MAX: Final = 1
 WRITER_MAX: Final = 2
 PROPERTY: Final = "odradek."
 PARTITIONING: Final = "odradek.partitioning"
+APPEND_ONLY: Final = "delta.appendOnly"
+INVARIANTS: Final = "delta.invariants"
 CHECKPOINT_COLUMNS: Final = ("txn", "add", "remove", "metaData", "protocol")
 
 _APP_ID = re.compile(
@@ -57,7 +59,7 @@ class DeltaFormat:
         actions = [
             _commit_info("CREATE TABLE", {}, now_ms),
             {"protocol": {"minReaderVersion": READER_MAX, "minWriterVersion": WRITER_MAX}},
-            _meta_data(state, nonce() + nonce(), now_ms),
+            _meta_data(state, _first_said(state, now_ms)),
             *_txns({}, state, now_ms),
         ]
         return _lines(actions)
@@ -68,8 +70,8 @@ class DeltaFormat:
         actions: list[dict[str, Any]] = [_commit_info(change.operation, change.summary, now_ms)]
         if change.schema is not None or change.properties is not None:
             grown = LogState(base.version, change.schema or base.schema, base.partitioning)
-            grown.properties = {**base.properties, **(change.properties or {})}
-            actions.append(_meta_data(grown, base.properties["delta.id"], now_ms))
+            grown.properties = dict(change.properties or {})
+            actions.append(_meta_data(grown, base.said, keeps_schema=change.schema is None))
         if change.positions is not None:
             after = LogState(base.version, base.schema)
             after.follow(change.positions)
@@ -189,6 +191,7 @@ def _take_meta_data(state: LogState, row: Mapping[str, Any]) -> None:
         else tuple(parse(text) for text in written.split(",") if text)
     )
     derived = {field.name for field in state.partitioning if field.transform != IDENTITY}
+    _check_invariants(row["schemaString"])
     schema = pa.schema(Schema.from_json(row["schemaString"]).to_arrow())
     state.schema = pa.schema([field for field in schema if field.name not in derived])
     state.properties = {
@@ -196,34 +199,73 @@ def _take_meta_data(state: LogState, row: Mapping[str, Any]) -> None:
         for name, value in settings.items()
         if name.startswith(PROPERTY) and name != PARTITIONING
     }
-    state.properties["delta.id"] = row["id"]
+    state.said = {key: value for key, value in row.items() if value is not None}
+    state.is_append_only = settings.get(APPEND_ONLY, "").lower() == "true"
 
 
-def _meta_data(state: LogState, table_id: str, now_ms: int) -> dict[str, Any]:
+def _check_invariants(schema: str) -> None:
+    """Writer version 2 includes them: conditions in SQL that each row has to fulfil."""
+    if INVARIANTS not in schema:
+        return
+    for field in json.loads(schema)["fields"]:
+        if INVARIANTS in json.dumps(field):
+            raise TableRefused(
+                f"column {field['name']} has an invariant, which is not supported: a condition of "
+                "[expectations] can say the same"
+            )
+
+
+def _first_said(state: LogState, now_ms: int) -> dict[str, Any]:
+    return {
+        "id": nonce() + nonce(),
+        "format": {"provider": "parquet", "options": {}},
+        "partitionColumns": [field.name for field in state.partitioning],
+        "configuration": {PARTITIONING: ",".join(str(field) for field in state.partitioning)},
+        "createdTime": now_ms,
+    }
+
+
+def _meta_data(
+    state: LogState, said: Mapping[str, Any], *, keeps_schema: bool = False
+) -> dict[str, Any]:
+    """What the table was said to be, with the schema and the properties of this state."""
     from deltalake import Schema
 
-    derived = [
-        pa.field(field.name, field.type)
-        for field in state.partitioning
-        if field.transform != IDENTITY
+    settings = {f"{PROPERTY}{name}": value for name, value in state.properties.items()}
+    changes: dict[str, Any] = {"configuration": {**(said.get("configuration") or {}), **settings}}
+    if not keeps_schema:
+        derived = [
+            pa.field(field.name, field.type)
+            for field in state.partitioning
+            if field.transform != IDENTITY
+        ]
+        schema = json.loads(Schema.from_arrow(pa.schema([*state.schema, *derived])).to_json())
+        before = json.loads(said["schemaString"]) if "schemaString" in said else None
+        changes["schemaString"] = json.dumps(_grown_type(before, schema))
+    return {"metaData": {**said, **changes}}
+
+
+def _grown_type(before: Any, after: Any) -> Any:
+    """A type as it is, with what is new or wider: comments and the like are others' to change."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return after
+    if before.get("type") == after.get("type") == "struct":
+        known = {it["name"]: it for it in before["fields"]}
+        new = {it["name"]: it for it in after["fields"]}
+        fields = [_grown_field(it, new.get(name)) for name, it in known.items()]
+        more = [it for name, it in new.items() if name not in known]
+        return {**before, "fields": [*fields, *more]}
+    inner = [
+        key for key in ("elementType", "keyType", "valueType") if key in before and key in after
     ]
-    schema = Schema.from_arrow(pa.schema([*state.schema, *derived]))
-    settings = {
-        f"{PROPERTY}{name}": value for name, value in state.properties.items() if name != "delta.id"
-    }
-    return {
-        "metaData": {
-            "id": table_id,
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": schema.to_json(),
-            "partitionColumns": [field.name for field in state.partitioning],
-            "configuration": {
-                **settings,
-                PARTITIONING: ",".join(str(field) for field in state.partitioning),
-            },
-            "createdTime": now_ms,
-        }
-    }
+    return {**before, **{key: _grown_type(before[key], after[key]) for key in inner}}
+
+
+def _grown_field(before: dict[str, Any], after: dict[str, Any] | None) -> dict[str, Any]:
+    if after is None:
+        return before
+    metadata = {**(after.get("metadata") or {}), **(before.get("metadata") or {})}
+    return {**before, "type": _grown_type(before["type"], after["type"]), "metadata": metadata}
 
 
 def _txns(before: Mapping[str, TopicEnds], after: LogState, now_ms: int) -> list[dict[str, Any]]:

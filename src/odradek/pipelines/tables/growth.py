@@ -43,13 +43,13 @@ def _wider(old: pa.Field, new: pa.Field, location: str) -> pa.Field:
     if same(old.type, new.type) or (new.type, old.type) in WIDER:
         return old
     if (old.type, new.type) in WIDER:
-        return pa.field(old.name, new.type)
+        return old.with_type(new.type)
     if pa.types.is_struct(old.type) and pa.types.is_struct(new.type):
         inner = grown(pa.schema(list(old.type)), pa.schema(list(new.type)), location)
-        return old if inner is None else pa.field(old.name, pa.struct(list(inner)))
+        return old if inner is None else old.with_type(pa.struct(list(inner)))
     if pa.types.is_list(old.type) and pa.types.is_list(new.type):
         item = _wider(old.type.value_field, new.type.value_field, location)
-        return pa.field(old.name, pa.list_(item))
+        return old.with_type(pa.list_(item))
     if pa.types.is_map(new.type) and is_pairs(old.type):
         return old
     raise TableRefused(f"column {old.name} of {location} is {old.type}, the rows have {new.type}")

@@ -225,10 +225,11 @@ class IcebergTable:
         """Forgets snapshots; a sweep then removes the files that only they needed."""
         self.load()
         current = self._table.current_snapshot()
+        kept = {it.snapshot_id for it in self._table.metadata.refs.values()}  # tags, branches
         old = [
             it.snapshot_id
             for it in self._table.metadata.snapshots
-            if it.timestamp_ms < before_ms and current and it.snapshot_id != current.snapshot_id
+            if it.timestamp_ms < before_ms and current and it.snapshot_id not in kept
         ]
         if old:
             with _named(self.location):
@@ -327,7 +328,7 @@ def _partition_fields(table: Any) -> list[PartitionField]:
 
 def _small(schema: pa.Schema) -> pa.Schema:
     """Without the large types that pyiceberg reads text and bytes as."""
-    return pa.schema([pa.field(field.name, _small_type(field.type)) for field in schema])
+    return pa.schema([field.with_type(_small_type(field.type)) for field in schema])
 
 
 def _small_type(kind: pa.DataType) -> pa.DataType:
@@ -340,7 +341,7 @@ def _small_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(_small_type(kind.key_type), _small_type(kind.item_type))
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(it.name, _small_type(it.type)) for it in kind])
+        return pa.struct([it.with_type(_small_type(it.type)) for it in kind])
     return kind
 
 

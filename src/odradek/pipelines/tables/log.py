@@ -7,7 +7,7 @@ written and read: `LogFormat`.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from odradek.pipelines.tables.staging import StagedStore
 from odradek.pipelines.tables.store import Store, now_ms
 from odradek.pipelines.tables.table import (
     NOTHING_SAID,
+    AppendOnly,
     Change,
     CommitConflict,
     NoSuchTable,
@@ -52,6 +53,10 @@ class LogState:
     files: dict[str, DataFile] = field(default_factory=dict)
     removed_ms: dict[str, int] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What the newest version says of the table in the format's own words, also what others say
+    there: it is written again with what changes, and nothing of it is left out."""
+    is_append_only: bool = False
 
     def positions(self) -> Positions:
         """As the rest of the pipeline has them."""
@@ -82,7 +87,12 @@ class LogState:
     def snapshot(self) -> Snapshot:
         """What callers see."""
         return Snapshot(
-            self.version, self.schema, self.partitioning, self.positions(), dict(self.properties)
+            self.version,
+            self.schema,
+            self.partitioning,
+            self.positions(),
+            dict(self.properties),
+            self.is_append_only,
         )
 
     def take(self, add: Collection[DataFile], remove: Mapping[str, int]) -> None:
@@ -199,6 +209,8 @@ class LogTable:
         state = self._state
         if state is None or state.version != base.version:
             raise CommitConflict(f"{self.location} has moved on from version {base.version}")
+        if state.is_append_only and change.remove and change.operation != "merge":
+            raise AppendOnly(self.location)
         version = base.version + 1
         key = self._form.key(version)
         data = self._form.encode(state, change, now_ms())

@@ -38,6 +38,16 @@ class TableRefused(PipelineError):
     """The table cannot take this change: another cluster, another topic, or not where it ends."""
 
 
+class AppendOnly(TableRefused):
+    """Rows shall go from a table of which its owner says that none may."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(
+            f"{location} is append-only, as its property delta.appendOnly says: no row of it can "
+            "be replaced or removed until that property is unset"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One version of a table."""
@@ -47,6 +57,7 @@ class Snapshot:
     partitioning: tuple[PartitionField, ...]
     positions: Positions
     properties: Mapping[str, str] = field(default_factory=dict)
+    is_append_only: bool = False  # somebody said so: what is in the table may not be taken out
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,164 @@
+"""A table that others alter while a run works on it: what is theirs stays."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable
+from deltalake import Field as DeltaField
+from deltalake.schema import PrimitiveType
+
+from odradek.pipelines.tables import commits
+from odradek.pipelines.tables.rewriting import merge_small
+from odradek.pipelines.tables.table import Change, Snapshot, TableRefused
+from tests.pipelines.tables.lake import CLUSTER, SCHEMA, Lake, expected, new_range
+
+THEIRS = {"owner": "sales", "delta.deletedFileRetentionDuration": "interval 30 days"}
+
+
+def delta(directory: Path) -> Lake:
+    """A Delta table with ten rows."""
+    lake = Lake(f"delta:{directory}/t")
+    lake.append(lake.create(), new_range(0, 10))
+    return lake
+
+
+def altered(directory: Path, **changes: Any) -> dict[str, Any]:
+    """Another writer's commit with the newest metadata and these changes; what it then is."""
+    row = {**newest(directory), **changes}
+    log = directory / "t" / "_delta_log"
+    version = max(int(it.name[:20]) for it in log.glob("*[0-9].json")) + 1
+    (log / f"{version:020d}.json").write_text(json.dumps({"metaData": row}) + "\n")
+    return row
+
+
+def newest(directory: Path) -> dict[str, Any]:
+    """The metadata of the newest version that has some."""
+    found: dict[str, Any] = {}
+    for file in sorted((directory / "t" / "_delta_log").glob("*[0-9].json")):
+        for line in file.read_text().splitlines():
+            found = json.loads(line).get("metaData", found)
+    return found
+
+
+def grow(lake: Lake, start: int, name: str) -> Snapshot:
+    """A batch without rows that brings a column."""
+    snapshot = lake.table.load()
+    more = pa.schema([*snapshot.schema, pa.field(name, pa.string())])
+    return commits.append(
+        lake.table, snapshot, commits.Batch(CLUSTER, (new_range(start, start + 1),), (), more)
+    )
+
+
+def test_what_others_say_of_a_delta_table_stays(tmp_path: Path) -> None:
+    """Name, description, properties, comments and the time of creation, whatever is committed."""
+    lake = delta(tmp_path)
+    schema = json.loads(newest(tmp_path)["schemaString"])
+    schema["fields"][1]["metadata"] = {"comment": "as it came", "their.number": 5}
+    theirs = altered(
+        tmp_path,
+        name="orders",
+        description="all orders",
+        createdTime=7,
+        configuration={**newest(tmp_path)["configuration"], **THEIRS},
+        schemaString=json.dumps(schema),
+    )
+    grow(lake, 10, "note")
+    base = lake.table.load()
+    lake.table.commit(base, Change("gap", properties={"gaps": "[]"}))
+    lake.table.expire(0)  # makes a checkpoint
+    grow(lake.again(), 11, "more")
+    now = newest(tmp_path)
+    of_schema = [it["name"] for it in json.loads(now["schemaString"])["fields"]]
+    assert of_schema == [*SCHEMA.names, "note", "more"]
+    assert json.loads(now["schemaString"])["fields"][1] == schema["fields"][1]
+    ours = {"odradek.gaps": "[]"}
+    assert now["configuration"] == {**theirs["configuration"], **ours}
+    for key in ("id", "name", "description", "createdTime", "format", "partitionColumns"):
+        assert now[key] == theirs[key], key
+    assert DeltaTable(tmp_path / "t").metadata().description == "all orders"
+
+
+def test_a_column_that_another_writer_added(tmp_path: Path) -> None:
+    """It stays where it is, and ours come behind it."""
+    lake = delta(tmp_path)
+    DeltaTable(tmp_path / "t").alter.add_columns(
+        DeltaField("theirs", PrimitiveType("string")), commit_properties=CommitProperties()
+    )
+    grow(lake, 10, "ours")
+    assert lake.table.load().schema.names == [*SCHEMA.names, "theirs", "ours"]
+    assert lake.rows() == expected(10)
+
+
+def test_an_append_only_delta_table(tmp_path: Path) -> None:
+    """Rows come, and small files are merged, as the protocol allows; nothing else is removed."""
+    lake = delta(tmp_path)
+    settings = newest(tmp_path)["configuration"]
+    altered(tmp_path, configuration={**settings, "delta.appendOnly": "true"})
+    snapshot = lake.table.load()
+    assert snapshot.is_append_only
+    for start in range(10, 50, 10):
+        snapshot = lake.append(snapshot, new_range(start, start + 10))
+    assert merge_small(lake.table, lake.layout(snapshot), snapshot) == (5, 1)
+    with pytest.raises(TableRefused, match=r"append-only.*delta\.appendOnly"):
+        lake.replace(commits.Batch(CLUSTER, (new_range(5, 6),), ()))
+    files = lake.table.files(lake.table.load())
+    for operation in "withdraw", "reset":
+        with pytest.raises(TableRefused, match="append-only"):
+            lake.table.commit(lake.table.load(), Change(operation, remove=files))
+    assert lake.rows() == expected(50)
+    altered(tmp_path, configuration=settings)
+    lake.replace(commits.Batch(CLUSTER, (new_range(5, 6),), ()))
+    assert lake.rows() == expected(5) + expected(50, 6)
+
+
+def test_a_delta_table_with_invariants_is_refused(tmp_path: Path) -> None:
+    """Its writers promise to hold them, and this one knows none."""
+    lake = delta(tmp_path)
+    schema = json.loads(newest(tmp_path)["schemaString"])
+    rule = json.dumps({"expression": {"expression": "offset > 5"}})
+    schema["fields"][4]["metadata"] = {"delta.invariants": rule}
+    altered(tmp_path, schemaString=json.dumps(schema))
+    with pytest.raises(TableRefused, match=r"column offset .*invariant"):
+        lake.table.load()
+
+
+def test_what_others_say_of_an_iceberg_table_stays(tmp_path: Path) -> None:
+    """Properties, comments, tags, and what a column must not be, whatever is committed."""
+    lake = Lake(f"iceberg:{tmp_path}/t/")
+    lake.append(lake.create(), new_range(0, 10))
+    table: Any = lake.table
+    theirs = table._catalog.load_table(table._identifier)
+    with theirs.transaction() as it:
+        it.set_properties({"owner": "sales", "comment": "all orders"})
+        with it.update_schema() as update:
+            update.update_column("value", doc="as it came")
+    theirs.manage_snapshots().create_tag(theirs.current_snapshot().snapshot_id, "kept").commit()
+    for start in range(10, 50, 10):
+        lake.append(lake.table.load(), new_range(start, start + 10))
+    snapshot = grow(lake, 50, "note")
+    lake.table.commit(snapshot, Change("gap", properties={"gaps": "[]"}))
+    assert lake.table.expire(1 << 62) > 0
+    now = table._catalog.load_table(table._identifier)
+    assert now.properties["owner"] == "sales"
+    assert now.properties["comment"] == "all orders"
+    assert now.schema().find_field("value").doc == "as it came"
+    assert "kept" in now.refs()
+    assert lake.rows() == expected(50)
+
+
+def test_what_others_say_of_a_parquet_table_stays(tmp_path: Path) -> None:
+    """Its log is ours, but the schema in it may say more than we know."""
+    lake = Lake(f"parquet:{tmp_path}/t")
+    said = SCHEMA.field("partition").with_metadata({"comment": "of the topic"})
+    lake.table.create(SCHEMA.set(3, said), (), commits.begun_at(CLUSTER))
+    wide = SCHEMA.set(3, pa.field("partition", pa.int64()))
+    commits.append(
+        lake.table, lake.table.load(), commits.Batch(CLUSTER, (new_range(0, 1),), (), wide)
+    )
+    lake.table.expire(0)
+    field = lake.again().table.load().schema.field("partition")
+    assert field.type == pa.int64()
+    assert field.metadata == {b"comment": b"of the topic"}
