@@ -6,8 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from odradek.cli.archive import trigger_of
+from odradek.model.units import Millis
 from odradek.pipelines.definition.definition import Definition, load, parse
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import InvalidOption, PipelineError
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.moving.dead_letters import DeadLetterTable, DeadLetterTopic
 from odradek.pipelines.moving.triggers import Continuous, Every, Once
@@ -129,6 +131,7 @@ def test_once_is_a_trigger() -> None:
         ({"dead-letters": {"table": "delta:x", "topic": "y"}}, "both table and topic"),
         ({"trigger": {"once": True, "every": "1s"}}, "both once and every"),
         ({"trigger": {"every": "often"}}, "must be a duration"),
+        ({"trigger": {"every": "0s"}}, "at most once a millisecond"),
         ({"spark": {"master": "local", "remote": "sc://x"}}, "both master and remote"),
     ],
 )
@@ -147,3 +150,11 @@ def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
             load(tmp_path / "x.toml")
     with pytest.raises(PipelineError, match="No such file"):
         load(tmp_path / "y.toml")
+
+
+def test_a_pause_that_is_none() -> None:
+    """On a command line it is refused as in a file: the run would ask without end."""
+    for text in "0s", "0ms", "000h":
+        with pytest.raises(InvalidOption, match="at most once a millisecond"):
+            trigger_of(text, once=False)
+    assert trigger_of("1ms", once=False) == Every(Millis(1))

@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from odradek.model.names import topic_name_fault
+from odradek.model.units import Millis
 from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
@@ -334,7 +335,7 @@ def _trigger(section: Section) -> Trigger:
 def every_so_often(text: str) -> Every:
     """A trigger such as `30s`."""
     given = GivenOptions({"every": text}, ("every",))
-    return Every(given.delay("every", Every(0).millis))  # type: ignore[arg-type]
+    return Every(given.delay("every", Millis(0)))
 
 
 def _spark(section: Section) -> SparkSettings:

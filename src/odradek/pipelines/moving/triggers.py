@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.model.units import SECOND, Millis
+from odradek.pipelines.errors import InvalidOption
 
 IDLE_MS: Final = Millis(SECOND // 5)
 """How long a continuous run waits where nothing was to be read."""
@@ -19,6 +20,14 @@ class Every:
     """Begins a batch so often, or as soon as the last one is committed if that took longer."""
 
     millis: Millis
+
+    def __post_init__(self) -> None:
+        """Without a pause a run would do nothing but ask, where there is nothing to be read."""
+        if self.millis <= 0:
+            raise InvalidOption(
+                "every: a batch begins at most once a millisecond, such as every 30s; a run that "
+                "is told nothing begins the next one as soon as there are records"
+            )
 
 
 @dataclass(frozen=True, slots=True)
