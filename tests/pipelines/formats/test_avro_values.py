@@ -256,3 +256,14 @@ def test_a_registry_that_does_not_answer_stops_the_run() -> None:
     values = AvroValues("http://127.0.0.1:9")
     with pytest.raises(RegistryFailed, match="does not answer"):
         values.convert(records([struct.pack(">bI", 0, 77) + b"x"]), values.schema)
+
+
+def test_a_library_that_is_broken(registry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `fastavro` raises by mistake is no fault of the bytes: no value is blamed for it."""
+
+    def broken(*_: object) -> None:
+        raise AttributeError("no such name")
+
+    monkeypatch.setattr(fastavro, "schemaless_reader", broken)
+    with pytest.raises(AttributeError, match="no such name"):
+        convert(registry, value(1, FIRST, {"id": 1, "kind": "A", "counts": {}}))

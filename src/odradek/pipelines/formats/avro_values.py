@@ -24,6 +24,15 @@ from odradek.pipelines.tables.table import TableRefused
 
 MAGIC: Final = 0
 HEAD: Final = struct.Struct(">bI")
+OF_BYTES: Final = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    RecursionError,
+    ValueError,
+    struct.error,
+)
+"""What `fastavro` raises where bytes are no record; all else is its mistake, or ours."""
 
 Columns = tuple[tuple[str, pa.DataType], ...]
 
@@ -86,7 +95,7 @@ class AvroValues:
         body = io.BytesIO(value[HEAD.size :])
         try:
             record: Any = fastavro.schemaless_reader(body, schema, None)
-        except Exception as error:
+        except OF_BYTES as error:
             raise ValueError(f"the value is no record of Avro schema {number}: {error}") from error
         if rest := len(value) - HEAD.size - body.tell():
             raise ValueError(f"{rest} bytes are behind the record of Avro schema {number}")

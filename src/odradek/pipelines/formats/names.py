@@ -8,7 +8,7 @@ REFUSED: Final = frozenset(' .,;{}()=`"')
 """Delta and Parquet take no column of such a name, or a query takes it for something else."""
 
 
-class Unfit(Exception):
+class Unfit(ValueError):
     """A value that its column cannot hold; the text says why."""
 
 
