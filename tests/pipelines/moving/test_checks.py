@@ -57,12 +57,36 @@ def test_a_row_that_may_not_be(spark: Any, topics: Topics, tmp_path: Path) -> No
     topics.fill_numbers(topic, 50)
     job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/t")
     strict = replace(job, checks=(Check("few", "offset < 40"),))
-    with pytest.raises(PipelineError, match=r"offset 40 of .*-0 does not fulfil .*'few'"):
+    with pytest.raises(PipelineError, match=r"offset 40 of .*-0: .*'few' is not fulfilled"):
         archive(spark, strict, Once())
     wrong = replace(job, checks=(Check("wrong", "ofset < 40"),))
     with pytest.raises(PipelineError, match=r"expectation 'wrong': .*ofset"):
         archive(spark, wrong, Once())
     assert rows_in(job.table) == []
+
+
+def test_a_condition_that_cannot_be_evaluated(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """Of such a record nothing is known: a dead letter, also where it would be dropped."""
+    topic = topics.make()
+    topics.fill(topic, [{"value": it} for it in (b"1", b"x", b"7", b"2147483647", b"0", None)])
+    number = "cast(cast(value AS string) AS int)"
+    checks = (
+        Check("near", f"{number} + 1 < 8", DROP),
+        Check("share", f"10 / {number} > 1 and {number} < 8", DEAD),
+    )
+    job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/t")
+    dead = f"delta:{tmp_path}/dead"
+    checked = replace(job, checks=checks, dead_letters=DeadLetterTable(dead))
+    done = archive(spark, checked, Once())
+    assert (done.read, done.written, done.dropped, done.dead) == (6, 1, 2, 3)
+    assert {row["offset"]: row["reason"] for it in batches_in(dead) for row in it.to_pylist()} == {
+        1: f"expectation 'near' cannot be evaluated: {checks[0].condition}",
+        3: f"expectation 'near' cannot be evaluated: {checks[0].condition}",
+        4: f"expectation 'share' cannot be evaluated: {checks[1].condition}",
+    }
+    strict = replace(job, table=f"delta:{tmp_path}/s", checks=(Check("near", f"{number} < 8"),))
+    with pytest.raises(PipelineError, match=r"offset 1 of .*-0: .*'near' cannot be evaluated"):
+        archive(spark, strict, Once())
 
 
 def test_dead_letters_in_a_topic(topics: Topics, tmp_path: Path) -> None:

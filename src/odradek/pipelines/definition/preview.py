@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from odradek.pipelines.columns import beyond_calendar
 from odradek.pipelines.definition.definition import Definition
-from odradek.pipelines.moving.checks import FAIL, condition_of
+from odradek.pipelines.moving.checks import DEAD, FAIL, condition_of, each_by_itself, unmet
 from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan
@@ -88,8 +88,12 @@ def _not_met(
     with open_session() as spark:
         frame = spark.createDataFrame(numbered)
         for check in definition.archive.checks:
-            failing = frame.where(~condition_of(frame, check)).select(ROW)
-            word = "the run stops" if check.action == FAIL else check.action
-            for (row,) in failing.collect():
-                found.setdefault(row, f"{word}: expectation {check.name!r}: {check.condition}")
+            with each_by_itself(spark):
+                tried = frame.select(ROW, condition_of(frame, check)).collect()
+            for row, holds in tried:
+                if holds:
+                    continue
+                word = check.action if holds is False or check.action == FAIL else DEAD
+                said = "the run stops" if word == FAIL else word
+                found.setdefault(row, f"{said}: {unmet(check, is_known=holds is False)}")
     return found

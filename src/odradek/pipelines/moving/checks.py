@@ -4,10 +4,14 @@ With them rows pass through Spark: a first stage reads records and makes rows, S
 conditions, a second stage writes. Both stages of a range run in one task, so its rows stay in
 order. Beside its values each row carries the record that it was made of. A record that gave no row
 passes, too, without values, so that the second stage accounts for all of them.
+
+A condition that Spark cannot evaluate for a row (`cast(note as int)` of a text, a division by zero)
+is neither fulfilled nor not: the record is a dead letter, unless the action is to fail.
 """
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -36,6 +40,7 @@ DROPPED: Final = "__dropped"
 REASON: Final = "__reason"
 SKIPPED: Final = "__skipped"
 HOLDS: Final = "__holds_"
+SHARING: Final = "spark.sql.subexpressionElimination.enabled"
 BESIDE: Final = (
     pa.field(PIECE, pa.int32()),
     pa.field(RECORD_COLUMN, pa.struct(list(RECORD_SCHEMA))),
@@ -80,26 +85,49 @@ def run_checked(
             raise InvalidOption(f"expectation {check.name!r}: {check.action!r} is no action")
         frame = frame.withColumn(f"{HOLDS}{number}", condition_of(frame, check))
     last = frame.mapInArrow(WriteRows(work, chosen, tuple(checks)), ANSWER)
-    answers: dict[int, Written] = dict(
-        pickle.loads(row[0])  # noqa: S301 - our own tasks wrote it
-        for row in attempted(last.collect)
-    )
+    with each_by_itself(spark):
+        answers: dict[int, Written] = dict(
+            pickle.loads(row[0])  # noqa: S301 - our own tasks wrote it
+            for row in attempted(last.collect)
+        )
     written = [answers.get(number, Written()) for number in range(len(chosen))]
     return [replace(it, schema=growth) for it in written]
 
 
 def condition_of(frame: Any, check: Check) -> Any:
-    """The condition as a column that is true or false; InvalidOption if it is none."""
+    """The condition as a column; InvalidOption if it is none.
+
+    True or false; null where it cannot be evaluated. Spark has no function that tries any
+    expression, but some that try one of their own, and with it what they are given.
+    """
     from pyspark.errors import AnalysisException, ParseException
-    from pyspark.sql.functions import coalesce, expr, lit
+    from pyspark.sql.functions import coalesce, expr, lit, try_to_binary
 
     try:
         holds = coalesce(expr(check.condition).cast("boolean"), lit(False))  # noqa: FBT003
-        _ = frame.select(holds).schema
+        tried = try_to_binary(holds.cast("string"), lit("utf-8")) == lit(b"true")
+        _ = frame.select(tried).schema
     except (AnalysisException, ParseException) as error:
         text = str(error).strip().splitlines()[0]
         raise InvalidOption(f"expectation {check.name!r}: {text}") from error
-    return holds
+    return tried
+
+
+@contextmanager
+def each_by_itself(spark: Any) -> Iterator[None]:
+    """Nothing that several conditions have in common is evaluated before any of them is tried."""
+    before = spark.conf.get(SHARING)
+    spark.conf.set(SHARING, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(SHARING, before)
+
+
+def unmet(check: Check, *, is_known: bool) -> str:
+    """What is said of a row."""
+    fate = "is not fulfilled" if is_known else "cannot be evaluated"
+    return f"expectation {check.name!r} {fate}: {check.condition}"
 
 
 def _new_columns(spark: Any, pieces: Sequence[OffsetRange], work: WriteRange) -> pa.Schema | None:
@@ -247,9 +275,16 @@ class WriteRows(SentToWorkers):
         rests = np.ones(batch.num_rows, bool)
         rests[[*dead, *dropped]] = False
         for number, check in enumerate(self.checks):
-            broken = rests & ~_numpy(batch.column(f"{HOLDS}{number}"))
+            holds = batch.column(f"{HOLDS}{number}")
+            broken = rests & ~_numpy(holds.fill_null(fill_value=False))
             for at in np.flatnonzero(broken).tolist():
-                self._violated(check, records, at, dead, dropped)
+                reason = unmet(check, is_known=holds[at].is_valid)
+                if check.action == FAIL:
+                    raise _violated(records, at, reason)
+                if check.action == DROP and holds[at].is_valid:
+                    dropped.add(at)
+                else:
+                    dead[at] = reason
             rests &= ~broken
         schema = self.work.layout.schema
         rows = batch.select(schema.names)
@@ -257,27 +292,12 @@ class WriteRows(SentToWorkers):
             rows = rows.filter(pa.array(rests))
         return records, Converted(completed(rows, schema), dead, frozenset(dropped))
 
-    def _violated(  # noqa: PLR0917 - the row, and where it may go
-        self,
-        check: Check,
-        records: pa.RecordBatch,
-        at: int,
-        dead: dict[int, str],
-        dropped: set[int],
-    ) -> None:
-        match check.action:
-            case "drop":
-                dropped.add(at)
-            case "dead-letter":
-                dead[at] = f"expectation {check.name!r} is not fulfilled: {check.condition}"
-            case _:
-                topic, partition, offset = (
-                    records.column(it)[at].as_py() for it in ("topic", "partition", "offset")
-                )
-                raise Violated(
-                    f"the record at offset {offset} of {topic}-{partition} does not fulfil "
-                    f"expectation {check.name!r}: {check.condition}"
-                )
+
+def _violated(records: pa.RecordBatch, at: int, reason: str) -> Violated:
+    topic, partition, offset = (
+        records.column(it)[at].as_py() for it in ("topic", "partition", "offset")
+    )
+    return Violated(f"the record at offset {offset} of {topic}-{partition}: {reason}")
 
 
 def _told(batch: pa.RecordBatch, skipped: list[Skipped]) -> pa.RecordBatch:
