@@ -152,13 +152,13 @@ def test_what_others_say_of_an_iceberg_table_stays(tmp_path: Path) -> None:
 def test_what_others_say_of_a_parquet_table_stays(tmp_path: Path) -> None:
     """Its log is ours, but the schema in it may say more than we know."""
     lake = Lake(f"parquet:{tmp_path}/t")
-    said = SCHEMA.field("partition").with_metadata({"comment": "of the topic"})
-    lake.table.create(SCHEMA.set(3, said), (), commits.begun_at(CLUSTER))
-    wide = SCHEMA.set(3, pa.field("partition", pa.int64()))
+    inner = pa.field("inner", pa.struct([("a", pa.int64())]), metadata={"comment": "theirs"})
+    lake.table.create(SCHEMA.append(inner), (), commits.begun_at(CLUSTER))
+    wide = SCHEMA.append(pa.field("inner", pa.struct([("a", pa.int64()), ("b", pa.int64())])))
     commits.append(
         lake.table, lake.table.load(), commits.Batch(CLUSTER, (new_range(0, 1),), (), wide)
     )
     lake.table.expire(0)
-    field = lake.again().table.load().schema.field("partition")
-    assert field.type == pa.int64()
-    assert field.metadata == {b"comment": b"of the topic"}
+    field = lake.again().table.load().schema.field("inner")
+    assert [it.name for it in field.type] == ["a", "b"]
+    assert field.metadata == {b"comment": b"theirs"}

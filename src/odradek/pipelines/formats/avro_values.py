@@ -17,9 +17,8 @@ import pyarrow as pa
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_types import Column, as_stored, columns_of, converted
 from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
-from odradek.pipelines.formats.rows import make_rows, record_fields
+from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
 from odradek.pipelines.moving.values import PREFIX, Converted
-from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.table import TableRefused
 
 MAGIC: Final = 0
@@ -80,7 +79,7 @@ class AvroValues:
                 continue
             try:
                 parsed[at], kinds = self._read(value)
-                table = grown(table, kinds, "the table") or table
+                table = with_columns(table, kinds, batch, at)
             except (ValueError, UnknownSchema, InvalidOption, TableRefused) as error:
                 parsed[at], dead[at] = None, str(error)
         return make_rows(

@@ -16,10 +16,9 @@ from odradek.pipelines.formats.beside import convert_sound
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
 from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
-from odradek.pipelines.formats.rows import check_own
+from odradek.pipelines.formats.rows import check_own, with_columns
 from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP
 from odradek.pipelines.moving.values import Converted
-from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.table import TableRefused
 
 SIMPLE: Final[Mapping[str, pa.DataType]] = {
@@ -66,7 +65,7 @@ class JsonSchemaValues:
             texts.append(None if value is None else value[HEAD.size :])
             if value is not None:
                 try:
-                    table = grown(table, self._columns(value), "the table") or table
+                    table = with_columns(table, self._columns(value), batch, at)
                 except (ValueError, UnknownSchema, TableRefused) as error:
                     dead[at] = str(error)
         place = batch.schema.get_field_index(VALUE)

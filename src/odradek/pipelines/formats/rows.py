@@ -16,10 +16,9 @@ from odradek.pipelines.formats.fitting import fitted
 from odradek.pipelines.formats.names import Unfit, check_name, once
 from odradek.pipelines.formats.types import DEPTH_MAX, merged, settled, type_of
 from odradek.pipelines.moving.values import PREFIX, Converted
+from odradek.pipelines.tables.growth import FIRST, grown
 
 OF_RECORD: Final = ("topic", "partition", "offset", "timestamp", "key")
-FIRST: Final = b"odradek.first"
-"""Of a column in the metadata of a schema, which Delta and Parquet keep."""
 _NONE: Final = frozenset({type(None)})
 _TAKEN_AS_THEY_ARE: Final[Mapping[pa.DataType, frozenset[type]]] = {
     pa.bool_(): _NONE | {bool},
@@ -143,8 +142,7 @@ class Columns:
         return pa.field(name, kind, metadata=None if first is None else {FIRST: first})
 
     def _place(self, at: int) -> str:
-        place = {it: self._batch.column(it)[at].as_py() for it in OF_RECORD[:3]}
-        return "offset {offset} of {topic}-{partition}".format(**place)
+        return place_of(self._batch, at)
 
     def _named(self, name: str) -> str:
         """The record that others are compared with."""
@@ -162,6 +160,26 @@ class Columns:
                 except Unfit as reason:
                     self._dead.setdefault(at, f"column {name}: {reason}{self._named(name)}")
         return values
+
+
+def place_of(records: pa.RecordBatch, at: int) -> str:
+    """Where a record is."""
+    place = {it: records.column(it)[at].as_py() for it in OF_RECORD[:3]}
+    return "offset {offset} of {topic}-{partition}".format(**place)
+
+
+def with_columns(
+    table: pa.Schema, columns: pa.Schema, records: pa.RecordBatch, at: int
+) -> pa.Schema:
+    """The table's with those of the schema that this record was written with.
+
+    What comes or is wider now says so of itself. Whether the table takes wider types is its to say.
+    """
+    if grown(table, columns, "the table", can_widen=True) is None:
+        return table
+    first = {FIRST: place_of(records, at)}
+    said = pa.schema([it.with_metadata({**(it.metadata or {}), **first}) for it in columns])
+    return grown(table, said, "the table", can_widen=True) or table
 
 
 def check_own(name: str) -> None:

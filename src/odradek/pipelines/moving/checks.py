@@ -26,7 +26,6 @@ from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agr
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import Skipped, read_batches
-from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 FAIL: Final = "fail"
@@ -148,7 +147,7 @@ class FindColumns:
         for batch in read_batches(self.work.source, of, RECORD):
             for _, converted in self.work.rows_of(batch, lambda: layouts[-1]):
                 last = layouts[-1]
-                schema = grown(last.schema, converted.rows.schema, last.store.uri)
+                schema = last.schema_with(converted.rows.schema)
                 if schema is not None:
                     layouts.append(replace(last, schema=schema))
         return Written(schema=layouts[-1].schema)

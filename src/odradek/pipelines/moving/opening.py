@@ -142,6 +142,7 @@ class OpenTable:
             file_bytes,
             prefix=self.prefix,
             directory=directory_of(self.snapshot.properties),
+            can_widen=self.table.can_widen,
         )
 
     def append(
@@ -167,10 +168,12 @@ class OpenTable:
         whole: pa.Schema | None = None
         for schema in schemas:
             if schema is not None:
-                whole = (
-                    schema if whole is None else grown(whole, schema, self.table.location) or whole
-                )
+                whole = schema if whole is None else self._both(whole, schema)
         return whole
+
+    def _both(self, one: pa.Schema, other: pa.Schema) -> pa.Schema:
+        location, can_widen = self.table.location, self.table.can_widen
+        return grown(one, other, location, can_widen=can_widen) or one
 
     def _check_kind(self) -> None:
         layout = self.snapshot.properties.get(LAYOUT, LAYOUT_VERSION)

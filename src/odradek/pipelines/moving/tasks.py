@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from odradek.pipelines.columns import MICROS, completed
 from odradek.pipelines.moving.dead_letters import dead_letters, dead_rows, refuse
+from odradek.pipelines.moving.narrowing import narrowed
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.tracing import traced
 from odradek.pipelines.moving.values import RECORD, Converted, Values
@@ -21,7 +22,6 @@ from odradek.pipelines.source.reading import Skipped, read_batches
 from odradek.pipelines.tables.accepting import accepted
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.gaps import Gap
-from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import Layout, RangeWriter
 
@@ -62,7 +62,7 @@ class WriteRange:
         """What becomes of records in a table that has this layout, which may grow meanwhile."""
 
         def convert(records: pa.RecordBatch) -> Converted:
-            found = self.values.convert(records, layout().schema)
+            found = narrowed(self.values.convert(records, layout().schema), layout())
             accepted(layout(), found.rows)
             return found
 
@@ -79,13 +79,14 @@ def agreed(
     Two pieces may give a new column two types. The first of them has it; the other is done again
     with that column in the table, so that its records which do not fit are dead letters.
     """
-    schema, uri = work.layout.schema, work.layout.store.uri
+    schema = work.layout.schema
     done: dict[int, Written] = {}
     while rest := [number for number in range(len(pieces)) if number not in done]:
         now = replace(work, layout=replace(work.layout, schema=schema))
         for number, it in zip(rest, run(now, [pieces[it] for it in rest]), strict=True):
             try:
-                schema = grown(schema, it.schema, uri) or schema
+                layout = replace(work.layout, schema=schema)
+                schema = layout.schema_with(it.schema) or schema
             except TableRefused:
                 continue
             done[number] = it
@@ -181,7 +182,7 @@ class GrowingWriter:
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Takes rows of the table's columns or of some of them, and of new ones."""
-        schema = grown(self.layout.schema, rows.schema, self.layout.store.uri)
+        schema = self.layout.schema_with(rows.schema)
         if schema is not None:
             self._done += self._writer.finish()
             self.layout = replace(self.layout, schema=schema)

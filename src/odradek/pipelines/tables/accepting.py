@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odradek.pipelines.columns import completed
-from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.partitioning import IDENTITY, NULL
 from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import Layout
@@ -22,7 +21,7 @@ def accepted(layout: Layout, rows: pa.RecordBatch) -> None:
     for name in rows.schema.names:
         if name in derived:
             raise TableRefused(f"column {name} is what the table is partitioned by")
-    schema = grown(layout.schema, rows.schema, layout.store.uri) or layout.schema
+    schema = layout.schema_with(rows.schema) or layout.schema
     if not layout.partitioning:
         return
     whole = completed(rows, schema)

@@ -51,7 +51,7 @@ def append(table: Table, snapshot: Snapshot, batch: Batch) -> Snapshot:
     """Adds a batch that begins where the table ends; says what the table is then."""
     for _ in range(ATTEMPTS_MAX):
         positions = after(snapshot.positions, batch, table.location)
-        schema = grown(snapshot.schema, batch.schema, table.location)
+        schema = grown(snapshot.schema, batch.schema, table.location, can_widen=table.can_widen)
         told = with_gaps(snapshot.properties, batch.gaps)
         change = Change("append", batch.files, (), positions, schema, told, batch.summary)
         try:
@@ -133,7 +133,7 @@ def replace(table: Table, batch: Batch, trim: Trim) -> Snapshot:
                 continue
             remove.append(file)
             rest += kept[file.path]
-        schema = grown(snapshot.schema, batch.schema, table.location)
+        schema = grown(snapshot.schema, batch.schema, table.location, can_widen=table.can_widen)
         told = without(snapshot.properties, batch.ranges, batch.gaps)
         change = Change(
             "replace", (*rest, *batch.files), tuple(remove), None, schema, told, batch.summary

@@ -1,6 +1,12 @@
-"""How a table's schema may change: new columns at the end, and types that hold more than before."""
+"""How a table's schema may change: new columns at the end, and types that hold more than before.
 
-from collections.abc import Sequence
+A type becomes wider only where no value changes and every reader of the format knows what to do
+with the files that are there: Iceberg says so of int, float and decimals of few digits. Delta does
+not below a version that is not written here; and who reads Parquet files without a log takes the
+types of the first that it opens. There a column stays as it is, and a value is stored if it fits.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -13,10 +19,15 @@ WIDER: Final = frozenset(
         (pa.float32(), pa.float64()),
     }
 )
-"""From the first to the second; Iceberg and Spark read files of the first as the second."""
+"""From the first to the second; and decimals to those of more digits before the point."""
+FIRST: Final = b"odradek.first"
+"""In the metadata of a column: the record that fixed its type. Delta and Parquet keep it with the
+schema, of an Iceberg table it is a property."""
 
 
-def grown(table: pa.Schema, rows: pa.Schema | None, location: str) -> pa.Schema | None:
+def grown(
+    table: pa.Schema, rows: pa.Schema | None, location: str, *, can_widen: bool
+) -> pa.Schema | None:
     """The schema that holds both; None: the table's own does; `TableRefused`: no schema does."""
     if rows is None:
         return None
@@ -27,7 +38,7 @@ def grown(table: pa.Schema, rows: pa.Schema | None, location: str) -> pa.Schema 
             _check_name(field.name, fields, location)
             fields.append(field.with_nullable(nullable=True))
         else:
-            fields[number] = _wider(fields[number], field, location)
+            fields[number] = _wider(fields[number], field, location, can_widen=can_widen)
     schema = pa.schema(fields)
     return None if schema.equals(table) else schema
 
@@ -39,20 +50,56 @@ def _check_name(name: str, fields: Sequence[pa.Field], location: str) -> None:
         raise TableRefused(f"column {name} of {location} differs from {other} in case only")
 
 
-def _wider(old: pa.Field, new: pa.Field, location: str) -> pa.Field:
-    if same(old.type, new.type) or (new.type, old.type) in WIDER:
+def _wider(old: pa.Field, new: pa.Field, location: str, *, can_widen: bool) -> pa.Field:
+    if same(old.type, new.type) or is_wider(old.type, new.type):
         return old
-    if (old.type, new.type) in WIDER:
-        return old.with_type(new.type)
+    if can_widen and is_wider(new.type, old.type):
+        return pa.field(old.name, new.type, old.nullable, {**_said(old), **_said(new)})
     if pa.types.is_struct(old.type) and pa.types.is_struct(new.type):
-        inner = grown(pa.schema(list(old.type)), pa.schema(list(new.type)), location)
+        parts, more = (pa.schema(list(it.type)) for it in (old, new))
+        inner = grown(parts, more, location, can_widen=can_widen)
         return old if inner is None else old.with_type(pa.struct(list(inner)))
     if pa.types.is_list(old.type) and pa.types.is_list(new.type):
-        item = _wider(old.type.value_field, new.type.value_field, location)
+        part, rows = old.type.value_field, new.type.value_field
+        item = _wider(part, rows, location, can_widen=can_widen)
         return old.with_type(pa.list_(item))
     if pa.types.is_map(new.type) and is_pairs(old.type):
         return old
-    raise TableRefused(f"column {old.name} of {location} is {old.type}, the rows have {new.type}")
+    raise TableRefused(
+        f"column {old.name} of {location} is {old.type}, the rows have {new.type}{named(old)}"
+    )
+
+
+def _said(field: pa.Field) -> Mapping[bytes, bytes]:
+    return field.metadata or {}
+
+
+def named(column: pa.Field) -> str:
+    """Of which record its type is, if one is known to have fixed it."""
+    first = _said(column).get(FIRST)
+    return "" if first is None else f"; the first is at {first.decode()}"
+
+
+def is_wider(new: pa.DataType, old: pa.DataType) -> bool:
+    """Whether each value of the old type is the same in the new one, which holds others, too."""
+    if pa.types.is_decimal(new) and pa.types.is_decimal(old):
+        return bool(new.scale == old.scale and new.precision > old.precision)
+    return (old, new) in WIDER
+
+
+def stored(old: pa.DataType, new: pa.DataType) -> pa.DataType:
+    """The type in which rows of the new one go into a column that stays as it is."""
+    if is_wider(new, old):
+        return old
+    if pa.types.is_struct(old) and pa.types.is_struct(new):
+        kinds = {it.name: it.type for it in old}
+        return pa.struct([it.with_type(stored(kinds.get(it.name, it.type), it.type)) for it in new])
+    if pa.types.is_list(old) and pa.types.is_list(new):
+        item = new.value_field
+        return pa.list_(item.with_type(stored(old.value_type, item.type)))
+    if pa.types.is_map(old) and pa.types.is_map(new):
+        return pa.map_(new.key_type, stored(old.item_type, new.item_type))
+    return new
 
 
 def same(old: pa.DataType, new: pa.DataType) -> bool:

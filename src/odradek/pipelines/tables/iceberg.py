@@ -22,6 +22,7 @@ from odradek.pipelines.errors import Away, InvalidOption, PipelineError
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.tables.addresses import open_store, scheme_of
 from odradek.pipelines.tables.files import DataFile, values_of
+from odradek.pipelines.tables.growth import FIRST
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField
 from odradek.pipelines.tables.store import Store, nonce
 from odradek.pipelines.tables.table import (
@@ -37,6 +38,8 @@ from odradek.pipelines.tables.table import (
 POSITIONS: Final = "odradek.positions"
 COMMIT: Final = "odradek.commit"
 PROPERTY: Final = "odradek.property."
+FIRSTS: Final = "odradek.firsts"
+"""Which records fixed the types of columns, as JSON by their names."""
 NAMESPACE: Final = "odradek"
 NAME_MAPPING: Final = "schema.name-mapping.default"
 RETRIES: Final = "commit.retry.num-retries"
@@ -63,6 +66,7 @@ class IcebergTable:
     """One table of one catalog."""
 
     holds_partition_columns = True
+    can_widen = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.location = f"iceberg:{name}"
@@ -167,6 +171,8 @@ class IcebergTable:
             if change.schema is not None:
                 with transaction.update_schema() as update:
                     update.union_by_name(change.schema)
+                if (firsts := _firsts(change.schema)) != self._table.properties.get(FIRSTS, "{}"):
+                    transaction.set_properties({FIRSTS: firsts})
             if change.properties is not None:
                 told = {f"{PROPERTY}{name}": it for name, it in change.properties.items()}
                 transaction.set_properties(told)
@@ -246,7 +252,7 @@ class IcebergTable:
         schema = schema_to_pyarrow(self._table.schema(), include_field_ids=False)
         return Snapshot(
             self._table.metadata.last_sequence_number,
-            _small(schema),
+            _with_firsts(_small(schema), properties.get(FIRSTS, "{}")),
             tuple(_partition_fields(self._table)),
             Positions.from_json(json.loads(properties[POSITIONS])),
             {
@@ -324,6 +330,23 @@ def _partition_fields(table: Any) -> list[PartitionField]:
         source = table.schema().find_field(field.source_id).name
         fields.append(PartitionField(names[transform], source))
     return fields
+
+
+def _firsts(schema: pa.Schema) -> str:
+    said = {it.name: (it.metadata or {}).get(FIRST) for it in schema}
+    return json.dumps({name: it.decode() for name, it in said.items() if it is not None})
+
+
+def _with_firsts(schema: pa.Schema, firsts: str) -> pa.Schema:
+    said = json.loads(firsts)
+    return pa.schema(
+        [
+            it.with_metadata({**(it.metadata or {}), FIRST: said[it.name]})
+            if it.name in said
+            else it
+            for it in schema
+        ]
+    )
 
 
 def _small(schema: pa.Schema) -> pa.Schema:

@@ -145,6 +145,8 @@ class LogFormat(Protocol):
 class LogTable:
     """A table that is a log of versions."""
 
+    can_widen = False
+
     def __init__(self, store: Store, form: LogFormat) -> None:
         self.store = store
         self._form = form

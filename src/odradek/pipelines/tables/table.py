@@ -88,6 +88,10 @@ class Table(Protocol):
     def holds_partition_columns(self) -> bool:
         """Whether a data file holds the columns that the table is partitioned by."""
 
+    @property
+    def can_widen(self) -> bool:
+        """Whether the type of a column may come to hold more, beside files of what it was."""
+
     def load(self) -> Snapshot:
         """The newest version; `NoSuchTable` if there is none."""
 

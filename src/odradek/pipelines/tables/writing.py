@@ -6,9 +6,9 @@ range holds. A task that dies leaves files that no commit names; a sweep removes
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from odradek.model.moments import moment_text
 from odradek.pipelines.columns import MICROS, beyond_calendar, bounds_of
 from odradek.pipelines.tables.compression import compression_of
 from odradek.pipelines.tables.files import DATA, DataFile, Span, path_of
+from odradek.pipelines.tables.growth import grown
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField, split
 from odradek.pipelines.tables.store import Store, nonce, now_ms
 
@@ -41,7 +42,7 @@ class Layout:
     compression: str = "zstd"
     prefix: str = ""  # of the columns that every record has, such as `offset`
     directory: str = DATA  # of the data files
-    properties: Mapping[str, str] = field(default_factory=dict)
+    can_widen: bool = False  # the types of its columns
 
     @property
     def file_schema(self) -> pa.Schema:
@@ -50,6 +51,10 @@ class Layout:
             return self.schema
         dropped = {it.source for it in self.partitioning if it.transform == IDENTITY}
         return pa.schema([it for it in self.schema if it.name not in dropped])
+
+    def schema_with(self, rows: pa.Schema | None) -> pa.Schema | None:
+        """The schema that holds these rows, too; None: it does. `TableRefused`: none does."""
+        return grown(self.schema, rows, self.store.uri, can_widen=self.can_widen)
 
     def column(self, name: str) -> str:
         """What a column that every record has is called here."""
