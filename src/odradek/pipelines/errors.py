@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Final
 
 DEPTH_MAX: Final = 16
+SKIP_OPTION: Final = "option failOnDataLoss=false"
+"""How the source says that records may be left out; commands have words of their own for it."""
 
 
 class PipelineError(Exception):
@@ -21,6 +23,14 @@ class InvalidOption(PipelineError):
 
 class DataLoss(PipelineError):
     """Records between two offsets cannot be read any more, or not those that were meant."""
+
+
+class TopicMadeAgain(DataLoss):
+    """The topic is another one than the table holds records of, with the same name."""
+
+
+class TopicTruncated(DataLoss):
+    """The table holds records of offsets that the topic has other records at, or will have."""
 
 
 class CorruptData(PipelineError):

@@ -1,8 +1,9 @@
 """How far a pipeline's table is: lag, freshness, and when retention would overtake it.
 
 Nothing here needs Spark. The age is that of the first record that the table lacks: where nothing is
-lacking, the table is as fresh as the topic. Where the next run would stop, the status says why, and
-what helps; then the table's figures are told all the same.
+lacking, the table is as fresh as the topic. Where the next run would stop, the status says why;
+then all else is told all the same. What cannot be asked is not known, which is neither 0 nor that
+there is none: a table whose log is damaged, or whose catalog is away, may hold all records.
 """
 
 import time
@@ -15,14 +16,21 @@ import pyarrow as pa
 
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.definition.definition import Definition
+from odradek.pipelines.definition.topics import (
+    is_for_each,
+    known_without_brokers,
+    of_each,
+    of_topic,
+)
 from odradek.pipelines.errors import PipelineError
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.steps import Steps
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
 from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.gaps import Gap, gaps_of
 
 MILLIS: Final = 1_000
@@ -48,20 +56,26 @@ class Status:
     """One pipeline's table."""
 
     exists: bool
-    version: int = 0
-    files: int = 0
+    """False only where it is known that there is none."""
+    version: int | None = None  # None, as of those below: it is not known
+    files: int | None = None
     bytes: int = 0
-    rows: int = 0
-    dead_letters: int = 0
+    rows: int | None = None
+    dead_letters: int | None = None
     partitions: Mapping[TopicPartition, PartitionStatus] = field(default_factory=dict)
-    standstills: tuple[str, ...] = ()
-    """Why the next run would stop; a sentence each."""
+    faults: tuple[PipelineError, ...] = ()
+    """Why the next run would stop or wait, and what could not be asked."""
     gaps: tuple[Gap, ...] = ()
     """What the table was told to go on without."""
 
     @property
+    def standstills(self) -> tuple[str, ...]:
+        """The same, a sentence each."""
+        return tuple(str(it) for it in self.faults)
+
+    @property
     def lag(self) -> int | None:
-        """Of all partitions; None: the topics could not be asked."""
+        """Of all partitions; None: table or topics could not be asked."""
         return sum(it.lag for it in self.partitions.values()) if self.partitions else None
 
     @property
@@ -80,52 +94,116 @@ class Status:
 
 
 def status(definition: Definition) -> Status:
-    """Asks the table, and the brokers."""
+    """Asks the table, and the brokers; raises nothing that either of them answers."""
     job = definition.archive
-    opened = OpenTable(job.table, job.table_options, ROWS)
+    faults: list[PipelineError] = []
+    opened = _opened(job.table, job.table_options, ROWS, faults)
+    dead = _dead_letters(job.dead_letters, faults)
+    if opened is None:
+        return Status(exists=True, dead_letters=dead, faults=(*faults, *_unheard(job.source)))
     if not opened.exists:
-        return Status(exists=False)
-    files = opened.table.files(opened.snapshot)
-    dead = 0
-    if isinstance(job.dead_letters, DeadLetterTable):
-        letters = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
-        if letters.exists:
-            dead = sum(it.rows for it in letters.table.files(letters.snapshot))
-    partitions, standstills = _beside_topics(definition, opened.snapshot.positions)
+        return Status(exists=False, faults=tuple(faults))
+    files = _files(opened, faults)
+    partitions, more = _beside_topics(definition, opened.snapshot.positions)
     return Status(
         exists=True,
         version=opened.snapshot.version,
-        files=len(files),
-        bytes=sum(it.bytes for it in files),
-        rows=sum(it.rows for it in files),
+        files=None if files is None else len(files),
+        bytes=sum(it.bytes for it in files or ()),
+        rows=None if files is None else sum(it.rows for it in files),
         dead_letters=dead,
         partitions=partitions,
-        standstills=standstills,
+        faults=(*faults, *more),
         gaps=gaps_of(opened.snapshot.properties),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """Those of all tables that a file makes, as far as it is known which these are."""
+
+    each: tuple[tuple[Definition, Status], ...]
+    fault: PipelineError | None = None
+    """Why there may be others."""
+
+
+def statuses(definition: Definition) -> Statuses:
+    """One, or that of each topic; without brokers of those that have a table or stand in the file."""
+    if not is_for_each(definition):
+        return Statuses(((definition, status(definition)),))
+    fault: PipelineError | None = None
+    try:
+        those = of_each(definition)
+    except PipelineError as error:
+        fault, those = (
+            error,
+            {it: of_topic(definition, it) for it in known_without_brokers(definition)},
+        )
+    return Statuses(tuple((it, status(it)) for it in those.values()), fault)
+
+
+def _opened(
+    location: str, options: Mapping[str, str], kind: str, faults: list[PipelineError]
+) -> OpenTable | None:
+    """None: it cannot be asked, for a reason that is noted."""
+    try:
+        return OpenTable(location, options, kind)
+    except PipelineError as error:
+        faults.append(error)
+        return None
+
+
+def _files(opened: OpenTable, faults: list[PipelineError]) -> tuple[DataFile, ...] | None:
+    try:
+        return opened.table.files(opened.snapshot)
+    except PipelineError as error:
+        faults.append(error)
+        return None
+
+
+def _dead_letters(letters: DeadLetters | None, faults: list[PipelineError]) -> int | None:
+    """How many there are in their table."""
+    if not isinstance(letters, DeadLetterTable):
+        return 0
+    opened = _opened(letters.location, letters.options, DEAD, faults)
+    if opened is None or not opened.exists:
+        return None if opened is None else 0
+    files = _files(opened, faults)
+    return None if files is None else sum(it.rows for it in files)
 
 
 Partitions = dict[TopicPartition, PartitionStatus]
 
 
-def _beside_topics(definition: Definition, table: Positions) -> tuple[Partitions, tuple[str, ...]]:
+def _unheard(source: SourceOptions) -> tuple[PipelineError, ...]:
+    """Whether the brokers are away, too."""
+    try:
+        SourceOffsets(source).latest()
+    except PipelineError as error:
+        return (error,)
+    return ()
+
+
+def _beside_topics(
+    definition: Definition, table: Positions
+) -> tuple[Partitions, tuple[PipelineError, ...]]:
     """Each partition of the topics as they are now, and what would stop a run."""
     source = definition.archive.source
     steps = Steps(source)
+    partitions: Partitions = {}
     try:
         latest = SourceOffsets(source).latest()
         begin = steps.begin(table, latest)
-        standstills = steps.standstills(begin, latest)
+        faults = steps.standstills(begin, latest)
+        for it in latest:
+            topic_id = latest.topics[it.topic].topic_id
+            is_same = begin.topics[it.topic].topic_id == topic_id
+            end, newest = (begin.offset(it) or 0) if is_same else 0, latest.offset(it) or 0
+            missing = OffsetRange(it.topic, topic_id, it.partition, end, newest)
+            partitions[it] = PartitionStatus(end, newest, _age(source, missing))
     except PipelineError as error:
-        return {}, (str(error),)
-    partitions = {}
-    for it in latest:
-        topic_id = latest.topics[it.topic].topic_id
-        is_same = begin.topics[it.topic].topic_id == topic_id
-        end, newest = (begin.offset(it) or 0) if is_same else 0, latest.offset(it) or 0
-        missing = OffsetRange(it.topic, topic_id, it.partition, end, newest)
-        partitions[it] = PartitionStatus(end, newest, _age(source, missing))
-    return partitions, standstills
+        return {}, (error,)
+    return partitions, faults
 
 
 def _age(source: SourceOptions, missing: OffsetRange) -> float | None:

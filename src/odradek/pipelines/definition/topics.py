@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from odradek.pipelines.definition.definition import Definition
@@ -49,6 +50,21 @@ def of_each(definition: Definition) -> dict[str, Definition]:
                 "an Iceberg catalog has no other name for one of them"
             )
     return found
+
+
+def known_without_brokers(definition: Definition) -> tuple[str, ...]:
+    """The topics that the file names; of a pattern those that have a table in a directory here."""
+    selection = definition.archive.source.selection
+    if selection.topics:
+        return tuple(sorted(selection.topics))
+    _, place = parse(definition.archive.table)
+    before, _, behind = place.partition(TOPIC)
+    folder = Path(before)
+    if "://" in place or not before.endswith("/") or not folder.is_dir():
+        return ()
+    names = (it.name for it in folder.iterdir() if Path(f"{it}{behind}").is_dir())
+    pattern = re.compile(selection.pattern or "")
+    return tuple(sorted(it for it in names if pattern.fullmatch(it)))
 
 
 def chosen(definition: Definition, topic: str | None) -> Definition:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from odradek.pipelines.errors import DataLoss
+from odradek.pipelines.errors import DataLoss, TopicMadeAgain, TopicTruncated
 from odradek.pipelines.positions import NO_EPOCH, OffsetRange, Positions, TopicPositions
 from odradek.pipelines.source.continuity import Continuity
 from odradek.pipelines.source.next_batch import NextBatch
@@ -41,6 +41,7 @@ class Steps:
         self._continuity = Continuity()
         self._next = NextBatch(source)
         self._target: Positions | None = None
+        self._skipping = SourceOffsets(replace(source, fail_on_data_loss=False))
 
     def end_now(self) -> None:
         """From now on nothing later is read than what is there now."""
@@ -53,7 +54,7 @@ class Steps:
         """
         latest = self._offsets.latest()
         begin = self.begin(table, latest)
-        self._check(begin, self._continuity.check(self._offsets, begin, latest))
+        self._check(begin, self._confirmed(begin, latest))
         end = self._next.end(begin, self._target or latest, hurry=self._target is not None)
         if dead is not None:
             end = _capped(begin, end, dead)
@@ -80,30 +81,37 @@ class Steps:
             )
         return Positions(table.cluster_id or latest.cluster_id, topics)
 
-    def standstills(self, begin: Positions, latest: Positions) -> tuple[str, ...]:
-        """Why the next batch would stop, a sentence for each topic or partition."""
-        skipping = SourceOffsets(replace(self._source, fail_on_data_loss=False))
-        found = tuple(_faults(begin, skipping.confirmed(begin)))
+    def _confirmed(self, begin: Positions, latest: Positions) -> Positions:
+        """Where reading goes on; what nobody may skip is said before what somebody may."""
+        try:
+            return self._continuity.check(self._offsets, begin, latest)
+        except DataLoss:
+            self._check(begin, self._skipping.confirmed(begin))
+            raise
+
+    def standstills(self, begin: Positions, latest: Positions) -> tuple[DataLoss, ...]:
+        """Why the next batch would stop, an error for each topic or partition."""
+        found = tuple(_faults(begin, self._skipping.confirmed(begin)))
         if found or not self._source.fail_on_data_loss:
             return found
         try:
             Continuity().check(self._offsets, begin, latest)
         except DataLoss as error:
-            return (str(error),)
+            return (error,)
         return ()
 
     def _check(self, begin: Positions, found: Positions) -> None:
         """DataLoss where going on would mean other records than those behind the table's."""
         for fault in _faults(begin, found):
-            raise DataLoss(fault)
+            raise fault
 
 
-def _faults(begin: Positions, found: Positions) -> Iterator[str]:
+def _faults(begin: Positions, found: Positions) -> Iterator[DataLoss]:
     """Where other records are now than the table holds: `found` is where reading can go on."""
     for name in sorted(begin.topics):
         topic = found.topics.get(name)
         if topic is None or topic.topic_id != begin.topics[name].topic_id:
-            yield (
+            yield TopicMadeAgain(
                 f"topic {name!r} was deleted and created again; "
                 "the table holds records of the one before"
             )
@@ -112,7 +120,7 @@ def _faults(begin: Positions, found: Positions) -> Iterator[str]:
             found.topics[it.topic].topic_id == begin.topics[it.topic].topic_id
         )
         if same and (found.offset(it) or 0) < (begin.offset(it) or 0):
-            yield (
+            yield TopicTruncated(
                 f"{it} was truncated at offset {found.offset(it)}; the table holds records "
                 f"up to offset {begin.offset(it)} that the topic does not hold any more"
             )

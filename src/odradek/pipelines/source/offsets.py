@@ -25,7 +25,7 @@ from odradek.model.moments import moment_text
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.pipelines.connections import client_of, sentences
-from odradek.pipelines.errors import DataLoss, InvalidOption, PipelineError
+from odradek.pipelines.errors import SKIP_OPTION, DataLoss, InvalidOption, PipelineError
 from odradek.pipelines.positions import NO_EPOCH, Positions, TopicPositions
 from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.source.points import (
@@ -40,7 +40,7 @@ from odradek.pipelines.source.points import (
     Times,
 )
 
-HINT: Final = "to go on without them, set option failOnDataLoss=false"
+HINT: Final = f"to go on without them, set {SKIP_OPTION}"
 NANOS: Final = 1_000_000  # of a millisecond
 
 

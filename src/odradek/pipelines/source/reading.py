@@ -23,11 +23,11 @@ from odradek.pipelines.connections import client_of, told
 from odradek.pipelines.decoding.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import DamagedBatch, Fetched
 from odradek.pipelines.decoding.table import TableDecoder
-from odradek.pipelines.errors import CorruptData, DataLoss
+from odradek.pipelines.errors import SKIP_OPTION, CorruptData, DataLoss
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.options import SourceOptions
 
-HINT: Final = "option failOnDataLoss=false skips such records"
+HINT: Final = f"{SKIP_OPTION} skips such records"
 
 log = logging.getLogger("odradek.pipelines")
 

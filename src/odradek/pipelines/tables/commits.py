@@ -15,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from odradek.pipelines.errors import TopicMadeAgain
 from odradek.pipelines.positions import NO_EPOCH, OffsetRange, Positions, TopicPositions
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.gaps import Gap, with_gaps, without
@@ -41,6 +42,10 @@ class Batch:
     schema: pa.Schema | None = None
     gaps: tuple[Gap, ...] = ()
     summary: dict[str, str] = field(default_factory=dict)
+
+
+class OtherTopic(TableRefused, TopicMadeAgain):
+    """The batch is of a topic that has the name of the table's now."""
 
 
 class AlreadyCommitted(TableRefused):
@@ -71,7 +76,7 @@ def check_identity(positions: Positions, batch: Batch, location: str) -> None:
     for it in batch.ranges:
         known = positions.topics.get(it.topic)
         if known is not None and known.topic_id != it.topic_id:
-            raise TableRefused(
+            raise OtherTopic(
                 f"topic {it.topic} was deleted and created again: {location} holds records of "
                 f"topic id {known.topic_id}, the topic's id is now {it.topic_id}"
             )

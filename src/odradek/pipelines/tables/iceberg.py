@@ -11,7 +11,8 @@ another writer's, is off. Two kinds of location:
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -29,6 +30,7 @@ from odradek.pipelines.tables.table import (
     NOTHING_SAID,
     Change,
     CommitConflict,
+    DamagedLog,
     NoSuchTable,
     Snapshot,
     TableExists,
@@ -50,6 +52,15 @@ STORE_OPTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """What pyiceberg and obstore call the same; for Google's store the environment says it."""
 NO_STATISTICS: Final = "PyArrow statistics missing"
+UNREADABLE: Final = (
+    FileNotFoundError,
+    ValueError,
+    LookupError,
+    EOFError,
+    TypeError,
+    AssertionError,
+)
+"""What pyiceberg raises at bytes that are no metadata."""
 CATALOG_TABLES: Final = 2
 """In SQL: those that pyiceberg makes in a new catalog."""
 
@@ -91,7 +102,7 @@ class IcebergTable:
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
-            with _named(self.location):
+            with _named(self.location), _readable(self.location):
                 self._table = self._catalog.load_table(self._identifier)
         except (NoSuchTableError, NoSuchNamespaceError) as error:
             raise NoSuchTable(f"there is no table at {self.location}") from error
@@ -201,20 +212,25 @@ class IcebergTable:
         if self._files[0] != snapshot.version:
             found: dict[str, tuple[int, DataFile]] = {}
             self._entries = {}
-            current = self._table.current_snapshot()
-            manifests = current.manifests(self._table.io) if current else []
-            for manifest in manifests:
-                for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
-                    if entry.data_file.content.value:
-                        raise TableRefused(
-                            f"{self.location} has delete files, which are not supported"
-                        )
-                    file = self._file(entry.data_file)
-                    self._entries[file.path] = entry.data_file
-                    found[file.path] = (entry.sequence_number or 0, file)
+            with _named(self.location), _readable(self.location):
+                entries = self._current_entries()
+            for entry in entries:
+                if entry.data_file.content.value:
+                    raise TableRefused(f"{self.location} has delete files, which are not supported")
+                file = self._file(entry.data_file)
+                self._entries[file.path] = entry.data_file
+                found[file.path] = (entry.sequence_number or 0, file)
             ordered = sorted(found.values(), key=lambda pair: (pair[0], pair[1].path))
             self._files = (snapshot.version, tuple(file for _, file in ordered))
         return self._files[1]
+
+    def _current_entries(self) -> list[Any]:
+        current, io = self._table.current_snapshot(), self._table.io
+        return [
+            entry
+            for manifest in (current.manifests(io) if current else [])
+            for entry in manifest.fetch_manifest_entry(io, discard_deleted=True)
+        ]
 
     def referenced(self) -> Collection[str]:
         """Of all snapshots that the catalog still has."""
@@ -286,7 +302,8 @@ def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], An
     if "/" in name or name.startswith("."):
         directory = Path(name).absolute()
         directory.mkdir(parents=True, exist_ok=True)
-        catalog = _catalog_in(directory, options)
+        with _named(f"iceberg:{name}"):
+            catalog = _catalog_in(directory, options)
         return (NAMESPACE, directory.name.replace(".", "_")), catalog, unquote(directory.as_uri())
     parts = tuple(name.split("."))
     if len(parts) < 3 or not all(parts):
@@ -368,6 +385,20 @@ def _small_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+@contextmanager
+def _readable(location: str) -> Iterator[None]:
+    """What is damaged or missing of the table's own metadata is a sentence, too."""
+    from pyiceberg.exceptions import ValidationError
+
+    try:
+        yield
+    except (*UNREADABLE, ValidationError) as error:
+        raise DamagedLog(
+            f"{location}: its metadata cannot be read ({type(error).__name__}: "
+            f"{_first_line(error)}): restore that file, or begin another table"
+        ) from error
+
+
 class _named:  # noqa: N801 - read as a verb after `with`
     """Turns what a catalog or its store meets into a sentence that names the table."""
 
@@ -382,8 +413,11 @@ class _named:  # noqa: N801 - read as a verb after `with`
             return
         from pyiceberg.exceptions import (
             CommitFailedException,
+            CommitStateUnknownException,
+            RESTError,
             ServerError,
             ServiceUnavailableError,
+            TooManyRequestsError,
         )
 
         if type(error).__module__.startswith("sqlalchemy"):
@@ -392,6 +426,8 @@ class _named:  # noqa: N801 - read as a verb after `with`
             is_away = type(error).__name__ in {"OperationalError", "InterfaceError"}
         elif isinstance(error, (OSError, ServerError, ServiceUnavailableError)):
             is_away = not isinstance(error, (FileNotFoundError, PermissionError))
+        elif isinstance(error, RESTError) and not isinstance(error, CommitStateUnknownException):
+            is_away = isinstance(error, TooManyRequestsError)
         else:
             return
         kind = Away if is_away else PipelineError

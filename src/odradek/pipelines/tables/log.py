@@ -22,10 +22,10 @@ from odradek.pipelines.tables.table import (
     AppendOnly,
     Change,
     CommitConflict,
+    DamagedLog,
     NoSuchTable,
     Snapshot,
     TableExists,
-    TableRefused,
 )
 
 LOG_KEPT_MS: Final = 7 * 24 * 3_600_000
@@ -166,23 +166,45 @@ class LogTable:
 
     def load(self) -> Snapshot:
         """Reads on from the version that was read last."""
-        state = self._state or self._form.checkpoint(self.store)
+        state = self._state or self._checkpoint()
         version = -1 if state is None else state.version
         while (data := self.store.get(self._form.key(version + 1))) is not None:
             version += 1
             state = self._applied(state, version, data)
         if state is None:
-            raise NoSuchTable(f"there is no table at {self.location}")
+            return self._begun_meanwhile()
         self._state = state
         self._settle(state)
         return state.snapshot()
+
+    def _begun_meanwhile(self) -> Snapshot:
+        """By another process; `NoSuchTable`, or `DamagedLog` where versions have no first one."""
+        folder = self._form.key(0).rpartition("/")[0]
+        left = [it.key for it in self.store.list(folder) if it.key.endswith(".json")]
+        if not left:
+            raise NoSuchTable(f"there is no table at {self.location}")
+        if self._form.key(0) not in left:
+            raise DamagedLog(
+                f"{self.location}: {self._form.key(0)} is not there, and {min(left)} is: restore "
+                "the log, or begin another table"
+            )
+        return self.load()
+
+    def _checkpoint(self) -> LogState | None:
+        try:
+            return self._form.checkpoint(self.store)
+        except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
+            raise DamagedLog(
+                f"{self.location}: the checkpoint of its log cannot be read ({error!r}): restore "
+                "that file, or begin another table"
+            ) from error
 
     def _applied(self, state: LogState | None, version: int, data: bytes) -> LogState:
         try:
             return self._form.apply(state, version, data)
         except (ValueError, KeyError, TypeError) as error:
             self._state = None
-            raise TableRefused(
+            raise DamagedLog(
                 f"{self.location}: {self._form.key(version)} cannot be read ({error!r}): restore "
                 "that file, or begin another table"
             ) from error

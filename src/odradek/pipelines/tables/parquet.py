@@ -100,7 +100,8 @@ class ParquetFormat:
             return None
         version = int(latest)
         data = store.get(_checkpoint_key(version))
-        assert data is not None, f"{LATEST} names checkpoint {version}, which is not there"
+        if data is None:
+            raise FileNotFoundError(_checkpoint_key(version))
         return self.apply(None, version, data)
 
     def write_checkpoint(self, store: Store, state: LogState) -> None:

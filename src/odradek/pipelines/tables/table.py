@@ -38,6 +38,10 @@ class TableRefused(PipelineError):
     """The table cannot take this change: another cluster, another topic, or not where it ends."""
 
 
+class DamagedLog(TableRefused):
+    """What a table says of itself cannot be read."""
+
+
 class AppendOnly(TableRefused):
     """Rows shall go from a table of which its owner says that none may."""
 
