@@ -19,7 +19,7 @@ from odradek.ports import Journal
 from odradek.sim.machine import Machine
 from odradek.sim.scenario_clients import Keeper
 from odradek.sim.world import World
-from odradek.sim.zookeeper_machine import ADDRESS, ZooKeeperMachine
+from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 
 ME = BrokerId(1)
 PATH = BrokerZnode.path(ME)
@@ -57,7 +57,7 @@ class SessionStage:
         self.session = session = BrokerSession(
             "zookeeper:2181", doors, Settings(config), self.cluster
         )
-        session.on_session_over.append(lambda: self.told.append(f"over, {self._is_there()}"))
+        session.on_session_over.append(lambda: self.told.append(f"over, {self.is_there()}"))
         session.on_tree_changed = self._on_tree_changed
         at = Endpoint("PLAINTEXT", "broker", 9_092, SecurityProtocol.PLAINTEXT)
         async with asyncio.TaskGroup() as tasks:
@@ -69,7 +69,8 @@ class SessionStage:
         if ALL_PATHS in paths:
             self.told.append("look at everything")
 
-    def _is_there(self) -> str:
+    def is_there(self) -> str:
+        """Whether it is registered, as the server has it."""
         assert self.zookeeper.server is not None
         nodes = self.zookeeper.server.core.database.tree.nodes
         return "registered" if PATH in nodes else "gone"
@@ -118,6 +119,25 @@ def test_a_registration_that_was_deleted_is_made_again() -> None:
         t.run(2)
         assert t.owner() == t.session.client.session_id
         assert t.cluster.broker_epoch > epoch
+
+
+def test_a_registration_whose_answer_was_lost_begins_a_life() -> None:
+    """Else this broker would name its former life for ever, and be refused by the controller."""
+    with SessionStage().lives() as t:
+        epoch = t.cluster.broker_epoch
+        server, broker = t.world.machine(ZOOKEEPER).host, t.world.machine("broker").host
+        answers = t.world.wires.link(server, broker)
+        answers.delay = (50_000, 50_000)
+        t.keeper.does(t.keeper.zookeeper.delete(PATH))
+        while t.is_there() == "gone":
+            t.world.run(millis=5)
+        t.world.wires.break_connections(broker)
+        answers.quicken()
+        assert t.cluster.broker_epoch == epoch
+        t.run(2)
+        found = t.keeper.does(t.keeper.zookeeper.exists(PATH))
+        assert found is not None
+        assert t.cluster.broker_epoch == found.czxid > epoch
 
 
 def test_a_broker_that_shuts_down_does_not_register_again() -> None:

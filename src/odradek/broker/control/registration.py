@@ -70,6 +70,8 @@ class Registration:
             await self.register(broker)
             await self._client.exists(path, watch=True)
             return
+        if found.czxid != self._cluster.broker_epoch:  # it was made, but no answer came
+            self._begin_life(found.czxid)
         with suppress(NoNode, BadVersion, MalformedZnode):  # the watch tells, or somebody mends it
             data = await self._client.get(path)
             is_preferred = BrokerZnode.decode(broker.id, data.data).is_preferred
