@@ -2,7 +2,10 @@
 
 import errno
 
+from odradek.client.list_offsets import offsets_at
+from odradek.client.offsets import EARLIEST
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
@@ -179,6 +182,33 @@ def test_a_topic_whose_deletion_met_a_failing_disk_stays_deleted(t: Scenario) ->
     t.broker.start()
     t.wait_until(lambda: t.broker.serves("orders"), "its leader is named")
     assert shop.read("orders") == ["new"]
+
+
+def test_a_start_that_retention_moved_is_where_it_was_after_a_power_cut(t: Scenario) -> None:
+    """Somebody was told of it: what lies below must not be there again, as in DeleteRecords."""
+    t.settings(log_retention_check_interval_ms="1000")
+    shop = t.client("shop")
+    orders = [TopicPartition("orders", number) for number in range(4)]
+    shop.make(
+        "orders",
+        partitions=len(orders),
+        segment_bytes="300",
+        retention_bytes="900",
+        flush_before_ack="true",
+    )
+    for number in range(32):
+        shop.produce("orders", "a" * 200, partition=number % len(orders))
+
+    def starts() -> dict[TopicPartition, int]:
+        return dict(shop.does(offsets_at(shop.cluster, orders, EARLIEST)))
+
+    t.wait_until(lambda: any(starts().values()), "retention deletes")
+    told = starts()
+    t.broker.cut_power()
+    t.broker.start()
+    t.wait_until(lambda: all(t.broker.serves("orders", it.partition) for it in orders), "it leads")
+    found = starts()
+    assert {it: start for it, start in found.items() if start < told[it]} == {}
 
 
 def contents(disk: SimulatedDisk, directory: str) -> dict[str, bytes]:

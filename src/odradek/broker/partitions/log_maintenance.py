@@ -43,6 +43,8 @@ RATE_MAX: Final = 1e15
 MEASURE_ROUND: Final = Millis(30 * SECOND)
 REST_ROUNDS: Final = 10
 """A log that is not written to for so many rounds of flushing is put to rest."""
+STARTS_TOGETHER: Final = 256
+"""Logs whose start moves by one or two checkpoints: as many jobs stand in the queue at once."""
 
 log = structlog.get_logger()
 
@@ -142,8 +144,13 @@ class LogMaintenance:
             job.publish()
 
     async def _retain(self, log_dir: LogDir) -> None:
-        """Drops what is too old or too much, and forgets producers that are gone."""
+        """Drops what is too old or too much, and forgets producers that are gone.
+
+        Many logs together: a start is durable before anybody hears of it, and the checkpoint is
+        that of the whole dir.
+        """
         worker = self._worker(log_dir)
+        starts: dict[PartitionLog, Offset] = {}
         async for found in self._logs(log_dir):
             now = self._clock.wall()
             found.producers.expire(now, found.config.producer_expiration_ms)
@@ -153,13 +160,32 @@ class LogMaintenance:
                 look = partial(deletable_up_to, LogView(found), now)
                 start = await off_loop(worker, look, of=found)
                 if start > found.log_start_offset:
-                    await self._move_start(log_dir, found, start)
+                    starts[found] = start
+            if len(starts) == STARTS_TOGETHER:
+                await self._move_starts(log_dir, starts)
+        await self._move_starts(log_dir, starts)
+
+    async def _move_starts(self, log_dir: LogDir, starts: dict[PartitionLog, Offset]) -> None:
+        """All of these, which are none afterwards."""
+        async with asyncio.TaskGroup() as tasks:
+            for found, start in starts.items():
+                tasks.create_task(self._move_start(log_dir, found, start))
+        starts.clear()
 
     async def _move_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
-        """If even the newest segment is too old, another one begins, so that it can go."""
-        if start >= found.log_end_offset and found.active_segment.size:
-            await self._replicas.roll(found.partition)
-        if found.being_cleaned or not _is_at_home(found, log_dir):
+        try:
+            with self._noting(found):
+                if start >= found.log_end_offset and found.active_segment.size:
+                    await self._replicas.roll(found.partition)  # it is too old, too: it can go
+                if _is_at_home(found, log_dir):
+                    async with self._replicas.logs.starting_at(found, start):
+                        await self._delete_below(log_dir, found, start)
+        except StorageError as error:
+            log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
+
+    async def _delete_below(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
+        is_there = _is_at_home(found, log_dir) and not found.being_cleaned
+        if not is_there or start <= found.log_start_offset:
             return
         job = DeleteJob(found, min(start, found.high_watermark))
         await off_loop(self._worker(log_dir), job.run, of=found)
