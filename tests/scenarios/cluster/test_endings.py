@@ -4,13 +4,17 @@ from contextlib import suppress
 
 import pytest
 
+from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.model.errors import BrokerError
 from odradek.model.units import Millis
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
+from odradek.zookeeper.protocol.codes import Permission
+from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
 
+SESSION = 18_000
 BACKOFF = "controlled.shutdown.retry.backoff.ms"
 
 
@@ -60,6 +64,29 @@ def test_brokers_that_all_end_do_not_wait_for_each_other(seed: int) -> None:
         shop.make("orders", partitions=4)
         shop.produce("orders", "a")
         assert end(t, *t.brokers) < 10_000
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_broker_that_ends_follows_the_controller(seed: int) -> None:
+    """The one that it has asked hangs: the next one is asked as soon as there is one."""
+    with ClusterScenario(seed) as t:
+        controller = t.controller()
+        assert controller is not None
+        ending = t.others(controller)[0].number
+        t.operator().places("orders", (ending, *(it for it in t.brokers if it != ending)))
+        t.broker(controller).machine.pause()
+        assert end(t, ending) < SESSION + 2_000
+        (left,) = [it for it in t.brokers if it not in {controller, ending}]
+        assert t.leader("orders") == left
+
+
+def test_a_controller_that_does_not_answer_is_not_waited_for_longer(t: ClusterScenario) -> None:
+    """It lives for ZooKeeper, so that there will be no other."""
+    controller = t.controller()
+    assert controller is not None
+    ending = t.others(controller)[0].number
+    t.cut(ending, controller)
+    assert 20_000 < end(t, ending) < 35_000
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -113,3 +140,17 @@ def test_a_number_in_use_ends_a_start_at_once() -> None:
         t.wait_until(lambda: not twin.machine.running, "it ends")
         assert t.world.loop.time() - begun < 5
         assert t.broker(2).process.serves
+
+
+def test_a_tree_that_it_may_not_write_ends_a_start_at_once(t: ClusterScenario) -> None:
+    """ZooKeeper has answered: to wait for another answer would hide a mistake of an operator."""
+    t.broker(3).stop()
+    keeper = t.keeper("a person")
+    may_read = (Acl(Permission.READ | Permission.ADMIN, ANYONE),)
+    keeper.does(keeper.zookeeper.set_acl(BrokerIdsZnode.PATH, may_read))
+    begun = t.world.loop.time()
+    t.broker(3).begin()
+    t.wait_until(lambda: not t.broker(3).machine.running, "it ends")
+    assert t.world.loop.time() - begun < 5
+    keeper.does(keeper.zookeeper.set_acl(BrokerIdsZnode.PATH, OPEN_ACL))
+    t.broker(3).start()

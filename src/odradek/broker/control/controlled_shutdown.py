@@ -2,12 +2,15 @@
 
 The controller answers with the partitions that the broker still leads although another replica
 could: it asks again after a pause, or at once when there is another controller, as often as the
-settings allow, and then stops in any case.
+settings allow, and then stops in any case. A controller that hangs has its seat until its session
+is over; the next one is asked as soon as it is named, and none is waited for much longer than that.
 Partitions of one replica stay where they are. Where no other broker lives there is nothing to move.
 """
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
+from typing import Final
 
 import structlog
 
@@ -15,13 +18,19 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import broker as rows
+from odradek.config.rows import zookeeper as zookeeper_rows
+from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.model.units import Millis
+from odradek.model.units import SECOND, Millis
+from odradek.peers.connection import ANSWER_MS
 from odradek.wire.messages.controlled_shutdown import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
 )
+
+NEXT_PATIENCE: Final = Millis(10 * SECOND)
+"""For the next controller to begin, and to move what this broker leads."""
 
 log = structlog.get_logger()
 
@@ -36,13 +45,26 @@ async def give_up_leaderships(
         cluster.me
     }:
         return
+    patience = max(ANSWER_MS, config[zookeeper_rows.ZOOKEEPER_SESSION_TIMEOUT_MS] + NEXT_PATIENCE)
+    try:
+        async with asyncio.timeout(patience / 1_000):
+            await _ask_often(cluster, to_controller, config)
+    except TimeoutError:
+        log.warning("controlled_shutdown.failed", error=f"not done within {patience} ms")
+
+
+async def _ask_often(
+    cluster: MetadataCache, to_controller: ControllerRequests, config: BrokerConfig
+) -> None:
     controller = None
     for attempt in range(1 + config[rows.CONTROLLED_SHUTDOWN_MAX_RETRIES]):
         if attempt:
             await _pause(cluster, controller, config[rows.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS])
         controller = cluster.image.controller
         try:
-            remaining = await _ask(cluster, to_controller)
+            remaining = await _while_it_is_the_controller(
+                cluster, controller, _ask(cluster, to_controller)
+            )
         except BrokerError as error:
             log.warning("controlled_shutdown.failed", error=str(error))
             continue
@@ -50,6 +72,31 @@ async def give_up_leaderships(
             log.info("controlled_shutdown.succeeded")
             return
         log.warning("controlled_shutdown.leads_still", partitions=remaining)
+
+
+async def _while_it_is_the_controller(
+    cluster: MetadataCache, asked: BrokerId | None, answer: Awaitable[int]
+) -> int:
+    """The answer, unless another controller is named before it comes."""
+    named: BrokerId | None = None
+
+    def look(_old: ClusterImage, new: ClusterImage) -> None:
+        nonlocal named
+        if named is None and new.controller not in {None, asked}:
+            named = new.controller
+            until.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as until:
+            cluster.watchers.append(look)
+            try:
+                return await answer
+            finally:
+                cluster.watchers.remove(look)
+    except TimeoutError:
+        if named is None:
+            raise
+        raise ControlledShutdownRefused(f"broker {named} is the controller now") from None
 
 
 async def _pause(cluster: MetadataCache, asked: BrokerId | None, millis: Millis) -> None:
