@@ -15,6 +15,7 @@ from tests.house import tree
 PROMETHEUS = tree.ROOT / "deploy" / "prometheus"
 RUNBOOKS = tree.ROOT / "docs" / "runbooks.md"
 METRIC = re.compile(r"\b(?:kafka|odradek|process)_[a-z_]+")
+MEANING = re.compile(r"^\| (`[^|]+) \| ([^|]+) \| `([a-z_]+::[a-z_*]+)` \|$", re.MULTILINE)
 TICK_SECONDS = 2
 """ZooKeeper ends sessions at its next tick; its own default."""
 CALL = re.compile(r"`odradek ([a-z-]+)(?: ([a-z-]+))?([^`]*)`")
@@ -38,6 +39,19 @@ def test_every_metric_of_an_alert_is_one_of_ours() -> None:
     known = {*HELP, *(f"{it}_total" for it in HELP)}
     assert named
     assert not {it for it in named if it not in known and not it.startswith("process_")}
+
+
+def test_every_metric_of_an_alert_has_its_meaning_and_its_test() -> None:
+    """The table of operations.md: a value that nobody has seen with its fault may mean anything."""
+    page = tree.text(tree.ROOT / "docs" / "operations.md")
+    rows = MEANING.findall(page.partition("\nWhat alerts read")[2].partition("\nWhat such")[0])
+    told = {name for names, *_ in rows for name in METRIC.findall(names)}
+    assert told == set(METRIC.findall(tree.text(PROMETHEUS / "alerts.yml")))
+    for _, meaning, test in rows:
+        (file, name) = test.split("::")
+        texts = [path.read_text() for path in (tree.ROOT / "tests").rglob(f"test_{file}.py")]
+        assert meaning
+        assert any(name == "*" or f"def test_{name}(" in text for text in texts), test
 
 
 def test_every_command_of_a_runbook_can_be_called() -> None:
