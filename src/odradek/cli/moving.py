@@ -5,7 +5,7 @@ replicas that are being added are not taken for part of the replication factor.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +19,9 @@ from odradek.cli.naming import topics_of
 from odradek.cli.printing import Size, counted
 from odradek.cli.reassigning import POLL_SECONDS, Targets, bytes_to_copy, sizes_of, wait_for
 from odradek.client.cluster import Cluster
+from odradek.client.errors import Refused
 from odradek.client.placement_admin import Ongoing, Outcomes, reassign, reassignments
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.metadata import MetadataResponsePartition
 
@@ -237,9 +239,12 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
         for it, row in placement.moving.items()
     }
     outcomes: Outcomes = {}
+    overtaken: set[TopicPartition] = set()  # done between the look and the cancel
     if back and not dry_run:
         outcomes = await reassign(cluster, dict.fromkeys(back))
-        ended = {it: to for it, to in back.items() if outcomes.get(it) is None}
+        overtaken = {it for it, why in outcomes.items() if why is not None and _is_over(why)}
+        outcomes |= dict.fromkeys(overtaken)
+        ended = {it: to for it, to in back.items() if not (outcomes.get(it) or it in overtaken)}
         orders = {it: to for it, to in ended.items() if to != placement.moving[it].origin}
         if orders:
             outcomes |= await reassign(cluster, orders)
@@ -249,17 +254,25 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
             list(placement.moving[it].target),
             list(to),
             None,
-            "planned" if dry_run else str(outcomes.get(it) or "cancelled"),
+            "planned" if dry_run else str(outcomes.get(it) or _ended(it, overtaken)),
         )
         for it, to in back.items()
     ]
     over = [
         it
         for it, to in former.items()
-        if it not in back and it in placement.wanted and placement.wanted[it] != to
+        if (it not in back or it in overtaken) and placement.wanted.get(it, to) != to
     ]
     if over:
         call = f"odradek partition reassign --file {path_of(cluster_id)}"
         what = counted(len(over), "partition")
         click.echo(f"{what} had been moved before the cancel; back: {call}", err=True)
     return rows, any(outcomes.values())
+
+
+def _is_over(why: Refused) -> bool:
+    return why.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+def _ended(it: TopicPartition, overtaken: Container[TopicPartition]) -> str:
+    return "was done before the cancel" if it in overtaken else "cancelled"

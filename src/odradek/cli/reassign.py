@@ -1,6 +1,7 @@
 """`odradek partition reassign` and `reassignments`: replicas moved to other brokers."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +28,9 @@ from odradek.cli.reassignment_file import Plan, plan_of
 from odradek.cli.talking import talk
 from odradek.cli.throttle import RATE
 from odradek.client.cluster import Cluster
-from odradek.client.placement_admin import reassignments
+from odradek.client.placement_admin import Ongoing, reassignments
 from odradek.client.reassignment_plan import Room, TooFewBrokers, planned
+from odradek.model.ids import TopicPartition
 
 IN_PLACE: Final = "every partition is where it should be, or is being moved there"
 
@@ -180,11 +182,24 @@ def throttle_(*, rate: str) -> None:
         if not ongoing:
             next_step = "--throttle of odradek partition reassign and broker drain"
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
-        whole = {it: row.origin for it, row in ongoing.items()}
-        targets = {it: row.target for it, row in ongoing.items()}
-        await throttle.limit(cluster, whole, targets, wanted)
+        await change_throttle(cluster, ongoing, wanted)
         text = f"{counted(len(ongoing), 'reassignment')}: {throttle.text_of(wanted)}"
         return text, {"reassignments": len(ongoing), "bytes_per_second": wanted}
 
     text, fields = talk(ask)
     show(fields, text)
+
+
+async def change_throttle(
+    cluster: Cluster, ongoing: Mapping[TopicPartition, Ongoing], rate: int
+) -> None:
+    """Of these moves; where they have ended meanwhile their verb cannot take it away any more."""
+    whole = {it: row.origin for it, row in ongoing.items()}
+    targets = {it: row.target for it, row in ongoing.items()}
+    await throttle.limit(cluster, whole, targets, rate)
+    now = await reassignments(cluster)
+    over = {it: to for it, to in targets.items() if it not in now}
+    if over:
+        await throttle.lift(cluster, whole, over)
+    if len(over) == len(targets):
+        raise Failed("the moves have ended meanwhile: there is nothing to throttle any more")

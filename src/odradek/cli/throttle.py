@@ -143,7 +143,7 @@ async def set_rate(cluster: Cluster, brokers: Iterable[int], rate: int) -> None:
 
 async def lift(cluster: Cluster, whole: Assignments, targets: Assignments) -> None:
     """Of these partitions; the rates go with the last reassignment, whoever began it."""
-    there = {topic.name for topic in (await cluster.refresh(None)).topics}
+    there = {topic.name for topic in (await cluster.decided()).topics}
     for topic, names in _replicas(whole, targets).items():
         if topic in there:
             await admin.alter_list(cluster, admin.TOPIC, topic, names, take=True)
@@ -156,7 +156,7 @@ async def lift_all(cluster: Cluster) -> tuple[list[int], list[str]]:
     """Whatever was left behind: of which brokers and topics it was taken."""
     found = await rates(cluster)
     brokers = sorted({*found.moves, *found.log_dirs})
-    names = [topic.name or "" for topic in (await cluster.refresh(None)).topics]
+    names = [topic.name or "" for topic in (await cluster.decided()).topics]
     resources = [DescribeConfigsResource(admin.TOPIC, name, list(REPLICAS)) for name in names]
     topics: list[str] = []
     if resources:

@@ -5,12 +5,16 @@ from typing import Any
 
 import pytest
 
+from odradek.cli import moving
 from odradek.cli.broker_demote import demoted
 from odradek.cli.cordon import cordon, cordoned, uncordon
-from odradek.cli.moving import How, bounded, partitions_named
-from odradek.cli.throttle import rates
+from odradek.cli.failing import Failed
+from odradek.cli.moving import How, Placement, bounded, cancel, partitions_named
+from odradek.cli.reassign import change_throttle
+from odradek.cli.throttle import REPLICAS, rates
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
+from odradek.client.placement_admin import Ongoing
 from odradek.model.ids import TopicPartition
 from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse
@@ -91,3 +95,41 @@ def test_the_mark_of_a_cordon_is_written_by_the_controller(
 
     with Stage() as stage:
         assert talk(stage, conversation) == ([7], [])
+
+
+STALE = {TopicPartition("orders", 0): Ongoing((1, 2), (2,), ())}
+"""What a look has found that is over when the next request arrives."""
+
+
+def test_a_cancel_that_comes_behind_the_end_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has not failed: the move is done, and how to go back is named."""
+    (where,) = STALE
+    monkeypatch.setattr(moving, "former_of", lambda _: {where: (1,)})  # no files in this world
+
+    async def conversation(cluster: Cluster) -> Any:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 1, 1))
+        placement = Placement({where: (1, 2)}, {where: (1,)}, STALE)
+        return await cancel(cluster, placement, dry_run=False)
+
+    with Stage() as stage:
+        ((row,), failed) = talk(stage, conversation)
+    assert (row[-1], failed) == ("was done before the cancel", False)
+    said = capsys.readouterr().err
+    assert "1 partition had been moved before the cancel; back: odradek partition reassign" in said
+
+
+def test_a_throttle_that_is_changed_behind_the_end_is_not_left() -> None:
+    """The verb that has ended has taken it away already, and nobody else would."""
+
+    async def conversation(cluster: Cluster) -> Any:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 1, 1))
+        with pytest.raises(Failed, match="the moves have ended meanwhile"):
+            await change_throttle(cluster, STALE, 1_000)
+        settings = await admin.describe_settings(cluster, admin.TOPIC, "orders")
+        named = [it.name for it in settings if it.name in REPLICAS and it.value]
+        return (await rates(cluster)).moves, named
+
+    with Stage() as stage:
+        assert talk(stage, conversation) == ({}, [])

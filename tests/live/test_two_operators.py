@@ -1,0 +1,75 @@
+"""Two people at one cluster: the verb that waits, and somebody who changes what it waits for."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.compat.broker_process import eventually
+from tests.compat.odradek_shell import Shell
+from tests.external import tools
+from tests.live.cluster import LiveCluster
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
+    """Three brokers; a partition needs one."""
+    with LiveCluster(tmp_path / "cluster", 3, {"min.insync.replicas": "1"}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def odradek(
+    cluster: LiveCluster,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Shell:
+    """The command, as the second operator has it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = cluster.bootstrap
+    return shell
+
+
+def first_operator(cluster: LiveCluster, folder: Path, *said: str) -> subprocess.Popen[str]:
+    """In a process of its own, with a place of its own."""
+    variables = {"ODRADEK_BOOTSTRAP": cluster.bootstrap, "XDG_STATE_HOME": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "odradek", *said],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tools.ROOT / "src"), **variables},
+    )
+
+
+def test_the_first_is_told_that_its_plan_was_replaced(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """The second is told of the first; who waited for the first learns that it did not happen."""
+    cluster.place("orders", [1])
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    for _ in range(6_000):
+        producer.produce("orders", b"x" * 1_000)
+    producer.flush(10)
+    call = ("partition", "reassign", "orders")
+    waits = first_operator(
+        cluster, tmp_path / "first", *call, "--replicas", "2", "--throttle", "1K"
+    )
+    eventually(lambda: odradek("partition", "reassignments").rows, what="the first has begun")
+    same = odradek(*call, "--replicas", "2", "--no-wait")
+    assert same.rows == []  # it is on its way there
+    told = odradek(*call, "--replicas", "3", "--no-wait").err
+    assert "orders-0 for instance, are being moved already: their target is replaced" in told
+    odradek("partition", "throttle", "64M")
+    out, _ = waits.communicate(timeout=60)
+    assert waits.returncode == 1, out
+    assert "not done: its replicas are [3]" in out
+    odradek("partition", "throttle", "none")
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="nothing is left")

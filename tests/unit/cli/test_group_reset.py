@@ -1,0 +1,54 @@
+"""A group whose offsets are moved, and a member that joins at that moment."""
+
+from typing import Any
+
+import pytest
+
+from odradek.cli.group_reset import Target, reset
+from odradek.client import admin
+from odradek.client.cluster import ClientDeps, Cluster
+from odradek.client.errors import Refused
+from odradek.client.member import Member, committed
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.wire.messages.offset_commit import OffsetCommitRequest
+from odradek.wire.schema import Request
+from tests.unit.broker.stage import PORT, Stage
+
+
+class Overtaken(Cluster):
+    """Between the plan and its commit somebody joins the group."""
+
+    member: Member | None = None
+
+    async def ask_coordinator(self, group: str, request: Request) -> Any:
+        """As always."""
+        if isinstance(request, OffsetCommitRequest) and self.member is None:
+            other = Cluster(self.world, [("broker", PORT)])
+            self.member = Member(other, group, ["orders"])
+            await self.member.join()
+            other.close()
+        return await super().ask_coordinator(group, request)
+
+
+def test_a_member_that_joins_keeps_its_offsets() -> None:
+    """It has begun to read from where the group was: the reset is refused, and changes nothing."""
+    where = TopicPartition("orders", 0)
+
+    async def conversation(world: ClientDeps) -> Any:
+        first = Cluster(world, [("broker", PORT)])
+        await admin.create_topic(first, admin.NewTopic("orders", 1, 1))
+        await admin.reset_offsets(first, "shop", {where: 0})
+        late = Overtaken(world, [("broker", PORT)])
+        with pytest.raises(Refused) as refused:
+            await reset(late, "shop", ((), Target("to_offset", 5)), execute=True)
+        found = await committed(first, "shop")
+        late.close()
+        first.close()
+        return refused.value.code, found
+
+    with Stage() as stage:
+        machine = stage.clients
+        world = ClientDeps(machine.network, machine.clock)
+        told = stage.world.ask("clients", conversation(world), seconds=120)
+    assert told == (ErrorCode.UNKNOWN_MEMBER_ID, {where: 0})
