@@ -1,11 +1,13 @@
 """Many topics in one run, a table each."""
 
 import re
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from odradek.pipelines.definition.definition import Definition, parse
@@ -17,6 +19,7 @@ from odradek.pipelines.moving.archive import Archive
 from odradek.pipelines.moving.many import TablesFailed, archive_each
 from odradek.pipelines.moving.reports import Account, BatchReport
 from odradek.pipelines.moving.triggers import Continuous, Once
+from odradek.pipelines.moving.values import RAW, Converted
 from tests.pipelines.moving.archives import batches_in, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics
@@ -99,6 +102,73 @@ def test_one_table_that_fails_does_not_stop_the_others(topics: Topics, tmp_path:
     running.join()
     assert [sorted(it.end.topics) for it in heard] == [[other], [first]]
     assert len(rows_in(f"delta:{tmp_path}/lake/{first}")) == 5
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A format that has a mistake as long as there is a file."""
+
+    file: Path
+
+    prefix = ""
+    may_grow = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """It is asked for when a table is made."""
+        if self.file.exists():
+            raise KeyError("a mistake")
+        return RAW.schema
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """As it is."""
+        return RAW.convert(batch, table)
+
+
+def with_mistakes(definition: Definition, file: Path, *names: str) -> many.Jobs:
+    """As `jobs_of`, with the broken format for these topics."""
+
+    def job(one: Definition, name: str) -> Archive:
+        return replace(one.archive, values=Broken(file)) if name in names else one.archive
+
+    return lambda: {name: partial(job, it, name) for name, it in of_each(definition).items()}
+
+
+def test_a_mistake_that_one_table_meets(topics: Topics, tmp_path: Path) -> None:
+    """What is no error of ours stops the others as little; it is named, and tried again."""
+    definition = pipeline(topics, tmp_path, "delta:lake/{topic}")
+    first, other = topics.make("first"), topics.make("other")
+    for it in first, other:
+        topics.fill_numbers(it, 5)
+    file = tmp_path / "mistake"
+    file.touch()
+    jobs = with_mistakes(definition, file, first)
+    with pytest.raises(TablesFailed, match=rf"1 of 2 tables .*: {first}: KeyError: 'a mistake'"):
+        archive_each(SPARK, jobs, Once())
+    assert len(rows_in(f"delta:{tmp_path}/lake/{other}")) == 5
+    topics.fill_numbers(other, 5)
+    stopping, heard = Event(), []
+
+    def hear(report: BatchReport) -> None:
+        heard.append(sorted(report.end.topics))
+        file.unlink(missing_ok=True)  # the mistake is mended once the other went on
+        if len(heard) == 2:
+            stopping.set()
+
+    archive_each(SPARK, jobs, Continuous(), on_batch=hear, stopping=stopping)
+    assert heard == [[other], [first]]
+
+
+def test_a_mistake_that_all_tables_meet(topics: Topics, tmp_path: Path) -> None:
+    """Nothing goes on that could: the run ends with it."""
+    definition = pipeline(topics, tmp_path, "delta:lake/{topic}")
+    names = [topics.make("first"), topics.make("other")]
+    for it in names:
+        topics.fill_numbers(it, 5)
+    file = tmp_path / "mistake"
+    file.touch()
+    with pytest.raises(KeyError, match="a mistake"):
+        archive_each(SPARK, with_mistakes(definition, file, *names), Continuous())
 
 
 def test_two_topics_with_one_name_in_a_catalog(topics: Topics, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Many topics, a table each, in one run: the topics take turns, and one that fails is left alone.
 
 Which topics there are is asked again and again, because a pattern may find new ones. A topic whose
-turn fails is tried again after a pause that grows; meanwhile the others go on.
+turn fails is tried again after a pause that grows; meanwhile the others go on, also where what one
+table meets is no error of ours. Where all meet such a mistake, it is Spark or Odradek itself that
+does not work, and the run ends.
 """
 
 import logging
@@ -45,6 +47,7 @@ class Turns:
     next_ms: int = 0
     pause_ms: Millis = PAUSE_MS_MIN
     error: str = ""
+    mistake: Exception | None = None  # the last failure, if it is no error of ours
 
     def take(self, spark: Any, number: int, *, once: bool) -> BatchReport | None:
         """One batch, if there is something to be read."""
@@ -58,16 +61,19 @@ class Turns:
             self.archiver.reload()
         step = self.archiver.step()
         report = self.archiver.run(step, number, began) if step.ranges else None
-        self.failed_ms, self.pause_ms, self.error = None, PAUSE_MS_MIN, ""
+        self.failed_ms, self.pause_ms, self.error, self.mistake = None, PAUSE_MS_MIN, "", None
         self.is_done = once and report is None
         return report
 
     def fail(self, error: Exception, *, once: bool) -> None:
         """What is away is tried again; all else, too, unless the run is to end."""
         now = now_ms()
+        self.mistake = None if isinstance(error, PipelineError) else error
+        if self.mistake is not None:
+            self.archiver = None  # who knows what it left behind
         self.failed_ms = now if self.failed_ms is None else self.failed_ms
         is_away = isinstance(error, Away) and now - self.failed_ms < ONCE_MS_MAX
-        self.error = str(error)
+        self.error = sentence(error)
         self.is_done = once and not is_away
         self.next_ms = now + self.pause_ms
         self.pause_ms = Millis(min(2 * self.pause_ms, PAUSE_MS_MAX))
@@ -101,6 +107,7 @@ def archive_each(
                 on_batch(report)
         if once and all(it.is_done for it in turns.values()):
             break
+        _check_mistakes(turns, once=once)
         stopping.wait(pause_ms(trigger, began, now_ms(), idle=idle) / SECOND)
     failed = {name: it.error for name, it in turns.items() if it.error}
     if failed:
@@ -125,15 +132,29 @@ def _turn(spark: Any, name: str, turns: Turns, number: int, *, once: bool) -> Ba
         report = turns.take(spark, number, once=once)
     except Exception as error:
         ours = error_of(error)
-        if ours is None:
-            raise
-        turns.fail(ours, once=once)
+        turns.fail(ours or error, once=once)
         if turns.error != before:
-            log.warning("topic %s is left alone for a while: %s", name, ours)
+            trace = error if ours is None else None
+            log.warning("topic %s is left alone for a while: %s", name, turns.error, exc_info=trace)
         return None
     if before:
         log.warning("topic %s goes on", name)
     return report
+
+
+def _check_mistakes(turns: Mapping[str, Turns], *, once: bool) -> None:
+    """Raises what all tables meet; a run that is to end names each of them at its end."""
+    met = [it.mistake for it in turns.values() if it.mistake is not None]
+    if met and len(met) == len(turns) and not once:
+        raise met[-1]
+
+
+def sentence(error: Exception) -> str:
+    """Of an error of ours its own; of another its name and its first line."""
+    if isinstance(error, PipelineError):
+        return str(error)
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
 def _told(failed: Mapping[str, str], count: int) -> str:
