@@ -139,8 +139,8 @@ class ClusterAdministrator(Administrator):
     async def _make(self, cluster: Cluster) -> None:
         """Nobody has committed a position in it yet; then somebody does.
 
-        They ask once all brokers that run have heard of it: a coordinator that still knows the
-        topic before it can only tell of that one.
+        They ask once all brokers that run have heard of it, also one whose place another process
+        has taken: a coordinator that still knows the topic before it can only tell of that one.
         """
         await super()._make(cluster)
         if not self._is_known():
@@ -156,8 +156,9 @@ class ClusterAdministrator(Administrator):
         topic = self._view.topics().get(self._topic)
         if topic is None:
             return False
-        images = [broker.cluster.image.topics.get(self._topic) for _, broker in self._view.opened()]
-        return all(it is not None and it.topic_id == topic.topic_id for it in images)
+        brokers = (broker for _, _, broker in self._view.processes())
+        known = [it.cluster.image.topics.get(self._topic) for it in brokers]
+        return all(it is not None and it.topic_id == topic.topic_id for it in known)
 
     def _replicas(self) -> int:
         return 1 + self._chance.below(REPLICAS_MAX)
