@@ -125,8 +125,10 @@ SETTINGS: Final[Mapping[str, str]] = {
     "default.replication.factor": "3",
     "min.insync.replicas": str(MIN_ISR),
     "offsets.topic.replication.factor": "3",
-    "log.retention.ms": "-1",  # clocks may show another day
+    # Clocks may show another day, and what is judged is kept for longer than they can differ.
+    "log.retention.ms": "-1",
     "offsets.retention.minutes": "100000",
+    "producer.id.expiration.ms": "2147483647",
     "replica.lag.time.max.ms": "4000",
     "replica.fetch.wait.max.ms": "1000",
     "controlled.shutdown.retry.backoff.ms": "200",
