@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.client.errors import Refused
+from odradek.client.errors import Refused, check
 from odradek.client.operations import Wanted, operate
 from odradek.model.admin_operations import (
     CLUSTER_HEALTH,
@@ -14,6 +14,7 @@ from odradek.model.admin_operations import (
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 
 
 def test_any_broker_forwards_to_the_controller(t: ClusterScenario) -> None:
@@ -61,3 +62,21 @@ def test_what_does_not_exist_is_refused(name: str, resource: ResourceType, code:
         with pytest.raises(Refused) as refused:
             operator.does(operate(operator.cluster, wanted))
         assert refused.value.code is code
+
+
+def test_producers_are_told_by_every_replica(t: ClusterScenario) -> None:
+    """A tool asks one broker for all that it holds, whoever leads (kafka-transactions)."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a", "b")
+    t.run(seconds=1)
+    asked = DescribeProducersRequest([TopicRequest("orders", [0])])
+
+    async def last_sequence(broker: int) -> int:
+        answer = await (await shop.cluster.broker(BrokerId(broker))).ask(asked, 0)
+        (row,) = answer.topics[0].partitions
+        check(row.error_code)
+        (producer,) = row.active_producers
+        return int(producer.last_sequence)
+
+    assert [shop.does(last_sequence(it)) for it in t.brokers] == [1, 1, 1]

@@ -1,16 +1,17 @@
 """DescribeProducers (key 61), version 0.
 
-The producers that a partition remembers, with the transaction each has open, if any (KIP-664).
+The producers that a partition remembers, with the transaction each has open, if any (KIP-664). A
+follower answers for its own copy: tools ask one broker for all that it holds.
 """
 
 from typing import Final
 
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -28,9 +29,8 @@ def handle(services: Services, pending: PendingRequest, request: DescribeProduce
         for number in topic.partition_indexes:
             row = PartitionResponse(number)
             try:
-                row.active_producers = _producers(
-                    services.replicas.led(TopicPartition(topic.name, number))
-                )
+                found = _log_of(services, TopicPartition(topic.name, number))
+                row.active_producers = _producers(found)
             except BrokerError as error:
                 row.error_code, row.error_message = error.code, str(error)
             rows.append(row)
@@ -38,7 +38,14 @@ def handle(services: Services, pending: PendingRequest, request: DescribeProduce
     pending.answer(DescribeProducersResponse(topics=topics))
 
 
-def _producers(led: LeadingReplica) -> list[ProducerState]:
+def _log_of(services: Services, partition: TopicPartition) -> PartitionLog:
+    followed = services.replicas.followed(partition)
+    if followed is None or followed.log.lent_to is not None:
+        return services.replicas.led(partition).log
+    return followed.log
+
+
+def _producers(found: PartitionLog) -> list[ProducerState]:
     return [
         ProducerState(
             producer_id,
@@ -48,7 +55,7 @@ def _producers(led: LeadingReplica) -> list[ProducerState]:
             entry.coordinator_epoch,
             entry.transaction_start,
         )
-        for producer_id, entry in sorted(led.log.producers.entries.items())
+        for producer_id, entry in sorted(found.producers.entries.items())
     ]
 
 
