@@ -74,6 +74,7 @@ class TopicIsMade(NamedTuple):
 
     name: str
     settings: Mapping[str, str]
+    written_at: int  # the transaction that made both: what was read before is older
 
 
 class TopicIsGone(NamedTuple):

@@ -120,6 +120,7 @@ class Conversation:
         self.pauses = 0  # within decisions
         self.notes: list[str] = []
         self.forgotten: list[str] = []
+        self.made: list[TopicIsMade] = []  # with the settings that they were made with
         self.reminders: list[Remind] = []
         for path in PERSISTENT_PATHS:
             self.tree.put(path)
@@ -211,7 +212,9 @@ class Conversation:
                 self.reminders.append(step)
             case TopicIsGone(name):
                 self.forgotten.append(name)
-            case TopicIsMade() | Connect():
+            case TopicIsMade():
+                self.made.append(step)
+            case Connect():
                 pass
         return None
 

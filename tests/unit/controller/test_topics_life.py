@@ -57,6 +57,18 @@ def test_leaders_know_before_clients_hear_of_them() -> None:
     assert talk.kinds(3) == ["UpdateMetadata"]
 
 
+def test_the_settings_of_a_new_topic_are_as_old_as_the_topic() -> None:
+    """Whoever has read those of an earlier topic of the name, and is late, replaces nothing."""
+    talk = Conversation().begin()
+    created(talk, NewTopic("orders", 1, 1, settings={"retention.ms": "5"}))
+    (made,) = talk.made
+    assert made == (
+        "orders",
+        {"retention.ms": "5"},
+        talk.tree.nodes["/brokers/topics/orders"].czxid,
+    )
+
+
 def test_two_growths_at_once_both_count() -> None:
     """Each is decided from the znode as it is, so the second adds to the first or is refused."""
     talk = Conversation().begin().make("orders", (1,))

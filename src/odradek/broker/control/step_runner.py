@@ -114,8 +114,8 @@ class StepRunner:
                     if self.channels is not None:
                         self.channels.send(receivers, message)
                 await asyncio.sleep(0)  # what comes next is built in another turn
-            case TopicIsMade(name, settings):
-                self._settings.on_entity(Entity(EntityType.TOPICS, name), settings)
+            case TopicIsMade(name, settings, written_at):
+                self._settings.on_entity(Entity(EntityType.TOPICS, name), settings, written_at)
             case TopicIsGone(name):
                 self._settings.forget_topic(name)
             case Remind():

@@ -76,7 +76,13 @@ class ConfigAdmin:
         raise NotWritten(f"{entity}: others change it all the time")
 
     async def _try(self, entity: Entity, change: Change, *, validate_only: bool) -> bool:
+        """The topic first: settings that are read behind it are its own, or a later topic's.
+
+        The other way round they could be those of an earlier one, and be written into its heir.
+        """
         path = SettingsZnode.path(entity)
+        is_topic = entity.type is EntityType.TOPICS
+        topic_version = await self._topic_version(entity) if is_topic else ANY_VERSION
         try:
             found = await self._client.get(path)
         except NoNode:
@@ -87,8 +93,6 @@ class ConfigAdmin:
         self._check(entity, after)
         if validate_only or after == before:
             return True
-        is_topic = entity.type is EntityType.TOPICS
-        topic_version = await self._topic_version(entity) if is_topic else ANY_VERSION
         try:
             results = await self._client.multi(_writes(entity, after, version, topic_version))
         except MultiFailed as failure:

@@ -114,8 +114,11 @@ def _create(
         outcomes[plan.name] = plan if outcome is None else outcome
         if outcome is None:
             made[plan.name] = FoundTopic(plan.topic, 0)
-            yield TopicIsMade(plan.name, plan.settings)
-    yield from read(*(GetData(TopicZnode.path(name), watch=True) for name in made))
+    found = yield from read(*(GetData(TopicZnode.path(name), watch=True) for name in made))
+    plans = {it.name: it for it in planned}
+    for plan, answer in zip((plans[name] for name in made), found, strict=True):
+        if isinstance(answer, Data) and answer.data == TopicZnode.encode(plan.topic):
+            yield TopicIsMade(plan.name, plan.settings, answer.stat.czxid)
     yield from on_topics(context, made)
     return outcomes
 

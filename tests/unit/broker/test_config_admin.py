@@ -1,0 +1,68 @@
+"""Settings are changed while their topic is deleted and made again under the same name."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from odradek.broker.settings import Settings
+from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.config.broker import Layers, read
+from odradek.metadata.nouns import Assignment, TopicAssignment
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.metadata.znodes.topic import TopicZnode
+from odradek.model.ids import TopicId
+from odradek.zookeeper.protocol.jute_replies import Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import SetData, WriteOp
+from tests.unit.broker.ground import ME
+from tests.unit.broker.group_desk import Known
+from tests.unit.controller.znode_stats import stat
+
+ORDERS = Entity(EntityType.TOPICS, "orders")
+EARLIER, LATER = 0, 1
+
+
+def topic(life: int) -> bytes:
+    """Its znode in one of its lives."""
+    topic_id = TopicId(bytes([life]) + b"orders".ljust(15))
+    return TopicZnode.encode(TopicAssignment({0: Assignment((ME,))}, topic_id))
+
+
+class Tree:
+    """What a client of ZooKeeper finds; all znodes are of version 0, in either life."""
+
+    def __init__(self, change: Callable[["Tree"], None]) -> None:
+        self.life = EARLIER
+        self.settings: Mapping[str, str] = {"retention.ms": "5"}
+        self._change: Callable[[Tree], None] | None = change
+
+    async def get(self, path: str) -> Data:
+        """A znode; behind the first the topic becomes another one."""
+        settings = SettingsZnode.encode(self.settings)
+        data = topic(self.life) if path == TopicZnode.path("orders") else settings
+        change, self._change = self._change, None
+        if change is not None:
+            change(self)
+        return Data(data, stat(0))
+
+    async def multi(self, operations: Sequence[WriteOp]) -> list[Any]:
+        """The versions are what they were."""
+        first = operations[0]
+        assert isinstance(first, SetData), first
+        self.settings = SettingsZnode.decode(ORDERS, first.data or b"")
+        return [StatReply(stat(1))]
+
+
+def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one() -> None:
+    """The later one keeps its own: the topic is read before its settings."""
+    known = Known(orders=1)
+
+    def make_again(tree: Tree) -> None:
+        tree.life, tree.settings = LATER, {"segment.ms": "7000"}
+        known.remove("orders")
+        known.add("orders", 1, LATER)
+
+    tree = Tree(make_again)
+    admin = ConfigAdmin(tree, Settings(read(Layers())[0]), known)  # type: ignore[arg-type]
+    set_one = admin.make(ORDERS, lambda it: {**it, "max.message.bytes": "9"}, validate_only=False)
+    asyncio.run(set_one)
+    assert tree.settings == {"segment.ms": "7000", "max.message.bytes": "9"}
