@@ -14,6 +14,7 @@ import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.vanished_brokers import VanishedBrokers
+from odradek.broker.fetching.write_failures import WriteFailures
 from odradek.broker.jobs import begin
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.lanes import Work
@@ -69,6 +70,7 @@ class ReplicaFetchers:
         self._settings = _settings(config)
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
+        self._write_failures = WriteFailures()
         deps.replicas.roles.on_following.append(self._follow)
         deps.replicas.roles.on_unfollowed.append(self._unfollow)
         deps.replicas.on_follower_start.append(self._on_log_start)
@@ -80,7 +82,13 @@ class ReplicaFetchers:
             return
         fetcher = self._fetchers.get(leader)
         if fetcher is None:
-            fetcher = LeaderFetcher(leader, self._deps, self._settings, self._patience)
+            fetcher = LeaderFetcher(
+                leader,
+                self._deps,
+                self._settings,
+                patience=self._patience,
+                write_failures=self._write_failures,
+            )
             self._fetchers[leader] = fetcher
             if not begin(self._deps.tasks, fetcher.run()):
                 return
@@ -129,12 +137,19 @@ class LeaderFetcher:
     """Fetches from one leader all partitions of it that this broker follows."""
 
     def __init__(
-        self, leader: BrokerId, deps: FetchersDeps, settings: FetcherSettings, patience: Millis
+        self,
+        leader: BrokerId,
+        deps: FetchersDeps,
+        settings: FetcherSettings,
+        *,
+        patience: Millis,
+        write_failures: WriteFailures,
     ) -> None:
         self.leader = leader
         self._deps = deps
         self._clock = deps.clock
         self._patience = patience
+        self._write_failures = write_failures
         self._core = ReplicaFetcher(
             deps.cluster.me, deps.cluster.broker_epoch, settings, deps.throttle
         )
@@ -356,7 +371,8 @@ class LeaderFetcher:
         if error is None:
             self._carry_out(replica, self._core.on_applied(replica.partition, self._now))
         else:
-            log.error("follower.not_written", partition=str(replica.partition), error=str(error))
+            log_dir = replica.log.folder.disk.name
+            self._write_failures.failed(log_dir, replica.partition, str(error), self._now)
             code = ErrorCode(error.code)
             self._core.on_apply_failed(replica.partition, code, self._now)
             if self._core.has_given_up(replica.partition):
