@@ -164,3 +164,28 @@ def timeless(value: str) -> bytearray:
 def keyed(key: str, value: str) -> bytearray:
     """A batch of one record with a key."""
     return build_batch([Record(0, 1_700_000_000_000, key.encode(), value.encode())])
+
+
+def test_what_an_earlier_life_has_left_to_delete_goes_at_once() -> None:
+    """A broker that never lives for as long as the pause would keep it for ever."""
+
+    def names() -> list[str]:
+        disks = [ground.machine.disk(it) for it in ground.machine.disks]
+        return [name for disk in disks for name in disk.names("") if "-delete" in name]
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(ORDERS)])
+        await replicas.stop({ORDERS: GONE})
+
+    async def second(replicas: ReplicaManager) -> None:
+        assert names()
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            await asyncio.sleep(0.5)
+            for task in running:
+                task.cancel()
+        assert names() == []
+
+    with Ground({"log.segment.delete.delay.ms": "60000"}) as ground:
+        ground.live(first)
+        ground.live(second)

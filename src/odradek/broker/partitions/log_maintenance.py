@@ -54,6 +54,7 @@ class _Round(NamedTuple):
 
     work: Callable[[LogDir], Awaitable[None]]
     pause: BrokerSetting[Millis] | Millis
+    begins_at_once: bool = False  # what an earlier life has left need not wait
 
 
 class LogMaintenance:
@@ -92,7 +93,7 @@ class LogMaintenance:
                 self._note_high_watermarks,
                 replication_rows.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS,
             ),
-            _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS),
+            _Round(self._delete, log_rows.LOG_SEGMENT_DELETE_DELAY_MS, begins_at_once=True),
             _Round(self._compact, cleaner_rows.LOG_CLEANER_BACKOFF_MS),
             _Round(self._measure, MEASURE_ROUND),
         )
@@ -100,15 +101,21 @@ class LogMaintenance:
         return [tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
 
     async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
+        rests = not each.begins_at_once
         while not log_dir.is_offline:
-            pause = each.pause
-            if isinstance(pause, BrokerSetting):
-                pause = self._settings.broker[pause]
-            await self._clock.sleep_until(Millis(self._clock.monotonic() + max(pause, 1)))
+            if rests:
+                await self._rest(each)
+            rests = True
             try:
                 await each.work(log_dir)
             except StorageError as error:
                 log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
+
+    async def _rest(self, each: _Round) -> None:
+        pause = each.pause
+        if isinstance(pause, BrokerSetting):
+            pause = self._settings.broker[pause]
+        await self._clock.sleep_until(Millis(self._clock.monotonic() + max(pause, 1)))
 
     # The rounds
 
