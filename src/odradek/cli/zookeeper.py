@@ -1,10 +1,11 @@
-"""`odradek zookeeper serve`: a ZooKeeper server without a JVM, for clusters on one machine."""
+"""`odradek zookeeper`: a ZooKeeper server without a JVM, and what a restored tree needs."""
 
 from pathlib import Path
 
 import click
 
 from odradek.cli.grammar import Noun
+from odradek.cli.restored_tree import raise_epochs
 from odradek.model.units import Bytes, Millis
 from odradek.ports import Address
 from odradek.zookeeper.server.four_letters import WORDS
@@ -23,6 +24,9 @@ class Servers(Noun):
 @click.group(cls=Servers)
 def command() -> None:
     """The ZooKeeper server that comes with Odradek."""
+
+
+command.add_command(raise_epochs)
 
 
 @command.command()

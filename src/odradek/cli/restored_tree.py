@@ -1,0 +1,139 @@
+"""`odradek zookeeper raise-epochs`: what has to grow in a tree that was restored from a backup.
+
+Logs hold leader epochs and producer ids that were given after the backup. A leader below the epoch
+of its followers' logs is not followed, and a producer under an id that is in a log already would
+be taken for the earlier one. So both are put far above whatever they can have reached since. Which
+replicas were in sync at the end no backup knows: brokers that were not have to start last.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
+
+import click
+
+from odradek.cli.failing import UNREACHABLE, Failed
+from odradek.cli.grammar import LocalVerb
+from odradek.cli.printing import counted, show
+from odradek.ensemble.client import ZooKeeperClient
+from odradek.metadata.znodes.broker import BrokerIdsZnode
+from odradek.metadata.znodes.cluster import ProducerIdBlock, ProducerIdBlockZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode
+from odradek.model.ids import BrokerId, ProducerId, TopicPartition
+from odradek.model.positions import LeaderEpoch
+from odradek.runtime.chance import SystemRandom
+from odradek.runtime.clock import SystemClock
+from odradek.runtime.network import SystemNetwork
+from odradek.zookeeper.client.address import Ensemble
+from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.client.session import Session
+from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute_replies import Data
+from odradek.zookeeper.protocol.jute_requests import GetData, SetData, WriteOp
+
+EPOCHS: Final = 10_000
+PRODUCER_IDS: Final = 1_000_000_000
+"""By so much they are raised: more than is given between two backups."""
+CONNECT_SECONDS: Final = 30.0
+
+
+class Raised(NamedTuple):
+    """What was done."""
+
+    partitions: int
+    first_producer_id: int
+
+
+@click.command("raise-epochs", cls=LocalVerb)
+@click.option(
+    "--connect", required=True, metavar="HOST:PORT,.../PATH", help="As zookeeper.connect has it."
+)
+def raise_epochs(*, connect: str) -> None:
+    """Make a tree that was restored from a backup fit for its brokers.
+
+    Leader epochs and producer ids that were given after the backup stand in the logs; those of the
+    tree are put above them. No broker may be registered. See the runbook.
+    """
+    raised = asyncio.run(_run(connect))
+    text = f"{counted(raised.partitions, 'leader epoch')} raised by {EPOCHS}; producer ids go on"
+    show(raised._asdict(), f"{text} at {raised.first_producer_id}")
+
+
+async def _run(connect: str) -> Raised:
+    try:
+        async with _client(connect) as client:
+            return await raised(client)
+    except BaseExceptionGroup as group:  # of the client's own task
+        (error,) = group.exceptions
+        raise _failed(connect, error) from None
+
+
+@asynccontextmanager
+async def _client(connect: str) -> AsyncIterator[ZooKeeperClient]:
+    session = Session(Ensemble.parse(connect), SystemRandom())
+    client = ZooKeeperClient(session, SystemNetwork(), SystemClock(), lambda _: None)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(client.run())
+        client.begin()
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await client.connected()
+            yield client
+        finally:
+            await client.close()
+
+
+def _failed(connect: str, error: BaseException) -> BaseException:
+    """For a person; a mistake of ours stays what it is."""
+    match error:
+        case TimeoutError():
+            text = f"ZooKeeper does not answer at {connect} within {CONNECT_SECONDS:g} s"
+            return Failed(text, code=UNREACHABLE)
+        case NoNode():
+            return Failed(f"there is no cluster of brokers at {connect}: {error}")
+        case KeeperError():
+            return Failed(f"ZooKeeper: {error}", "call it again")
+    return error
+
+
+async def raised(client: ZooKeeperClient) -> Raised:
+    """Of the whole tree; a second time does no harm."""
+    alive = (await client.children(BrokerIdsZnode.PATH)).names
+    if alive:
+        names = ", ".join(sorted(alive))
+        raise Failed(f"brokers {names} are registered", "stop all brokers first")
+    writes: list[WriteOp] = []
+    partitions = [it async for it in _partitions(client)]
+    answers = await client.batch([GetData(PartitionStateZnode.path(it)) for it in partitions])
+    for partition, answer in zip(partitions, answers, strict=True):
+        if isinstance(answer, NoNode):  # a lost state elects nobody, before and afterwards
+            continue
+        if not isinstance(answer, Data):
+            raise Failed(f"{PartitionStateZnode.path(partition)}: {answer}")
+        version = answer.stat.version
+        state = PartitionStateZnode.decode(partition, answer.data, version)
+        state = state._replace(leader_epoch=LeaderEpoch(state.leader_epoch + EPOCHS))
+        data = PartitionStateZnode.encode(state)
+        writes.append(SetData(PartitionStateZnode.path(partition), data, version))
+    count = len(writes)
+    block = await client.get(ProducerIdBlockZnode.PATH)
+    newest = ProducerIdBlockZnode.decode(block.data)
+    first = (0 if newest is None else newest.last) + PRODUCER_IDS
+    given = ProducerIdBlock(BrokerId(0), ProducerId(first - 1), ProducerId(first - 1))
+    data = ProducerIdBlockZnode.encode(given)
+    writes.append(SetData(ProducerIdBlockZnode.PATH, data, block.stat.version))
+    for answer in await client.batch(list(client.packed(writes))):
+        if isinstance(answer, KeeperError):
+            raise answer
+    return Raised(count, first)
+
+
+async def _partitions(client: ZooKeeperClient) -> AsyncIterator[TopicPartition]:
+    for topic in sorted((await client.children(TopicsZnode.PATH)).names):
+        try:
+            numbers = (await client.children(f"{TopicsZnode.PATH}/{topic}/partitions")).names
+        except NoNode:  # its controller died before it had partitions
+            continue
+        for number in sorted(map(int, numbers)):
+            yield TopicPartition(topic, number)
