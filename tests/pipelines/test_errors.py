@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.pipelines.errors import DataLoss, sentence_of
+from odradek.pipelines.errors import DataLoss, one_sentence, sentence_of
 
 TRACE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times:
 Traceback (most recent call last):
@@ -31,3 +31,12 @@ def test_an_error_that_is_ours_or_nobodys() -> None:
     wrapped.__cause__ = DataLoss("inside")
     assert sentence_of(wrapped) == "inside"
     assert sentence_of(RuntimeError(TRACE.format("", "KeyError"))) is None
+
+
+def test_one_sentence_of_whatever_it_is() -> None:
+    """Ours is found in what it is wrapped in; another one is its first line."""
+    name = "odradek.pipelines.errors.DataLoss"
+    assert one_sentence(RuntimeError(TRACE.format("", name))) == "what was wrong"
+    assert one_sentence(KeyError("a\nb")) == r"KeyError: 'a\nb'"
+    assert one_sentence(ValueError("first\n  at java\n")) == "ValueError: first"
+    assert one_sentence(EOFError()) == "EOFError"

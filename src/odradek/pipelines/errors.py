@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Final
 
 DEPTH_MAX: Final = 16
+LINE_MAX: Final = 300
 SKIP_OPTION: Final = "option failOnDataLoss=false"
 """How the source says that records may be left out; commands have words of their own for it."""
 
@@ -82,6 +83,15 @@ def sentence_of(error: BaseException) -> str | None:
     """What the error of ours says that an error carries."""
     found = error_of(error)
     return None if found is None else str(found)
+
+
+def one_sentence(error: BaseException) -> str:
+    """Of an error of ours what it says; of another, which Spark's trace follows, its first line."""
+    ours = sentence_of(error)
+    if ours is not None:
+        return ours
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:LINE_MAX]}" if lines else type(error).__name__
 
 
 def _class_of(found: re.Match[str]) -> type[PipelineError]:

@@ -17,7 +17,7 @@ import pytest
 
 from odradek.pipelines.formats.avro_types import as_stored
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
-from odradek.pipelines.formats.registry import RegistryFailed
+from odradek.pipelines.formats.registry import RegistryFailed, SchemaRegistry
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.tasks import GrowingWriter
 from odradek.pipelines.moving.values import Converted
@@ -131,12 +131,12 @@ class Registry(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def registry() -> Iterator[str]:
+def registry() -> Iterator[SchemaRegistry]:
     """Its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
     server.shutdown()
     thread.join()
     server.server_close()
@@ -149,13 +149,13 @@ def value(number: int, schema: Any, row: dict[str, Any]) -> bytes:
     return struct.pack(">bI", 0, number) + out.getvalue()
 
 
-def convert(registry: str, *values: bytes | None) -> Converted:
+def convert(registry: SchemaRegistry, *values: bytes | None) -> Converted:
     """Into a table that was made with the newest schema of the topic."""
     format_ = avro_values(registry, ("orders", "unknown"))
     return format_.convert(records(values), format_.schema)
 
 
-def test_a_newer_schema_adds_its_columns(registry: str) -> None:
+def test_a_newer_schema_adds_its_columns(registry: SchemaRegistry) -> None:
     """Maps are maps; a table in which they are lists of pairs keeps these."""
     row = {"id": 1, "kind": "A", "counts": {"x": 2}}
     found = convert(registry, value(1, FIRST, row), value(2, SECOND, {**row, "note": "late"}), None)
@@ -175,7 +175,7 @@ def test_a_newer_schema_adds_its_columns(registry: str) -> None:
     assert again["counts"] == [{"key": "x", "value": 2}]
 
 
-def test_what_is_no_avro_or_fits_no_column_is_a_dead_letter(registry: str) -> None:
+def test_what_is_no_avro_or_fits_no_column_is_a_dead_letter(registry: SchemaRegistry) -> None:
     """With a reason; the others go on."""
     good = value(1, FIRST, {"id": 1, "kind": "B", "counts": {}})
     found = convert(
@@ -190,7 +190,7 @@ def test_what_is_no_avro_or_fits_no_column_is_a_dead_letter(registry: str) -> No
     assert "column id" in clash.dead[1]
 
 
-def test_logical_types_are_what_they_mean(registry: str, tmp_path: Path) -> None:
+def test_logical_types_are_what_they_mean(registry: SchemaRegistry, tmp_path: Path) -> None:
     """Exactly; and a table of each format takes them and gives them back."""
     format_ = avro_values(registry, ("all",))
     stored = as_stored(ALL)
@@ -238,7 +238,7 @@ def test_logical_types_are_what_they_mean(registry: str, tmp_path: Path) -> None
     ],
 )
 def test_what_no_column_keeps_is_a_dead_letter(
-    registry: str, field: str, stored: object, reason: str
+    registry: SchemaRegistry, field: str, stored: object, reason: str
 ) -> None:
     """Nothing is rounded: libraries do it with decimals of too many digits."""
     format_ = avro_values(registry, ("all",))
@@ -253,12 +253,14 @@ def test_what_no_column_keeps_is_a_dead_letter(
 
 def test_a_registry_that_does_not_answer_stops_the_run() -> None:
     """It is no record's fault."""
-    values = AvroValues("http://127.0.0.1:9")
+    values = AvroValues(SchemaRegistry("http://127.0.0.1:9"))
     with pytest.raises(RegistryFailed, match="does not answer"):
         values.convert(records([struct.pack(">bI", 0, 77) + b"x"]), values.schema)
 
 
-def test_a_library_that_is_broken(registry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_broken(
+    registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What `fastavro` raises by mistake is no fault of the bytes: no value is blamed for it."""
 
     def broken(*_: object) -> None:

@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from odradek.pipelines.formats.json_schema import columns_of, json_schema_values
+from odradek.pipelines.formats.registry import SchemaRegistry
 from odradek.pipelines.formats.types import written
 from tests.pipelines.formats.records import records
 from tests.pipelines.formats.test_avro_values import registry
@@ -18,7 +19,7 @@ def value(number: int, text: bytes) -> bytes:
     return struct.pack(">bI", 0, number) + text
 
 
-def test_types_are_those_of_the_schema(registry: str) -> None:
+def test_types_are_those_of_the_schema(registry: SchemaRegistry) -> None:
     """A whole number in a column for numbers is no `long`; a newer schema adds columns."""
     format_ = json_schema_values(registry, ("shop", "unknown"))
     values = [

@@ -15,7 +15,12 @@ import pytest
 
 from odradek.model.units import HOUR, SECOND
 from odradek.pipelines.errors import Away, Unreachable, error_of
-from odradek.pipelines.formats.registry import RegistryAway, RegistryFailed, schema_by_id
+from odradek.pipelines.formats.registry import (
+    RegistryAway,
+    RegistryFailed,
+    SchemaRegistry,
+    schema_by_id,
+)
 from odradek.pipelines.moving import waiting
 from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.reports import BatchReport
@@ -137,7 +142,7 @@ def test_a_store_or_catalog_that_is_away(  # noqa: PLR0917 - fixtures
 
 
 @contextmanager
-def answering(status: int) -> Iterator[str]:
+def answering(status: int) -> Iterator[SchemaRegistry]:
     """A registry that answers all with this."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -153,7 +158,7 @@ def answering(status: int) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
     server.shutdown()
     thread.join()
     server.server_close()

@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 
 from odradek.pipelines.formats.avro_types import as_stored
 from odradek.pipelines.formats.avro_values import AvroValues
+from odradek.pipelines.formats.registry import SchemaRegistry
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from tests.pipelines.formats.test_avro_values import Registry, value
 from tests.pipelines.moving.archives import batches_in
@@ -54,12 +55,12 @@ class Schemas(Registry):
 
 
 @pytest.fixture(scope="module")
-def registry() -> Iterator[str]:
+def registry() -> Iterator[SchemaRegistry]:
     """Its URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Schemas) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
         server.shutdown()
         thread.join()
 
@@ -71,7 +72,7 @@ def encoded(number: int, **changes: Any) -> bytes:
     return value(number, as_stored(WIDE if number == 2 else NARROW), row)
 
 
-def run_of(form: str, folder: Path, registry: str) -> Run:
+def run_of(form: str, folder: Path, registry: SchemaRegistry) -> Run:
     """Into a table that knows no column yet."""
     run = Run(form, folder)
     run.values = AvroValues(registry)  # type: ignore[assignment]
@@ -81,7 +82,7 @@ def run_of(form: str, folder: Path, registry: str) -> Run:
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("together", [True, False])
 def test_a_type_widens_where_the_format_can(
-    form: str, tmp_path: Path, registry: str, *, together: bool
+    form: str, tmp_path: Path, registry: SchemaRegistry, *, together: bool
 ) -> None:
     """Elsewhere what fits is stored, and what does not is a dead letter that names the first."""
     run = run_of(form, tmp_path, registry)
@@ -122,7 +123,7 @@ def rows_of_another_reader(run: Run) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_two_partitions_that_disagree(form: str, tmp_path: Path, registry: str) -> None:
+def test_two_partitions_that_disagree(form: str, tmp_path: Path, registry: SchemaRegistry) -> None:
     """One has the newer schema already, in one batch with the other."""
     run = run_of(form, tmp_path, registry)
     run.batch([encoded(1), encoded(1)], [encoded(2, n=1 << 40), encoded(2)])

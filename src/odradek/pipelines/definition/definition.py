@@ -51,6 +51,7 @@ from odradek.pipelines.formats.beside import CHOICES, KEY_FORMATS, Beside, Keys
 from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_values
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
+from odradek.pipelines.formats.registry import SchemaRegistry, registry_of
 from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.types import parse as parse_type
 from odradek.pipelines.given import GivenOptions, nearest
@@ -100,7 +101,7 @@ class Definition:
     archive: Archive
     trigger: Trigger
     spark: SparkSettings
-    registry: str | None = None
+    registry: SchemaRegistry | None = None
     """Of the values' schemas; `with_newest_columns` asks it."""
 
     def with_newest_columns(self) -> "Definition":
@@ -226,7 +227,7 @@ def redriving(definition: Definition, topic: str | None) -> Redrive:
     return Redrive(letters, SinkOptions(client, topic), f"{definition.name}-redrive")
 
 
-def _values(section: Section, keys: Section) -> tuple[Values, str | None]:
+def _values(section: Section, keys: Section) -> tuple[Values, SchemaRegistry | None]:
     beside, decoded = section.texts("record-columns"), _keys(keys)
     for name in beside:
         if name not in CHOICES:
@@ -254,7 +255,7 @@ def _keys(section: Section) -> Keys | None:
         raise WrongFile(f"keys.type: {error}") from error
 
 
-def _format(section: Section) -> tuple[Values, str | None]:
+def _format(section: Section) -> tuple[Values, SchemaRegistry | None]:
     form = section.text("format", "raw")
     assert form is not None
     if form not in FORMATS:
@@ -263,7 +264,7 @@ def _format(section: Section) -> tuple[Values, str | None]:
             f"{nearest(form, FORMATS)}"
         )
     if form in {"avro", "json-schema"}:
-        registry = section.needed("registry")
+        registry = _registry(section)
         section.done()
         return (AvroValues if form == "avro" else JsonSchemaValues)(registry), registry
     if form == "raw":
@@ -282,6 +283,13 @@ def _format(section: Section) -> tuple[Values, str | None]:
     values = JsonValues(tuple(typed), may_grow=section.boolean("new-columns", default=True))
     section.done()
     return values, None
+
+
+def _registry(section: Section) -> SchemaRegistry:
+    try:
+        return registry_of(section.needed("registry"), section.plain("registry-options"))
+    except InvalidOption as error:
+        raise WrongFile(f"values.registry and values.registry-options: {error}") from error
 
 
 def _expectations(section: Section) -> tuple[Check, ...]:

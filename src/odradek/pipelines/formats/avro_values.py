@@ -16,7 +16,12 @@ import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_types import Column, as_stored, columns_of, converted
-from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
+from odradek.pipelines.formats.registry import (
+    SchemaRegistry,
+    UnknownSchema,
+    newest_schema,
+    schema_by_id,
+)
 from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
 from odradek.pipelines.moving.values import PREFIX, Converted
 from odradek.pipelines.tables.table import TableRefused
@@ -37,9 +42,9 @@ Columns = tuple[tuple[str, pa.DataType], ...]
 
 
 @lru_cache(maxsize=1_000)
-def _known(url: str, number: int) -> tuple[Any, Mapping[str, Column], pa.Schema]:
+def _known(registry: SchemaRegistry, number: int) -> tuple[Any, Mapping[str, Column], pa.Schema]:
     """Parsed once in each worker."""
-    schema = schema_by_id(url, number)
+    schema = schema_by_id(registry, number)
     columns = columns_of(schema)
     kinds = pa.schema([(name, it.kind) for name, it in columns.items()])
     return fastavro.parse_schema(as_stored(schema)), columns, kinds
@@ -49,7 +54,7 @@ def _known(url: str, number: int) -> tuple[Any, Mapping[str, Column], pa.Schema]
 class AvroValues:
     """Records of Avro; `columns` are those of the newest schema when the table is made."""
 
-    registry: str
+    registry: SchemaRegistry
     columns: Columns = ()
 
     @property
@@ -108,7 +113,7 @@ def _field(name: str, column: Column, record: Mapping[str, Any]) -> Any:
         raise ValueError(f"column {name}: {error}") from error
 
 
-def avro_values(registry: str, topics: tuple[str, ...]) -> AvroValues:
+def avro_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> AvroValues:
     """With the columns of the newest schemas of the topics, as far as the registry has them."""
     columns: dict[str, pa.DataType] = {}
     for topic in topics:

@@ -15,7 +15,12 @@ from odradek.pipelines.formats.avro_values import HEAD, MAGIC
 from odradek.pipelines.formats.beside import convert_sound
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
-from odradek.pipelines.formats.registry import UnknownSchema, newest_schema, schema_by_id
+from odradek.pipelines.formats.registry import (
+    SchemaRegistry,
+    UnknownSchema,
+    newest_schema,
+    schema_by_id,
+)
 from odradek.pipelines.formats.rows import check_own, with_columns
 from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP
 from odradek.pipelines.moving.values import Converted
@@ -31,15 +36,15 @@ VALUE: Final = "value"
 
 
 @lru_cache(maxsize=1_000)
-def _known(url: str, number: int) -> pa.Schema:
-    return pa.schema(columns_of(schema_by_id(url, number)))
+def _known(registry: SchemaRegistry, number: int) -> pa.Schema:
+    return pa.schema(columns_of(schema_by_id(registry, number)))
 
 
 @dataclass(frozen=True, slots=True)
 class JsonSchemaValues:
     """JSON objects with a schema; `json` has the columns of the newest one."""
 
-    registry: str
+    registry: SchemaRegistry
     json: JsonValues = field(default_factory=JsonValues)
 
     @property
@@ -142,7 +147,7 @@ def _resolved(whole: Any, place: str) -> Any:
     return found
 
 
-def json_schema_values(registry: str, topics: tuple[str, ...]) -> JsonSchemaValues:
+def json_schema_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> JsonSchemaValues:
     """With the columns of the newest schemas of the topics, as far as the registry has them."""
     columns: dict[str, pa.DataType] = {}
     for topic in topics:

@@ -13,7 +13,7 @@ from threading import Event
 from typing import Any, Final
 
 from odradek.model.units import MINUTE, SECOND, Millis
-from odradek.pipelines.errors import Away, PipelineError, error_of
+from odradek.pipelines.errors import Away, PipelineError, error_of, one_sentence
 from odradek.pipelines.moving.archive import Archive, Archiver, now_ms
 from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unheard
 from odradek.pipelines.moving.triggers import Once, Trigger, pause_ms
@@ -73,7 +73,7 @@ class Turns:
             self.archiver = None  # who knows what it left behind
         self.failed_ms = now if self.failed_ms is None else self.failed_ms
         is_away = isinstance(error, Away) and now - self.failed_ms < ONCE_MS_MAX
-        self.error = sentence(error)
+        self.error = one_sentence(error)
         self.is_done = once and not is_away
         self.next_ms = now + self.pause_ms
         self.pause_ms = Millis(min(2 * self.pause_ms, PAUSE_MS_MAX))
@@ -147,14 +147,6 @@ def _check_mistakes(turns: Mapping[str, Turns], *, once: bool) -> None:
     met = [it.mistake for it in turns.values() if it.mistake is not None]
     if met and len(met) == len(turns) and not once:
         raise met[-1]
-
-
-def sentence(error: Exception) -> str:
-    """Of an error of ours its own; of another its name and its first line."""
-    if isinstance(error, PipelineError):
-        return str(error)
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
 def _told(failed: Mapping[str, str], count: int) -> str:
