@@ -54,6 +54,7 @@ from odradek.pipelines.formats.names import Unfit, check_name
 from odradek.pipelines.formats.registry import SchemaRegistry, registry_of
 from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.types import parse as parse_type
+from odradek.pipelines.formats.types import parse_column
 from odradek.pipelines.given import GivenOptions, nearest
 from odradek.pipelines.moving.archive import Archive
 from odradek.pipelines.moving.checks import ACTIONS, DEAD, FAIL, Check
@@ -271,16 +272,19 @@ def _format(section: Section) -> tuple[Values, SchemaRegistry | None]:
         section.done()
         return RAW, None
     columns = section.section("columns")
-    typed = []
+    typed, units = [], []
     names = list(columns.names())
     for name in names:
         try:
             check_own(name)
             check_name(name, names)
-            typed.append((name, parse_type(columns.needed(name))))
+            kind, unit = parse_column(columns.needed(name))
+            typed.append((name, kind))
+            units += [] if unit is None else [(name, unit)]
         except (InvalidOption, Unfit) as error:
             raise WrongFile(f"values.columns.{name}: {error}") from error
-    values = JsonValues(tuple(typed), may_grow=section.boolean("new-columns", default=True))
+    may_grow = section.boolean("new-columns", default=True)
+    values = JsonValues(tuple(typed), may_grow, tuple(units))
     section.done()
     return values, None
 

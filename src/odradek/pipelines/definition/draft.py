@@ -16,7 +16,7 @@ from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.formats.fitting import fitted
 from odradek.pipelines.formats.json_text import NoObject, read_object
 from odradek.pipelines.formats.names import Unfit, check_name, once
-from odradek.pipelines.formats.types import TIMESTAMP, merged, settled, type_of, written
+from odradek.pipelines.formats.types import TIME_UNITS, TIMESTAMP, merged, settled, type_of, written
 from odradek.pipelines.moving.values import PREFIX
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
@@ -24,6 +24,8 @@ from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
 
 DIGITS_MAX: Final = 38
+CENTURY: Final = (978_307_200, 4_102_444_800)
+"""Seconds from 1970 to its beginning and its end."""
 BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -45,6 +47,8 @@ class Column:
     seen: int
     contradicting: int = 0
     contradicts: str = ""
+    unit: str = ""
+    """Of which its numbers may be times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,19 @@ def _column(name: str, seen: Seen) -> Column:
         except Unfit as reason:
             faults.append(f"{reason}, at {place}")
     first = faults[0] if faults else ""
-    return Column(name, kind, len(seen.values) - len(faults) + len(seen.faults), len(faults), first)
+    count = len(seen.values) - len(faults) + len(seen.faults)
+    unit = _unit_of(seen.values) if kind == pa.int64() else ""
+    return Column(name, kind, count, len(faults), first, unit)
+
+
+def _unit_of(values: Sequence[Any]) -> str:
+    """In which all of them are times of this century; a name or a price seldom is."""
+    numbers = [it for it in values if type(it) is int]
+    for unit, micros in TIME_UNITS.items():
+        least, most = (it * 1_000_000 // micros for it in CENTURY)
+        if numbers and all(least <= it <= most for it in numbers):
+            return unit
+    return ""
 
 
 def _type(values: Sequence[Any]) -> pa.DataType:
@@ -222,6 +238,8 @@ def _line(column: Column) -> str:
     said = f"seen {column.seen} times"
     if column.contradicting:
         said += f"; {column.contradicting} contradict, the first: {_shown(column.contradicts)}"
+    if column.unit:
+        said += f"; if they are times: timestamp({column.unit})"
     return f"{name} = {json.dumps(written(column.kind))}  # {said}"
 
 

@@ -8,6 +8,7 @@ record that may be why. Whoever calls this reads those exactly, one by one.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,7 @@ TIME: Final = (
     r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z"
 )
 
+NO_UNITS: Final[Mapping[str, int]] = MappingProxyType({})
 NOTHING: Final = frozenset({type(None)})
 AS_THEY_ARE: Final[Mapping[pa.DataType, frozenset[type]]] = {
     pa.bool_(): NOTHING | {bool},
@@ -69,12 +71,22 @@ class Dirt:
     is_expected: bool = False
 
 
-def read_objects(values: pa.Array, columns: pa.Schema, dirt: Dirt, *, may_grow: bool) -> list[Read]:
-    """The columns of these values, of as many as Arrow reads exactly."""
+def read_objects(
+    values: pa.Array,
+    columns: pa.Schema,
+    dirt: Dirt,
+    *,
+    may_grow: bool,
+    units: Mapping[str, int] = NO_UNITS,
+) -> list[Read]:
+    """The columns of these values, of as many as Arrow reads exactly.
+
+    Of columns of times `units` says how many microseconds their numbers count, if not 1,000.
+    """
     if not len(columns) or any(_has(it.type, pa.types.is_map) for it in columns):
         return []
     at = np.flatnonzero(_plain(values, columns))
-    batches = Batches(values, columns, dirt, may_grow)
+    batches = Batches(values, columns, dirt, may_grow, units)
     if not dirt.is_expected:
         return list(batches.read(at, sorted_out=False))
     fitting = at[batches.fitting(at)]
@@ -129,6 +141,7 @@ class Batches:
     columns: pa.Schema
     dirt: Dirt
     may_grow: bool
+    units: Mapping[str, int]
 
     def read(self, at: Rows, *, sorted_out: bool) -> Iterator[Read]:
         """These records without those that Arrow refuses, and some beside them."""
@@ -164,7 +177,12 @@ class Batches:
             raise pa.ArrowInvalid("not one object for each record")
         read = {name: _whole_column(table.column(name)) for name in table.column_names}
         leaves = Leaves(values)
-        kept = [leaves.column(read.pop(it.name), it.type, _itself) for it in self.columns]
+        kept = [
+            leaves.time_in(read.pop(it.name), self.units[it.name])
+            if it.name in self.units
+            else leaves.column(read.pop(it.name), it.type, _itself)
+            for it in self.columns
+        ]
         for extra in read.values():
             leaves.leave_out(_says_something(extra), _itself)
         if leaves.exact.all():
@@ -330,13 +348,18 @@ class Leaves:
             texts = self._values.take(pa.array(at))
             self.exact[at[_flags(pc.match_substring_regex(texts, TINY_NUMBERS))]] = False
 
-    def _time(self, read: pa.Array, kind: pa.DataType, records: Any) -> pa.Array:
+    def time_in(self, read: pa.Array, micros: int) -> pa.Array:
+        """A column of times whose numbers count so many microseconds."""
+        return self._time(read, TIMESTAMP, _itself, micros)
+
+    def _time(
+        self, read: pa.Array, kind: pa.DataType, records: Any, micros: int = MICROS
+    ) -> pa.Array:
         if pa.types.is_integer(read.type):
-            inside = pc.and_(
-                pc.greater_equal(read, CALENDAR_MS[0]), pc.less_equal(read, CALENDAR_MS[1])
-            )
+            least, most = (it * MICROS // micros for it in CALENDAR_MS)
+            inside = pc.and_(pc.greater_equal(read, least), pc.less_equal(read, most))
             self.leave_out(_flags(pc.invert(inside)), records)
-            times = pc.multiply(pc.if_else(inside, read, 0), MICROS)
+            times = pc.multiply(pc.if_else(inside, read, 0), micros)
             return times.cast(kind)
         pattern = TIME if pa.types.is_timestamp(kind) else DATE
         like = pc.match_substring_regex(read, pattern)

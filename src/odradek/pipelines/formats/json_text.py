@@ -1,7 +1,6 @@
 """One JSON object as it was written: every number exactly, every name, however often it stands."""
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ class NoObject(ValueError):
     """A value that is no JSON object; the text says why."""
 
 
-def read_object(value: bytes) -> Mapping[str, Any]:
+def read_object(value: bytes) -> dict[str, Any]:
     """Whole numbers as `int`, all others as `Decimal`; NoObject for what is none."""
     found = read_value(value)
     if not isinstance(found, dict):

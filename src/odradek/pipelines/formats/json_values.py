@@ -7,15 +7,18 @@ cannot hold makes the record a dead letter. A record without a value (a tombston
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from odradek.pipelines.columns import completed
+from odradek.pipelines.formats.fitting import DIGITS_MAX, EXACT
 from odradek.pipelines.formats.json_batches import Dirt, read_objects
 from odradek.pipelines.formats.json_text import NoObject, read_object
 from odradek.pipelines.formats.rows import make_rows, own_columns, record_fields, with_record
+from odradek.pipelines.formats.types import TIME_UNITS
 from odradek.pipelines.moving.values import PREFIX, Converted
 
 NO_ROWS: Final = np.array([], np.int64)
@@ -27,6 +30,8 @@ class JsonValues:
 
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     may_grow: bool = True
+    units: tuple[tuple[str, str], ...] = ()
+    """Of columns of times, whose numbers are milliseconds without one."""
     dirt: Dirt = field(default_factory=Dirt, compare=False)
 
     @property
@@ -42,7 +47,10 @@ class JsonValues:
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """One row for each object: most of a batch at once, what is special one by one."""
         columns = own_columns(table)
-        read = read_objects(batch.column("value"), columns, self.dirt, may_grow=self.may_grow)
+        micros = {name: TIME_UNITS[unit] for name, unit in self._units(table).items()}
+        read = read_objects(
+            batch.column("value"), columns, self.dirt, may_grow=self.may_grow, units=micros
+        )
         if len(read) == 1 and len(read[0].at) == batch.num_rows:
             return Converted(with_record(batch, list(columns), read[0].columns))
         rest = np.delete(
@@ -59,23 +67,46 @@ class JsonValues:
         ]
         return Converted(in_order([*parts, (alive, exact.rows)]), dead, dropped)
 
+    def _units(self, table: pa.Schema) -> dict[str, str]:
+        """Of the columns that are times in the table, whatever the file says."""
+        return {
+            name: unit
+            for name, unit in self.units
+            if name in table.names and pa.types.is_timestamp(table.field(name).type)
+        }
+
     def one_by_one(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """The same of each object by itself, exactly."""
         dead: dict[int, str] = {}
         dropped: set[int] = set()
         parsed: list[Mapping[str, Any] | None] = []
+        units = self._units(table)
         for at, value in enumerate(batch.column("value").to_pylist()):
             parsed.append(None)
             if value is None:
                 dropped.add(at)
                 continue
             try:
-                parsed[at] = read_object(value)
+                found = parsed[at] = read_object(value)
             except NoObject as error:
                 dead[at] = str(error)
+                continue
+            for name, unit in units.items():
+                if name in found:
+                    found[name] = in_millis(found[name], unit)
         return make_rows(
             batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=self.may_grow
         )
+
+
+def in_millis(value: Any, unit: str) -> Any:
+    """A number of this unit as one of milliseconds; what is no number has no unit."""
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+        return value
+    exact = Decimal(value)
+    if not exact.is_finite() or len(exact.as_tuple().digits) > DIGITS_MAX:
+        return value  # which no time holds in any unit
+    return EXACT.multiply(exact, Decimal(TIME_UNITS[unit]).scaleb(-3))
 
 
 def in_order(parts: Sequence[tuple[Any, pa.RecordBatch]]) -> pa.RecordBatch:

@@ -33,6 +33,9 @@ NAMES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
         "date": pa.date32(),
     }
 )
+TIME_UNITS: Final[Mapping[str, int]] = {"s": 1_000_000, "ms": 1_000, "us": 1}
+"""How many microseconds each is; what numbers are that are times."""
+TIME: Final = re.compile(r"timestamp\((s|ms|us)\)")
 DECIMAL: Final = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
 DEPTH_MAX: Final = 32
 INT64_MAX: Final = (1 << 63) - 1
@@ -44,6 +47,13 @@ INT64_MAX: Final = (1 << 63) - 1
 def parse(text: str) -> pa.DataType:
     """The type that a text names; InvalidOption where it names none."""
     return _parse("".join(text.lower().split()) if "<" not in text else _squeezed(text), text)
+
+
+def parse_column(text: str) -> tuple[pa.DataType, str | None]:
+    """The same of a whole column, whose numbers may have a unit: `timestamp(s)`."""
+    if found := TIME.fullmatch("".join(text.lower().split())):
+        return TIMESTAMP, found[1]
+    return parse(text), None
 
 
 def _squeezed(text: str) -> str:
@@ -73,6 +83,8 @@ def _parse(plain: str, whole: str) -> pa.DataType:
             raise InvalidOption(f"{whole!r} is no type: a decimal has at most 38 digits")
         return pa.decimal128(precision, scale)
     found = NAMES.get(plain.lower())
+    if TIME.fullmatch(plain.lower()):
+        raise InvalidOption(f"{whole!r}: only a whole column has a unit of its times")
     if found is None:
         known = [*NAMES, "decimal(P,S)", "array<TYPE>", "map<string, TYPE>", "struct<NAME: TYPE>"]
         raise InvalidOption(f"there is no type {whole!r}{nearest(plain, known)}")
