@@ -17,11 +17,15 @@ from odradek.wire.messages.alter_partition import (
 from tests.unit.controller.conversation import Conversation
 
 NONE = ErrorCode.NONE
+STATE = PartitionStateZnode.path(TopicPartition("orders", 0))
 
 
 def ask(talk: Conversation, *isr: int, version: int = 2, **said: int) -> AlterPartitionResponse:
     """The leader asks for this ISR; what a test says is asked for instead of what is true."""
-    state = talk.state("orders")
+    image = talk.context.image.partition(TopicPartition("orders", 0))
+    assert image is not None
+    state = image.state
+    assert state is not None
     sender = said.get("sender", state.leader if state.leader is not None else 1)
     topic_id = talk.context.image.topics["orders"].topic_id
     assert topic_id is not None
@@ -104,6 +108,19 @@ def test_a_leader_that_is_ahead_of_the_tree_begins_another_epoch(said: dict[str,
     assert (after.leader, after.isr) == (before.leader, before.isr)
     assert after.leader_epoch > max(before.leader_epoch, said.get("leader_epoch", 0))
     assert code(ask(talk, 1, 2)) is NONE
+
+
+def test_a_leader_whose_state_was_removed_asks_again() -> None:
+    """Until it is put back nothing can be written; what it asks for is not overtaken."""
+    talk = orders()
+    ask(talk, 1, 2)
+    node = talk.tree.nodes.pop(STATE)
+    row = {"leader_epoch": 0, "partition_epoch": 1, "sender": 1}
+    assert code(ask(talk, 1, 2, 3, **row)) is ErrorCode.UNKNOWN_SERVER_ERROR
+    talk.tree.put(STATE, node.data)
+    assert code(ask(talk, 1, 2, 3, **row)) is ErrorCode.INVALID_UPDATE_VERSION
+    assert talk.state("orders").leader_epoch == 1
+    assert code(ask(talk, 1, 2, 3)) is NONE
 
 
 def test_another_broker_that_is_ahead_changes_nothing() -> None:

@@ -37,6 +37,9 @@ from odradek.wire.messages.alter_partition import (
 IDS_SINCE: Final = 2
 EPOCHS_SINCE: Final = 3
 
+Epochs = tuple[int, int]
+"""Leader epoch and partition epoch."""
+
 Proposed = tuple[PartitionState, bool]
 """The state as it shall become, and whether it stands there already."""
 
@@ -50,7 +53,8 @@ def on_alter_partition(
         return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
     judged: dict[TopicPartition, Proposed | ErrorCode] = {}
     writes: list[StateWrite] = []
-    ahead: dict[TopicPartition, LeaderEpoch] = {}  # which leader epochs their leaders name
+    named: dict[TopicPartition, Epochs] = {}  # what the leader believes to be current
+    ahead: dict[TopicPartition, LeaderEpoch] = {}  # where that is more than the tree has
     for topic in request.topics:
         name = _name(context, topic, version)
         for row in topic.partitions:
@@ -61,6 +65,7 @@ def on_alter_partition(
             judged[partition] = verdict
             if isinstance(verdict, tuple) and not verdict[1]:
                 writes.append(StateWrite(partition, verdict[0]))
+                named[partition] = row.leader_epoch, row.partition_epoch
             elif verdict is ErrorCode.NOT_CONTROLLER:
                 ahead[partition] = LeaderEpoch(row.leader_epoch)
     outcome = (yield from write_states(writes)) if writes else StatesWritten()
@@ -69,8 +74,12 @@ def on_alter_partition(
         _on_members(context, write)
     context.batch.add_update(judged)
     yield from send(context)
-    lost = dict.fromkeys((*outcome.conflicts, *outcome.failed), ErrorCode.INVALID_UPDATE_VERSION)
-    verdicts = judged | lost
+    for partition, found in outcome.conflicts.items():
+        if (found.leader_epoch, found.partition_epoch) < named[partition]:
+            ahead[partition] = LeaderEpoch(named[partition][0])
+    lost = dict.fromkeys(outcome.conflicts, ErrorCode.INVALID_UPDATE_VERSION)
+    undone = dict.fromkeys(outcome.failed, ErrorCode.UNKNOWN_SERVER_ERROR)  # it asks again
+    verdicts = judged | lost | undone
     response = AlterPartitionResponse(
         topics=[_answer(context, topic, version, verdicts) for topic in request.topics]
     )
