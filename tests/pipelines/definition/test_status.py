@@ -195,8 +195,8 @@ def test_brokers_that_are_away_with_a_table_for_each_topic(tmp_path: Path) -> No
     broker.start()
     topics = Topics(broker.bootstrap, "each")
     names = sorted(topics.make(it) for it in ("a", "b"))
-    for it in names:
-        topics.fill_numbers(it, 5)
+    for name in names:
+        topics.fill_numbers(name, 5)
     (tmp_path / "lake" / "no-topic").mkdir(parents=True)
     named = pipeline(broker.bootstrap, ",".join(names), tmp_path, location="delta:lake/{topic}")
     selection = Selection(pattern=r"each\..*")

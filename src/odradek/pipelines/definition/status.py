@@ -128,7 +128,7 @@ class Statuses:
 
 
 def statuses(definition: Definition) -> Statuses:
-    """One, or that of each topic; without brokers of those that have a table or stand in the file."""
+    """One, or that of each topic: without brokers, of those with a table or in the file."""
     if not is_for_each(definition):
         return Statuses(((definition, status(definition)),))
     fault: PipelineError | None = None
