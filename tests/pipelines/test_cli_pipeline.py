@@ -106,3 +106,36 @@ def test_what_is_wrong_is_one_sentence(file: Path) -> None:
     """It names the key, and the nearest that has a meaning."""
     file.write_text(file.read_text().replace("[table]", "[tabel]"))
     assert "did you mean 'table'?" in call("check", file, code=1) + call("run", file, code=1)
+
+
+def test_the_status_of_what_is_damaged_and_away(topics: Topics, tmp_path: Path) -> None:
+    """It answers, truly, and each sentence names the command that helps."""
+    topic = topics.make()
+    topics.fill_numbers(topic, 3)
+    path = tmp_path / "orders.toml"
+    text = """
+name = "p"
+[source]
+bootstrap-server = "{bootstrap}"
+topics = ["{topic}"]
+[source.kafka]
+"default.api.timeout.ms" = 2000
+[table]
+location = "delta:lake/{{topic}}"
+"""
+    path.write_text(text.format(bootstrap=topics.bootstrap, topic=topic))
+    log = tmp_path / "lake" / topic / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020d}.json").write_text('{"half')
+    said = call("status", path)
+    assert f"lake/{topic}:" in said
+    assert "the next run stops: " in said
+    assert "cannot be read" in said
+    assert f"another table.location in {path}" in said
+    assert "unknown rows, 0 dead letters, lag unknown" in said
+    (found,) = told("status", path)
+    assert (found["exists"], found["rows"], found["lag"]) == (True, None, None)
+    path.write_text(text.format(bootstrap="127.0.0.1:9", topic=topic))
+    said = call("status", path)
+    assert "the next run waits: " in said
+    assert "there may be other tables: " in said

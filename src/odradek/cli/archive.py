@@ -15,8 +15,8 @@ from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
 from odradek.cli.watching import CLEAR, serve_figures
 from odradek.cli.with_spark import (
-    SKIP_OPTION,
     SparkChoice,
+    in_archive,
     in_sentences,
     kafka_options,
     selection,
@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913 - each is an option
         "maxOffsetsPerTrigger": max_offsets_per_trigger,
         "maxBytesPerTrigger": max_bytes_per_trigger,
     }
-    with in_sentences(lambda it: it.replace(SKIP_OPTION, "--skip-lost")):
+    with in_sentences(in_archive):
         from odradek.pipelines.definition.progress import Figures, GroupProgress
         from odradek.pipelines.moving.archive import Archive, archive
         from odradek.pipelines.moving.checkpoint import Checkpoint

@@ -17,13 +17,12 @@ from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb, Noun
 from odradek.cli.options import options
-from odradek.cli.pipeline_status import show_status, status_document, status_of
+from odradek.cli.pipeline_status import hours_left, show_status, status_document
 from odradek.cli.printing import json_text, print_json, show, show_table
 from odradek.cli.watching import serve_figures
 from odradek.cli.with_spark import (
-    SKIP_OPTION,
     SparkChoice,
-    Words,
+    in_file,
     in_sentences,
     kafka_options,
     spark_session,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from odradek.pipelines.moving.dead_letters import DeadLetters
     from odradek.pipelines.moving.reports import Listener
 
-MADE_AGAIN = "deleted and created again"
 _file = click.argument("file", type=click.Path(path_type=Path))
 _topic = click.option("--topic", metavar="NAME", help="Whose table, where each topic has one.")
 
@@ -61,7 +59,7 @@ def command() -> None:
 @_file
 def check(file: Path) -> None:
     """Check a pipeline's file. Neither Spark nor the brokers are asked."""
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
 
         found = load(file)
@@ -84,7 +82,7 @@ def check(file: Path) -> None:
 @click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True)
 def preview(*, spark_choice: SparkChoice, file: Path, count: int, topic: str | None) -> None:
     """Show what the first records would become: rows, and what gives none. Nothing is kept."""
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.preview import preview as look
         from odradek.pipelines.definition.topics import chosen
@@ -119,7 +117,7 @@ def run(
 
     Its progress is also committed to a group of the pipeline's name, for every tool of Kafka's.
     """
-    with in_sentences(_words(file)):
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.progress import Figures, GroupProgress
         from odradek.pipelines.definition.topics import is_for_each
@@ -158,14 +156,15 @@ def run(
 @_file
 def status(file: Path) -> None:
     """Show how far the table is: lag, freshness, time until retention overtakes it, files."""
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
-        from odradek.pipelines.definition.topics import is_for_each, of_each
+        from odradek.pipelines.definition.status import statuses
+        from odradek.pipelines.definition.topics import is_for_each
 
         definition = load(file)
-        many = is_for_each(definition)
-        those = list(of_each(definition).values()) if many else [definition]
-        found = [(it, *status_of(it)) for it in those]
+        told = statuses(definition)
+        found = [(one, it, hours_left(one, it)) for one, it in told.each]
+    many = is_for_each(definition)
     if options().as_json:
         documents = [status_document(*it) for it in found]
         print_json(documents if many else documents[0])
@@ -173,7 +172,9 @@ def status(file: Path) -> None:
     for it in found:
         if many:
             click.echo(f"{it[0].archive.table}:")
-        show_status(*it, _words(file))
+        show_status(*it, in_file(file))
+    if told.fault is not None:
+        click.echo(f"there may be other tables: {in_file(file)(told.fault)}")
 
 
 @command.command(cls=LocalVerb)
@@ -186,7 +187,7 @@ def backfill(
     *, spark_choice: SparkChoice, file: Path, topic: str | None, start: str, end: str | None
 ) -> None:
     """Make exactly the rows of a range again, after a format or the file was mended."""
-    with in_sentences(_words(file)):
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load, within
         from odradek.pipelines.definition.topics import chosen
         from odradek.pipelines.moving.backfill import backfill as fill
@@ -210,7 +211,7 @@ def redrive(
 
     They are not dead letters any more once all are sent. After a crash some may be sent twice.
     """
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load, redriving
         from odradek.pipelines.definition.topics import chosen
         from odradek.pipelines.moving.redrive import redrive as send
@@ -227,7 +228,7 @@ def redrive(
 @_topic
 def reset(file: Path, *, topic: str | None) -> None:
     """Empty the table, so that the next run begins at the source's start."""
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.reset import reset as empty
         from odradek.pipelines.definition.topics import chosen
@@ -248,7 +249,7 @@ def follow(file: Path, *, topic: str | None, new_topic: bool) -> None:
     The rows of the one before stay.
     """
     del new_topic
-    with in_sentences():
+    with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load
         from odradek.pipelines.definition.follow import follow_new_topics
         from odradek.pipelines.definition.topics import chosen
@@ -311,18 +312,6 @@ def _jobs(definition: "Definition") -> "dict[str, Callable[[], Archive]]":
         return one.with_newest_columns().archive
 
     return {name: partial(job, it) for name, it in of_each(definition).items()}
-
-
-def _words(file: Path) -> "Words":
-    """What helps is said in the words of the file, and of this command."""
-
-    def said(sentence: str) -> str:
-        skip = f'on-data-loss = "skip" in [source] of {file}'
-        follow = f"odradek pipeline follow {file} --new-topic goes on with the new one"
-        is_another = MADE_AGAIN in sentence
-        return f"{sentence}; {follow}" if is_another else sentence.replace(SKIP_OPTION, skip)
-
-    return said
 
 
 def _merged(choice: SparkChoice, definition: "Definition") -> SparkChoice:

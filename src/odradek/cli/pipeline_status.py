@@ -1,6 +1,5 @@
 """What `odradek pipeline status` shows of one table."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,29 +8,34 @@ import click
 from odradek.cli.printing import Size, show_table
 
 if TYPE_CHECKING:
+    from odradek.cli.with_spark import Words
     from odradek.pipelines.definition.definition import Definition
     from odradek.pipelines.definition.status import Status
 
 
-def status_of(definition: "Definition") -> tuple["Status", float | None]:
-    """Asks table and brokers; with the hours until retention deletes what the table lacks."""
+def hours_left(definition: "Definition", found: "Status") -> float | None:
+    """Until retention deletes what the table lacks; None: never, or the brokers do not say it."""
     from odradek.pipelines.definition.retention import retention_of
-    from odradek.pipelines.definition.status import status
+    from odradek.pipelines.errors import PipelineError
 
-    found = status(definition)
     topics = sorted({it.topic for it in found.partitions})
     if not topics:
-        return found, None
-    return found, found.hours_left(retention_of(definition.archive.source.client, topics))
+        return None
+    try:
+        return found.hours_left(retention_of(definition.archive.source.client, topics))
+    except PipelineError:
+        return None
 
 
 def show_status(
     definition: "Definition",
     found: "Status",
     hours: float | None,
-    words: Callable[[str], str],
+    words: "Words",
 ) -> None:
     """For a person."""
+    from odradek.pipelines.errors import Away
+
     if not found.exists:
         click.echo(f"{definition.archive.table} is not there yet: the first run makes it")
         return
@@ -40,14 +44,15 @@ def show_status(
         for it, row in found.partitions.items()
     ]
     show_table(("partition", "table_end", "topic_end", "lag", "waiting"), rows)
-    for sentence in found.standstills:
-        click.echo(f"the next run stops: {words(sentence)}")
+    for fault in found.faults:
+        word = "waits" if isinstance(fault, Away) else "stops"
+        click.echo(f"the next run {word}: {words(fault)}")
     for gap in found.gaps:
         click.echo(f"not in the table: {gap}")
-    click.echo(
-        f"{found.rows} rows in {found.files} files ({Size(found.bytes)}), "
-        f"{found.dead_letters} dead letters, lag {'unknown' if found.lag is None else found.lag}"
-    )
+    held = "unknown rows"
+    if found.files is not None:
+        held = f"{found.rows} rows in {found.files} files ({Size(found.bytes)})"
+    click.echo(f"{held}, {_known(found.dead_letters)} dead letters, lag {_known(found.lag)}")
     if hours is not None:
         click.echo(f"retention deletes what the table lacks in {hours:.1f} hours")
 
@@ -81,6 +86,10 @@ def status_document(
             for it, row in found.partitions.items()
         ],
     }
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
 
 
 def _age(seconds: float | None) -> str:

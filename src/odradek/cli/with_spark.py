@@ -9,9 +9,11 @@ import re
 import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -25,13 +27,13 @@ from odradek.cli.talking import settings_of
 from odradek.cli.watching import watched_by_person
 
 if TYPE_CHECKING:
+    from odradek.pipelines.errors import PipelineError
     from odradek.pipelines.moving.watching import Watch
 
 C = TypeVar("C", bound=click.Command)
 
 JAVA_FAULT: Final = re.compile("could not|cannot|invalid|unrecognized|exceeds", re.IGNORECASE)
-SKIP_OPTION: Final = "option failOnDataLoss=false"
-"""How the source says that records may be left out."""
+SPARKS: Final = ("pyspark", "py4j", "grpc")
 REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
 
 
@@ -45,19 +47,30 @@ class SparkChoice:
 
 
 def with_spark(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds --master, --remote and --conf; the verb gets them as `spark_choice`."""
+    """Adds --master, --remote and --conf; the verb gets them as `spark_choice`. And --verbose."""
 
     def called(
-        *, master: str | None, remote: str | None, conf: tuple[str, ...], **given: Any
+        *,
+        master: str | None,
+        remote: str | None,
+        conf: tuple[str, ...],
+        verbose: bool,
+        **given: Any,
     ) -> Any:
         if master and remote:
             raise click.UsageError("--master and --remote are two ways; give one")
-        return verb(spark_choice=SparkChoice(master, remote, settings_of(conf)), **given)
+        try:
+            return verb(spark_choice=SparkChoice(master, remote, settings_of(conf)), **given)
+        except Failed as error:
+            if verbose and error.__cause__ is not None:
+                traceback.print_exception(error.__cause__)
+            raise
 
     called.__doc__ = verb.__doc__
     called.__name__ = verb.__name__
     decorated: Any = called
     for option in (
+        click.option("--verbose", is_flag=True, help="Show the trace of what fails, too."),
         click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's."),
         click.option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT."),
         click.option("--master", metavar="URL", help="Spark's master.  [default: local[*]]"),
@@ -71,20 +84,38 @@ def with_spark(verb: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-Words = Callable[[str], str]
-"""What a sentence of a pipeline says where a command says it."""
+Words = Callable[["PipelineError"], str]
+"""What an error of a pipeline says where a command says it."""
 
 
-def as_it_is(sentence: str) -> str:
-    """The same."""
-    return sentence
+def as_it_is(error: "PipelineError") -> str:
+    """Its own sentence."""
+    return str(error)
+
+
+def in_file(file: Path) -> Words:
+    """In the words of a pipeline's file, and of the verbs that take it."""
+
+    def said(error: "PipelineError") -> str:
+        from odradek.pipelines.definition.remedies import InFile, told
+
+        return told(error, InFile(file))
+
+    return said
+
+
+def in_archive(error: "PipelineError") -> str:
+    """In the words of `odradek archive`."""
+    from odradek.pipelines.definition.remedies import InArchive, told
+
+    return told(error, InArchive())
 
 
 @contextmanager
 def in_sentences(words: Words = as_it_is) -> Iterator[None]:
     """Errors of pipelines become those of the command."""
     try:
-        from odradek.pipelines.errors import Unreachable, error_of
+        from odradek.pipelines.errors import Unreachable, error_of, one_sentence
     except ImportError as error:
         raise Failed(REQUIRED, code=MISUSED) from error
     try:
@@ -93,10 +124,12 @@ def in_sentences(words: Words = as_it_is) -> Iterator[None]:
         raise Failed(f"{REQUIRED} ({error})", code=MISUSED) from error
     except Exception as error:
         ours = error_of(error)
+        if ours is None and type(error).__module__.startswith(SPARKS):
+            raise Failed(f"{one_sentence(error)}; --verbose shows Spark's trace") from error
         if ours is None:
             raise
         code = UNREACHABLE if isinstance(ours, Unreachable) else FAILED
-        raise Failed(words(str(ours)), code=code) from error
+        raise Failed(words(ours), code=code) from error
 
 
 @contextmanager
