@@ -43,7 +43,8 @@ def fill(cluster: LiveCluster, topic: str, records: int = 600) -> None:
 
 
 def replicas(odradek: Shell, topic: str) -> list[list[int]]:
-    """Of each partition."""
+    """Of each partition, once the broker that is asked has heard of a new topic."""
+    eventually(lambda: odradek.run("topic", "describe", topic).code == 0, what=f"{topic} is known")
     (found,) = odradek("topic", "describe", topic, "--json").json
     return [row["replicas"] for row in found["partitions"]]
 

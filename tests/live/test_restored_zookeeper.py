@@ -39,7 +39,9 @@ def produce(cluster: LiveCluster, topic: str, *values: str) -> list[str]:
         if error is None:
             acknowledged.append((it.value() or b"").decode())
 
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "enable.idempotence": "true"})
+    quiet = {"log_level": 2}  # until it is collected it tells of brokers that are gone
+    settings = {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": "true"}
+    producer = Producer({**settings, **quiet})
     for value in values:
         producer.produce(topic, value, partition=0, on_delivery=told)
     producer.flush(30)

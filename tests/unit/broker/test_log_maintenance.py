@@ -11,6 +11,7 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch
 from odradek.records.record import Record
+from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, word
 
@@ -171,7 +172,8 @@ def test_what_an_earlier_life_has_left_to_delete_goes_at_once() -> None:
 
     def names() -> list[str]:
         disks = [ground.machine.disk(it) for it in ground.machine.disks]
-        return [name for disk in disks for name in disk.names("") if "-delete" in name]
+        with looking_on():
+            return [name for disk in disks for name in disk.names("") if "-delete" in name]
 
     async def first(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word(ORDERS)])

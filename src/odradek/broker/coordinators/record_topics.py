@@ -167,9 +167,6 @@ class CoordinatorShell(Generic[M]):
             ticket = Ticket(next(self._tickets))
             self._waiting[ticket] = call, number
             call.tickets.append(ticket)
-            if not self._deps.has_lease():
-                self._answer(ticket, None)
-                continue
             part = Call(ticket, request, version, call.caller)
             self._carry_out(*self._core.on_call(subject, part, now))
         if end < len(call.parts) and not call.pending.connection.is_over:
