@@ -24,6 +24,10 @@ GIVEN_UP_SECONDS = 120
 """More than the default of log.dir.hang.timeout.ms, and an election."""
 
 
+SOON = {"log.dir.hang.timeout.ms": "5000"}
+"""A minute is waited once."""
+
+
 @pytest.mark.parametrize("kind", [MountedDisk, DiskOnFrozenDevice, DiskOnSuspendedDevice])
 def test_a_disk_hangs_and_its_partitions_alone_are_led_elsewhere(
     kind: type[MountedDisk], tmp_path: Path
@@ -32,10 +36,11 @@ def test_a_disk_hangs_and_its_partitions_alone_are_led_elsewhere(
     if reason := why_not() or (kind is DiskOnSuspendedDevice and why_no_device_mapper()):
         pytest.skip(str(reason))
     folder, topic, every = tmp_path / f"broker-{VICTIM}", "orders", set(range(PARTITIONS))
+    settings = SETTINGS if kind is MountedDisk else {**SETTINGS, **SOON}
     with (
         kind(folder / "disk-a") as hanging,
         MountedDisk(folder / "disk-b") as other,
-        LiveCluster(tmp_path, settings=SETTINGS) as cluster,
+        LiveCluster(tmp_path, settings=settings) as cluster,
     ):
         cluster.place(topic, *([[1, 2, 3]] * PARTITIONS))
         lost, _ = split(hanging.path, other.path, topic)
