@@ -7,6 +7,7 @@ it what lies there. It begins with the first of them.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -38,7 +39,13 @@ class Beside:
             self.do(_Close(fd))
 
     def do(self, call: Call) -> None:
-        """Soon. It may not raise."""
+        """Soon. It may not raise.
+
+        Not while the interpreter ends, when what was left is collected: a thread that begins then
+        never runs, and whoever begins it waits for that. The system closes what is open.
+        """
+        if sys.is_finalizing():
+            return
         self._calls.put(call)
         if not self._has_begun and self._begins.acquire(blocking=False):
             self._has_begun = True

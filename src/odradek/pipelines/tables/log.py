@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from odradek.pipelines.positions import NO_EPOCH, Positions, TopicPositions
 from odradek.pipelines.tables.files import DataFile
-from odradek.pipelines.tables.object_store import ObjectStore
+from odradek.pipelines.tables.object_store import NoSuchBucket, ObjectStore
 from odradek.pipelines.tables.partitioning import PartitionField
 from odradek.pipelines.tables.staging import StagedStore
 from odradek.pipelines.tables.store import Store, now_ms
@@ -180,7 +180,10 @@ class LogTable:
     def _begun_meanwhile(self) -> Snapshot:
         """By another process; `NoSuchTable`, or `DamagedLog` where versions have no first one."""
         folder = self._form.key(0).rpartition("/")[0]
-        left = [it.key for it in self.store.list(folder) if it.key.endswith(".json")]
+        try:
+            left = [it.key for it in self.store.list(folder) if it.key.endswith(".json")]
+        except NoSuchBucket:
+            left = []  # who makes the table is told so
         if not left:
             raise NoSuchTable(f"there is no table at {self.location}")
         if self._form.key(0) not in left:

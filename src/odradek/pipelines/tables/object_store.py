@@ -12,9 +12,14 @@ from odradek.pipelines.tables.store import Entry, nonce
 
 SCHEMES: Final = ("s3", "gs", "abfss")
 PART_BYTES: Final = 8 << 20
+NOT_FOUND: Final = "404 Not Found"
 SENTENCE_MAX: Final = 300
 ATTEMPTS_FOR: Final = dt.timedelta(seconds=60)
 """For so long a request is repeated. A run that has begun then waits, and says so."""
+
+
+class NoSuchBucket(PipelineError):
+    """Nothing is there, and nothing can be written."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ class ObjectStore:
         try:
             yield
         except FileNotFoundError as error:
-            raise PipelineError(f"{self.uri}: there is no such bucket") from error
+            raise NoSuchBucket(f"{self.uri}: there is no such bucket") from error
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -156,6 +161,8 @@ class ObjectStore:
             raise
         except (BaseError, OSError) as error:  # its files raise the latter
             first = str(error).strip().splitlines()[0]
+            if NOT_FOUND in first:  # of a listing, which has no key that could be missing
+                raise NoSuchBucket(f"{self.uri}: there is no such bucket") from error
             kind = Away if isinstance(error, (GenericError, OSError)) else PipelineError
             raise kind(f"{self.uri}: {first[:SENTENCE_MAX]}") from error
 
