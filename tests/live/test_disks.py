@@ -49,18 +49,6 @@ def cluster(disks: list[MountedDisk]) -> Iterator[LiveCluster]:
         yield running
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Shell:
-    """The command."""
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def on_disk(path: Path, topic: str) -> set[int]:
     """The partitions of a topic of which this dir has a replica."""
     return {int(it.name.rpartition("-")[2]) for it in path.glob(f"{topic}-?")}

@@ -20,20 +20,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Shell:
-    """The command, with a place of its own for what it keeps."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def fill(cluster: LiveCluster, topic: str, records: int = 600) -> None:
     """With kilobytes to copy."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap})

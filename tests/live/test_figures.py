@@ -31,17 +31,10 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
 
 
 @pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Shell:
+def odradek(odradek: Shell, cluster: LiveCluster) -> Shell:
     """The command, at two brokers that live on."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = ",".join(cluster.brokers[it].bootstrap for it in (1, 2))
-    return shell
+    odradek.bootstrap = ",".join(cluster.brokers[it].bootstrap for it in (1, 2))
+    return odradek
 
 
 def page(broker: ClusterBroker) -> str:

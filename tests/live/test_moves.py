@@ -3,7 +3,6 @@
 import re
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -27,20 +26,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     settings = {"admin.listener": "127.0.0.1:@"}
     with LiveCluster(tmp_path_factory.mktemp("cluster"), brokers=4, settings=settings) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Shell:
-    """The command, at all of them, with a place of its own for what it keeps."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
 
 
 def throttle(odradek: Shell, topic: str) -> None:

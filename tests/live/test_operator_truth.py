@@ -18,18 +18,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Shell:
-    """The command, at all of them."""
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def test_a_deletion_that_waits_for_a_broker_says_so(cluster: LiveCluster, odradek: Shell) -> None:
     """As `cluster health` says it; and the verb that takes a log dir offline can be repeated."""
     cluster.make("orders", 1)

@@ -19,18 +19,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Shell:
-    """The command."""
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def produce(cluster: LiveCluster, topic: str, *values: str) -> list[str]:
     """By an idempotent producer, which has a new id each time; what was acknowledged."""
     acknowledged: list[str] = []

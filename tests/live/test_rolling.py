@@ -48,18 +48,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Shell:
-    """The command, at all of them."""
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 CALL: Final = ("cluster", "roll", "--command")
 
 

@@ -19,18 +19,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Shell:
-    """The command."""
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def test_a_throttle_between_log_dirs_that_was_left_is_named(
     cluster: LiveCluster, odradek: Shell
 ) -> None:

@@ -22,20 +22,6 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-@pytest.fixture
-def odradek(
-    cluster: LiveCluster,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Shell:
-    """The command, as the second operator has it."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    shell = Shell(capfdbinary, monkeypatch)
-    shell.bootstrap = cluster.bootstrap
-    return shell
-
-
 def first_operator(cluster: LiveCluster, folder: Path, *said: str) -> subprocess.Popen[str]:
     """In a process of its own, with a place of its own."""
     variables = {"ODRADEK_BOOTSTRAP": cluster.bootstrap, "XDG_STATE_HOME": str(folder)}
