@@ -54,7 +54,7 @@ class _Plan(NamedTuple):
 
     placement: Placement
     going: Targets  # where its replicas go: those that an earlier call has sent, and the others
-    stuck: Mapping[TopicPartition, str]  # why nobody can copy these now
+    stuck: Mapping[TopicPartition, str]  # why these cannot be copied now
 
 
 async def _plan(cluster: Cluster, broker: int) -> _Plan:
@@ -139,7 +139,7 @@ class _Left(NamedTuple):
 
     states: Mapping[TopicPartition, str]
     stuck: Mapping[TopicPartition, str]
-    alone: frozenset[TopicPartition]  # nobody else has a replica, not even an older one
+    alone: frozenset[TopicPartition]  # no other broker has a replica, not even an older one
 
     @property
     def number(self) -> int:
@@ -148,7 +148,7 @@ class _Left(NamedTuple):
 
     @property
     def cannot_move(self) -> bool:
-        """Also where nobody waits this is known at once."""
+        """This is known at once, with --no-wait, too."""
         return bool(self.stuck)
 
     @property

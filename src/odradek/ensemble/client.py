@@ -119,7 +119,7 @@ class ZooKeeperClient:
 
     @property
     def has_lease(self) -> bool:
-        """Whether nobody can have heard that the session is over, at this moment."""
+        """Whether the session cannot have ended for any other process at this moment."""
         return self._session.lease.holds(self._now())
 
     # The life of the session

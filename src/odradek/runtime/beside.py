@@ -1,4 +1,4 @@
-"""What is done to one disk beside its workers, because nobody may wait for it.
+"""What is done to one disk beside its workers, because neither they nor the loop may wait for it.
 
 Two things come from the loop: a file whose last holder has let go of it is to be closed, which may
 free a gigabyte of blocks, and a range that is being sent turns out to be no longer in the page
@@ -21,7 +21,7 @@ class Beside:
 
     def __init__(self, name: str, loop_thread: int | None = None) -> None:
         self._name = name
-        self.loop_thread = loop_thread  # None: there is no loop, and whoever calls may wait
+        self.loop_thread = loop_thread  # None: there is no loop, and each caller may wait
         self._calls: SimpleQueue[Call] = SimpleQueue()
         self._begins = Lock()
         self._has_begun = False
@@ -31,7 +31,7 @@ class Beside:
         return self.loop_thread == get_ident()
 
     def close(self, fd: int) -> None:
-        """Of a file that nobody holds. Called wherever the last reference goes, by any thread."""
+        """Of a file without references. Called wherever the last reference goes, by any thread."""
         if self.loop_thread is None:
             with suppress(OSError):
                 os.close(fd)
@@ -42,7 +42,7 @@ class Beside:
         """Soon. It may not raise.
 
         Not while the interpreter ends, when what was left is collected: a thread that begins then
-        never runs, and whoever begins it waits for that. The system closes what is open.
+        never runs, and its creator waits for that. The system closes what is open.
         """
         if sys.is_finalizing():
             return

@@ -18,7 +18,7 @@ RWF_NOWAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)  # Linux
 CACHESTAT: Final = 451  # the number of the call, the same on every processor that we know
 PAGE_BYTES: Final = os.sysconf("SC_PAGESIZE")
 SCRATCH: Final = bytearray(256 * KIB)
-"""For bytes that nobody looks at."""
+"""For bytes that are read only to see whether they are in memory."""
 
 # With the lock of the interpreter held: the call only walks through memory, and to let go of the
 # lock for a microsecond can cost a turn of another thread.

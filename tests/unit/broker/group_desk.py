@@ -97,7 +97,7 @@ class Desk:
         self.known = known
         self.ground = ground
         self.groups: GroupCoordinator
-        self.has_lease = True
+        self.may_answer = True
         self.timers = Timers(machine.clock)
 
     async def elect(self, isr: tuple[int, ...] = ()) -> LeadingReplica:
@@ -189,7 +189,7 @@ def live(ground: Ground, talk: Talk, known: Known | None = None, *, cleanly: boo
         desk = Desk(machine, replicas, cluster, ground)
         async with asyncio.TaskGroup() as tasks:
             deps = CoordinatorDeps(
-                machine.clock, desk.timers, tasks, replicas, lambda: desk.has_lease
+                machine.clock, desk.timers, tasks, replicas, lambda: desk.may_answer
             )
             desk.groups = GroupCoordinator(ground.settings, cluster, machine.random, deps)
             await talk(desk)

@@ -39,7 +39,7 @@ class GroupCoordinator:
         deps: CoordinatorDeps,
     ) -> None:
         self._cluster = cluster
-        self.has_lease = deps.has_lease
+        self.may_answer = deps.may_answer
         rules = GroupSettings.of(settings.broker)
         spec = CoordinatorSpec(
             self._partitions,

@@ -76,7 +76,7 @@ class CoordinatorDeps(NamedTuple):
     timers: Timers
     tasks: asyncio.TaskGroup
     replicas: ReplicaManager
-    has_lease: Callable[[], bool]  # whether nobody can have been elected in this broker's place
+    may_answer: Callable[[], bool]  # no other broker can have been elected in place of this one
 
 
 class PendingCall:
@@ -349,7 +349,7 @@ class CoordinatorShell(Generic[M]):
         call, number = self._waiting.pop(ticket, (None, 0))
         if call is None:
             return  # the client has gone
-        if not self._deps.has_lease():
+        if not self._deps.may_answer():
             response = self._core.refuse(call.parts[number][1])
         call.answers[number] = response
         call.missing -= 1

@@ -296,8 +296,9 @@ class Fetch:
 
     def _look_at_cache(self, one: Found) -> bool:
         """Whether its records can be sent; what a disk that hangs must read first is left out."""
-        stuck = self._fetches.deps.replicas.logs.stuck
-        if not stuck and (self._is_warm or self._timer is not None):
+        if not self._fetches.deps.replicas.logs.stuck and (
+            self._is_warm or self._timer is not None
+        ):
             return True  # it was read, or is new: a fetch is woken for that
         is_asked_again = one.slot.served_at == one.slot.offset
         for chunk in one.row.records or ():
@@ -305,7 +306,7 @@ class Fetch:
                 continue
             assert one.replica is not None, one
             is_cold = not chunk.file.is_cached(*chunk[1:])
-            if one.replica.log.folder.disk.name in stuck:
+            if self._is_stuck(one.replica.log):
                 if is_cold:
                     return False
             elif (is_cold or is_asked_again) and not self._is_warm and one.slot not in self._sought:

@@ -40,7 +40,7 @@ def find_earlier_batches(log: PartitionLog, offset: Offset, now: Timestamp) -> N
     wanted = {it.producer_id for it in entries.values() if _may_lack_some(it, now)}
     if not wanted:
         return
-    with suppress(CorruptFile):  # whoever reads those batches says so
+    with suppress(CorruptFile):  # reported by the next read of those batches
         for block in _blocks_before(log, offset):
             for header in reversed(block):
                 producer_id = ProducerId(header.producer_id)

@@ -1,4 +1,4 @@
-"""Until when nobody can have heard that a session is over, by this process's own clock.
+"""Until when a session cannot have ended for any other process, by this process's own clock.
 
 A server ends a session that it has not heard of for the time-out, so what it has answered proves
 the session for that time from the moment of the *request*: the answer may have waited long for a

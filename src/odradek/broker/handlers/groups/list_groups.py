@@ -20,7 +20,7 @@ def handle(services: Services, pending: PendingRequest, request: ListGroupsReque
     """
     found, loading = services.groups.list_groups(request.states_filter, request.types_filter)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
-    if (found or loading) and not services.groups.has_lease():
+    if (found or loading) and not services.groups.may_answer():
         found, code = [], ErrorCode.COORDINATOR_NOT_AVAILABLE
     pending.answer(ListGroupsResponse(error_code=code, groups=found))
 
