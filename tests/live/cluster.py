@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
@@ -221,19 +222,37 @@ class LiveCluster:
         return b"".join(file.read_bytes() for file in sorted(folder.glob("*.log")))
 
     def check_replicas_equal(self, *topics: str) -> None:
-        """Byte for byte. Nobody writes any more, and all replicas are in sync."""
+        """Byte for byte. Nothing is written any more, and all replicas are in sync."""
         for topic in topics:
-            size = 0
-            for number, (_, isr) in self.partitions(topic).items():
-                partition = TopicPartition(topic, number)
-                first, *others = (self.log_of(replica, partition) for replica in isr)
-                assert [other == first for other in others] == [True] * len(others), partition
-                size += len(first)
-            assert size, f"{topic} is empty"
+            assert self._equal_bytes(topic, {}), f"{topic} is empty"
+
+    def check_replicas_equal_from(self, topic: str, starts: Mapping[int, int]) -> None:
+        """The same of the batches that begin there or later: below, segments go one by one."""
+        self._equal_bytes(topic, starts)
+
+    def _equal_bytes(self, topic: str, starts: Mapping[int, int]) -> int:
+        size = 0
+        for number, (_, isr) in self.partitions(topic).items():
+            partition, start = TopicPartition(topic, number), starts.get(number, 0)
+            first, *others = (_begin(self.log_of(it, partition), start) for it in isr)
+            assert [other == first for other in others] == [True] * len(others), partition
+            size += len(first)
+        return size
 
     def _folder(self, number: int) -> Path:
         name = f"kafka-{number}" if number in self.kafkas else f"broker-{number}"
         return self._directory / name
+
+
+def _begin(log: bytes, start: int) -> bytes:
+    """Without the batches that begin below this offset."""
+    at = 0
+    while at < len(log):
+        base, size = struct.unpack_from(">qi", log, at)
+        if base >= start:
+            break
+        at += 12 + size
+    return log[at:]
 
 
 class OwnZookeeper(ZookeeperProcess):

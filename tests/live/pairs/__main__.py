@@ -17,7 +17,8 @@ from typing import Final
 from odradek.model.ids import TopicPartition
 from tests.live.mounted_disks import why_not
 from tests.live.pairs.arena import Arena
-from tests.live.pairs.faults import DISKS, FAULTS, Fault, Heals
+from tests.live.pairs.faults import Fault, Heals
+from tests.live.pairs.kinds import DISKS, FAULTS
 from tests.live.pairs.load import PARTITIONS, Load
 
 BETWEEN_SECONDS: Final = (0.0, 0.02, 0.1, 0.3, 1.0, 2.0)

@@ -123,6 +123,12 @@ class Arena:
 
     # Processes and disks
 
+    @property
+    def running(self) -> dict[int, int]:
+        """The process of each broker that was not ended."""
+        brokers = self.cluster.brokers.items()
+        return {number: it.pid for number, it in brokers if number not in self._down}
+
     def signal(self, number: int, what: signal.Signals) -> None:
         """Ends a broker, which is waited for when it is started again."""
         if number not in self._down:

@@ -92,9 +92,9 @@ class Load:
         check_kept(counting, found)
         check_once(found)
         self._check_commits(plain)
-        self._check_deleted(last)
         self._cluster.await_isr(*self.topics, REPLICAS)
         self._cluster.check_replicas_equal(*self.topics[:2])
+        self._check_deleted(last)
 
     def _check_commits(self, producer: SteadyProducer) -> None:
         """The reader committed all when it was closed."""
@@ -116,7 +116,9 @@ class Load:
             kept = producer.acknowledged[number]
             begins = found[number][0][0] if found[number] else start
             producer.acknowledged[number] = [it for it in kept if (it[0] or 0) >= begins]
+            starts[number] = begins
         check_kept(producer, found)
+        self._cluster.check_replicas_equal_from(self.topics[2], starts)
 
 
 def _replicas(number: int) -> list[int]:
