@@ -55,6 +55,11 @@ class SimulatedWorker:
         """Whether every job has ended."""
         return not self._open
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether a job of the disk stands in its middle: it goes on, even if it was given up."""
+        return any(it._strand is not None for it in self.disk.workers)  # noqa: SLF001 - its own kind
+
     def submit(self, job: Job) -> None:
         """Behind those before it."""
         if self._abandoned is not None:

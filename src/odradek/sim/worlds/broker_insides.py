@@ -5,7 +5,7 @@ Looked at whenever a client is told something: then the broker has just done som
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.model.ids import TopicPartition
@@ -101,12 +101,20 @@ class EpochsRise(Inside):
         self._highest[what] = epoch
 
 
+class _Failed(NamedTuple):
+    """A dir that has failed. A job that was in its middle goes on, and changes it."""
+
+    life: int
+    changes: int
+    is_paused: bool
+
+
 class OneHomeEach(Inside):
     """No partition has two logs, and a dir that has failed is not written to."""
 
     def __init__(self, machine: BrokerMachine) -> None:
         super().__init__(machine)
-        self._failed: dict[str, tuple[int, int]] = {}  # in which life, and its changes by then
+        self._failed: dict[str, _Failed] = {}  # as it was last looked at
 
     def look(self, broker: Broker) -> None:
         """Of every dir."""
@@ -116,16 +124,18 @@ class OneHomeEach(Inside):
             assert other == name, f"{partition} is in {other} and in {name}"
         dirs, life = broker.services_of_this_life.replicas.dirs, self._machine.machine.lives
         online = {log_dir.name for log_dir in dirs.online}
-        for disk in self._machine.machine.disks.values():
+        workers = self._machine.workers
+        for name, disk in self._machine.machine.disks.items():
             if disk.name in online:  # perhaps again, with another disk
                 self._failed.pop(disk.name, None)
             else:
-                now = life, disk.faults.changes
+                is_paused = name in workers and workers[name].is_paused
+                now = _Failed(life, disk.faults.changes, is_paused)
                 before = self._failed.get(disk.name)
-                if before is None or before[0] != life:
-                    self._failed[disk.name] = now
-                else:
-                    assert before == now, f"{disk.name} has failed, and was changed"
+                if before is not None and before.life == life and not before.is_paused:
+                    same = before.changes == now.changes
+                    assert same, f"{disk.name} has failed, and was changed"
+                self._failed[disk.name] = now
 
 
 class CommitsAreInTheLog(Inside):
