@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from odradek.config.properties import FILE_BYTES_MAX
 from odradek.config.rows import topic
+from odradek.config.rows.security import ON_LISTENERS
 from odradek.config.setting import BrokerSetting, Setting, TopicSetting
 from odradek.config.sources import setting_of_variable
 from odradek.config.table import LISTENER_SETTINGS, SUBJECTS, rows_of
@@ -54,7 +55,8 @@ run time a request that
 holds a wrong value is refused as a whole; a wrong value that is stored already is left out, with a
 warning.
 
-{listeners} can be set for one listener alone: `listener.name.<name in lower case>.<setting>`.
+{listeners} and most of what stands below *Security* can be set for one
+listener alone: `listener.name.<name in lower case>.<setting>`.
 
 ## How to read the tables
 
@@ -71,7 +73,9 @@ def render() -> str:
         INTRODUCTION.format(
             file_max=f"{FILE_BYTES_MAX:,}",
             variables=", ".join(f"`{name}` is `{setting_of_variable(name)}`" for name in VARIABLES),
-            listeners=" and ".join(f"`{name}`" for name in LISTENER_SETTINGS),
+            listeners=", ".join(
+                f"`{name}`" for name, row in LISTENER_SETTINGS.items() if row not in ON_LISTENERS
+            ),
         )
     ]
     for title, module in SUBJECTS:

@@ -59,6 +59,8 @@ from odradek.broker.handlers.security import (
     describe_acls,
     describe_client_quotas,
     describe_user_scram_credentials,
+    sasl_authenticate,
+    sasl_handshake,
 )
 
 OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
@@ -111,6 +113,8 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             offset_fetch.API,
             offset_for_leader_epoch.API,
             produce.API,
+            sasl_authenticate.API,
+            sasl_handshake.API,
             stop_replica.API,
             sync_group.API,
             update_metadata.API,

@@ -41,7 +41,10 @@ from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import Kept
 from odradek.broker.figures.pages import PageServer
 from odradek.broker.figures.request_times import RequestTimes
+from odradek.broker.handlers import api_versions
 from odradek.broker.handlers.controller_service import ControllerService
+from odradek.broker.network.authentication import Authentication, cluster_secret
+from odradek.broker.network.certificates import Certificates
 from odradek.broker.network.socket_server import SocketServer
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
@@ -60,17 +63,21 @@ from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name, zookeeper_is_embedded
+from odradek.config.listeners import SecurityProtocol
 from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller as controller_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import replication as replication_rows
+from odradek.config.secured import between_brokers
 from odradek.config.setting import BrokerSetting
 from odradek.controller.candidacy import ControllerLease
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
+from odradek.metadata.znodes.settings import EntityType
 from odradek.peers.broker_channel import ChannelSettings
+from odradek.peers.secured_network import SecuredNetwork
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import AllDirsFailed
 
@@ -92,6 +99,9 @@ class Broker:
         self.idleness = Idleness(doors.clock)
         self.socket_server.on_answer = self.times.answered
         self.pages = PageServer(doors.network, doors.clock, self.timers)
+        self._certificates = Certificates(doors.read_file)
+        self._authentication = Authentication(self.settings, doors.random, self._certificates)
+        self._peers = doors.network  # by which other brokers are reached
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
         self._stopping = asyncio.Event()
@@ -127,6 +137,7 @@ class Broker:
             where = connect_string(self.config, self._zookeeper)
             coordination = BrokerSession(where, self.doors, self.settings, self.cluster)
             coordination.is_given_up = self._stopping.is_set
+            self._secure(coordination)
             dirs = await take_dirs(self.doors)
             try:
                 await coordination.connect(tasks)
@@ -154,6 +165,17 @@ class Broker:
 
     # Start
 
+    def _secure(self, coordination: BrokerSession) -> None:
+        """Listeners and connections to other brokers, where the settings ask for it."""
+        config, network = self.config, self.doors.network
+        self._certificates.load(config)
+        self.socket_server.api_versions = partial(api_versions.table, apis.OFFERED.values())
+        self.socket_server.security = self._authentication.listeners(config)
+        if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
+            self._peers = SecuredNetwork(network, self._authentication.outgoing(config))
+        if any(it.offer is not None for it in self.socket_server.security.values()):
+            coordination.kinds_of_settings.append(EntityType.USERS)
+
     def _kept(self) -> Kept | None:
         """What the page of metrics is made of, once it has started."""
         if self.services is None:
@@ -177,8 +199,9 @@ class Broker:
     ) -> None:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
+        self._authentication.secret = cluster_secret(self.config, self.cluster.cluster_id)
         listener = inter_broker_listener_name(self.config)
-        brokers = BrokerConnections(self.cluster, self.doors.network, self.doors.clock, listener)
+        brokers = BrokerConnections(self.cluster, self._peers, self.doors.clock, listener)
         self._to_controller = ControllerRequests(self.cluster, brokers)
         isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
         self._isr_changes = isr_changes
@@ -189,7 +212,7 @@ class Broker:
         deps = FetchersDeps(
             self.cluster,
             replicas,
-            self.doors.network,
+            self._peers,
             self.doors.clock,
             tasks,
             listener,
@@ -223,8 +246,9 @@ class Broker:
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
         watches = (isr_changes.run(), isr_watch.run(), *self._disk_watches(replicas))
-        self._running += [tasks.create_task(each) for each in watches]
-        doors = (self.doors.network, self.doors.clock)
+        certificates = self._certificates.run(self.doors.clock, lambda: self.settings.broker)
+        self._running += [tasks.create_task(each) for each in (*watches, certificates)]
+        doors = (self._peers, self.doors.clock)
         watch = ControllerWatch(self.cluster, doors, listener, controlling.on_process_news)
         controlling.standing_by.on_awaited = watch.also
         self._prefer = coordination.prefer
@@ -267,7 +291,7 @@ class Broker:
         timeout = self.config[controller_rows.CONTROLLER_SOCKET_TIMEOUT_MS]
         deps = ChannelsDeps(
             self.cluster.me,
-            self.doors.network,
+            self._peers,
             self.doors.clock,
             controlling.policy.for_controllers,
             control.serve_own,

@@ -1,5 +1,6 @@
 """What a broker has of the world: handed in once, at its birth."""
 
+import errno
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ class DiskCounters(NamedTuple):
     errors: int
 
 
+def _no_file(path: str) -> bytes:
+    raise FileNotFoundError(errno.ENOENT, "no such file", path)
+
+
 class Doors(NamedTuple):
     """The doors of `ports`, as this broker finds them."""
 
@@ -35,3 +40,5 @@ class Doors(NamedTuple):
     """What the system knows of this process, by metric."""
     disk_counters: Callable[[str], DiskCounters | None] | None = None
     """Of the disk of a log dir; it may block. None: it is not known."""
+    read_file: Callable[[str], bytes] = _no_file
+    """A whole file that a setting names: a certificate. At a start, or beside the loop."""

@@ -5,7 +5,7 @@ watches, and takes over the new value at once. Several read and write it at the 
 two is newer say the transactions that wrote them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Protocol
 
 import structlog
@@ -88,6 +88,14 @@ class Settings:
             self._topics[entity.name] = self.broker.topic_defaults.with_overrides(KEEPS_ALL)[0]
             for watcher in self.topic_watchers:
                 watcher(entity.name)
+
+    def keep_users(self, names: Collection[str]) -> None:
+        """These are all whose settings the tree has: others can log in no more."""
+        kept = frozenset(names)
+        for entity in [it for it in self._overrides if it.type is EntityType.USERS]:
+            if entity.name not in kept:
+                self._overrides.pop(entity)
+                self._written_at.pop(entity, None)
 
     def forget_topic(self, name: str) -> None:
         """The topic is gone."""

@@ -101,11 +101,12 @@ def _known(config: BrokerConfig, setting: BrokerSetting[Any]) -> Described:
 def _stranger(config: BrokerConfig, name: str) -> Described:
     """A setting without a row of its own: one listener's, or an unknown one."""
     owner = on_listener(name)
-    known = owner is not None
     kind = owner[1].kind.type if owner else ConfigType.UNKNOWN
-    mentions = tuple(_layered(config, (name,), shown=known))
+    hidden = owner is None or owner[1].sensitive
+    read_only = owner is None or owner[1].mode is Mode.READ_ONLY
+    mentions = tuple(_layered(config, (name,), shown=not hidden))
     text, source = mentions[0].text, mentions[0].source
-    return Described(name, text, source, not known, not known, kind, mentions, None)
+    return Described(name, text, source, read_only, hidden, kind, mentions, None)
 
 
 def _described(

@@ -8,9 +8,18 @@ from typing import Final
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, inter_broker_listener_name
 from odradek.config.findings import Severity
-from odradek.config.listeners import Listener, SecurityProtocol
-from odradek.config.rows import network
+from odradek.config.listeners import Listener
+from odradek.config.rows import network, security
 from odradek.config.rule import Rule
+from odradek.config.secured import (
+    HAS_SASL,
+    MECHANISMS,
+    NOT_SPOKEN,
+    jaas_setting,
+    jaas_text,
+    on,
+    protocol_of,
+)
 
 
 def _names_and_ports(config: BrokerConfig) -> str | None:
@@ -48,11 +57,47 @@ def _security(config: BrokerConfig) -> str | None:
     names = [listener.name for listener in config[network.LISTENERS]]
     if missing := [name for name in names if name not in known]:
         return f"the map does not say how {', '.join(missing)} is secured"
-    for name in names:
-        if known[name] is not SecurityProtocol.PLAINTEXT:
-            return (
-                f"listener {name} is to speak {known[name].name}; only PLAINTEXT is spoken as yet"
-            )
+    return None
+
+
+def _login_modules(config: BrokerConfig) -> str | None:
+    """Kafka passes over it, too, and a file with it seems to ask for a password."""
+    if config[security.SASL_JAAS_CONFIG] is None:
+        return None
+    return "it counts only with a listener and a mechanism in its name"
+
+
+def _logins(config: BrokerConfig) -> str | None:
+    for listener in config[network.LISTENERS]:
+        if protocol_of(config, listener.name) not in HAS_SASL:
+            continue
+        for mechanism in on(config, listener.name, security.SASL_ENABLED_MECHANISMS):
+            if clause := _login(config, listener.name, mechanism):
+                return clause
+    return None
+
+
+def _login(config: BrokerConfig, listener: str, mechanism: str) -> str | None:
+    if mechanism in NOT_SPOKEN:
+        return f"listener {listener} is to offer {mechanism}: {NOT_SPOKEN[mechanism]}"
+    if mechanism not in MECHANISMS:
+        return f"listener {listener}: there is no mechanism {mechanism[:40]}"
+    if mechanism == "PLAIN" and jaas_text(config, listener, mechanism) is None:
+        return f"nobody could log in: set {jaas_setting(listener, mechanism)}"
+    return None
+
+
+def _own_login(config: BrokerConfig) -> str | None:
+    listener, mechanism = (
+        inter_broker_listener_name(config),
+        config[security.SASL_MECHANISM_INTER_BROKER_PROTOCOL],
+    )
+    if protocol_of(config, listener) not in HAS_SASL:
+        return None
+    if mechanism not in on(config, listener, security.SASL_ENABLED_MECHANISMS):
+        return f"listener {listener} does not offer it (sasl.enabled.mechanisms)"
+    if jaas_text(config, listener, mechanism) is None:
+        return f"brokers could not log in: set {jaas_setting(listener, mechanism)}"
     return None
 
 
@@ -90,4 +135,7 @@ LISTENER_RULES: Final = (
         Severity.ERROR,
         _between_brokers,
     ),
+    Rule((security.SASL_JAAS_CONFIG,), Severity.WARNING, _login_modules),
+    Rule((security.SASL_ENABLED_MECHANISMS,), Severity.ERROR, _logins),
+    Rule((security.SASL_MECHANISM_INTER_BROKER_PROTOCOL,), Severity.ERROR, _own_login),
 )

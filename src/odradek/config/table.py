@@ -1,5 +1,6 @@
 """All rows together: found by name, listed by subject in the order of the documentation."""
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeVar
@@ -13,6 +14,7 @@ from odradek.config.rows import (
     messages,
     network,
     replication,
+    security,
     topic,
     transactions,
     zookeeper,
@@ -24,6 +26,7 @@ S = TypeVar("S", bound=Setting[Any])
 SUBJECTS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("The broker", broker),
     ("Listeners and connections", network),
+    ("Security", security),
     ("Coordination", zookeeper),
     ("Controller", controller),
     ("Replication", replication),
@@ -54,19 +57,26 @@ BROKER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
 )
 TOPIC_SETTINGS: Final[Mapping[str, TopicSetting[Any]]] = _by_name(rows_of(topic, TopicSetting))
 LISTENER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
-    (network.MAX_CONNECTIONS, network.MAX_CONNECTION_CREATION_RATE)
+    (network.MAX_CONNECTIONS, network.MAX_CONNECTION_CREATION_RATE, *security.ON_LISTENERS)
 )
 """What one listener may set for itself, as `listener.name.<its name in lower case>.<setting>`."""
 LISTENER_PREFIX: Final = "listener.name."
+_JAAS = re.compile(r"([^.]+)\.([a-z0-9-]+)\.sasl\.jaas\.config")
 
 
 def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
-    """Whose setting `listener.name.internal.max.connections` is: INTERNAL's, and which row."""
-    listener, _, base = name.removeprefix(LISTENER_PREFIX).partition(".")
-    setting = LISTENER_SETTINGS.get(base)
-    if not name.startswith(LISTENER_PREFIX) or setting is None:
+    """Whose setting `listener.name.internal.max.connections` is: INTERNAL's, and which row.
+
+    A login module belongs to a listener and a mechanism: `INTERNAL/PLAIN`.
+    """
+    if not name.startswith(LISTENER_PREFIX):
         return None
-    return listener.upper(), setting
+    rest = name.removeprefix(LISTENER_PREFIX)
+    if (match := _JAAS.fullmatch(rest)) is not None:
+        return f"{match[1].upper()}/{match[2].upper()}", security.SASL_JAAS_CONFIG
+    listener, _, base = rest.partition(".")
+    setting = LISTENER_SETTINGS.get(base)
+    return None if setting is None else (listener.upper(), setting)
 
 
 def synonyms(setting: BrokerSetting[Any]) -> tuple[BrokerSetting[Any], ...]:

@@ -49,6 +49,16 @@ class MalformedAnswer(ConnectionGone):
     """Bytes that are no frame, or no answer to the request they should answer."""
 
 
+class TlsFailed(ConnectionGone):
+    """The handshake of TLS failed, or the connection ended before a name was proven."""
+
+
+class NotAuthenticated(ConnectionGone):
+    """The other side does not believe our name: trying again is no use."""
+
+    code = ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
 def connecting_failed(address: Address, error: OSError) -> ConnectionGone:
     """What it means that `connect` raised this."""
     text = f"{address[0]}:{address[1]}: {error}"

@@ -72,6 +72,7 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         journal,
         process_figures,
         disk_counters,
+        _read_file,
     )
     broker = Broker(config, doors)
     loop = asyncio.get_running_loop()
@@ -85,6 +86,10 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         for each in dirs:
             with closing(each.worker), closing(each.background):
                 pass
+
+
+def _read_file(path: str) -> bytes:
+    return Path(path).read_bytes()
 
 
 def _ready(broker: Broker, announce: Announce) -> None:

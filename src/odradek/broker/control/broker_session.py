@@ -91,6 +91,7 @@ class BrokerSession:
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
         self.is_given_up: Callable[[], bool] = lambda: False  # whether the start has to end
+        self.kinds_of_settings = [EntityType.BROKERS, EntityType.TOPICS]
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
@@ -323,9 +324,11 @@ class BrokerSession:
     async def read_all_settings(self) -> None:
         """Everything that was set at run time: at a start, or after the connection was lost."""
         entities = []
-        for kind in (EntityType.BROKERS, EntityType.TOPICS):
+        for kind in self.kinds_of_settings:
             children = await self.client.children(SettingsZnode.parent(kind))
             entities += [Entity(kind, name) for name in sorted(children.names)]
+            if kind is EntityType.USERS:
+                self._settings.keep_users(children.names)
         await self._read(entities)
 
     async def look_at_changes(self, changed: frozenset[str]) -> None:

@@ -15,8 +15,10 @@ from typing import Final, Protocol
 from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
+from odradek.broker.network.session import Session
 from odradek.model.units import MIB, Bytes
 from odradek.ports import Address, Clock, Stream
+from odradek.security.principal import ANONYMOUS
 from odradek.wire.framing import Framer, Scratch
 
 OPEN_REQUESTS_MAX: Final = 64
@@ -66,7 +68,9 @@ class Connection:
         "arrived_at",
         "is_over",
         "listener",
+        "principal",
         "row",
+        "session",
         "software",
         "stream",
         "taken_at",
@@ -76,6 +80,8 @@ class Connection:
         self.stream = stream
         self.listener = listener
         self.software = ("", "")
+        self.principal = ANONYMOUS  # who the client is, as it has proven
+        self.session: Session | None = None  # in which the name may be proven again
         self.row: deque[PendingRequest] = deque()
         self.is_over = False
         self.arrived_at = host.clock.micros()  # when something was last read

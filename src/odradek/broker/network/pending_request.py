@@ -8,9 +8,11 @@ row until those before it were answered, with its own answer perhaps ready.
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from odradek.broker.network.session import Session
 from odradek.broker.slices import Slices, Steps, dropped
 from odradek.model.units import Micros
 from odradek.ports import Address, Chunk
+from odradek.security.principal import Principal
 from odradek.wire.headers import response_frame, response_frame_in_slices
 from odradek.wire.schema import Response
 
@@ -23,6 +25,8 @@ class Client(Protocol):
 
     listener: str  # the name of the one it came by
     software: tuple[str, str]  # name and version, as the client says; empty before
+    principal: Principal  # who the client is, as it has proven
+    session: Session | None  # in which the name may be proven again
 
     @property
     def peer(self) -> Address:
@@ -49,6 +53,10 @@ class Client(Protocol):
 
     def hang_up(self, reason: str) -> None:
         """Closes the connection at once; open requests are not answered."""
+        ...
+
+    def close(self) -> None:
+        """Reads no more; open requests are still answered."""
         ...
 
     def hold(self) -> None:

@@ -6,7 +6,7 @@ closed at once, and an idle one within a few seconds.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -15,8 +15,10 @@ from odradek.broker.doors import Doors
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.connection_limits import ConnectionLimits
 from odradek.broker.network.line_limit import LineLimit
+from odradek.broker.network.login import ListenersSecurity, Logins, Named
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
+from odradek.broker.network.session import Session
 from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, security_protocol
@@ -24,10 +26,11 @@ from odradek.config.listeners import Listener as ListenerSetting
 from odradek.config.rows import network as rows
 from odradek.config.setting import BrokerSetting
 from odradek.metadata.nouns import Broker, Endpoint
-from odradek.model.errors import InvalidSetting
+from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.units import SECOND, Millis
-from odradek.ports import Address, Clock, Listener, Stream
+from odradek.ports import Address, Clock, Listener, Receiver, Stream
 from odradek.wire.framing import Scratch
+from odradek.wire.messages.api_versions import ApiVersionsResponse
 
 ROUND: Final = Millis(5 * SECOND)
 """How often idle connections are looked for; a microsecond for each connection."""
@@ -69,6 +72,7 @@ class SocketServer:
         self.memory = RequestMemory(config[rows.QUEUED_MAX_REQUEST_BYTES])
         self.frame_bytes_max: int = config[rows.SOCKET_REQUEST_MAX_BYTES]
         self.limits = Limits.of(config)
+        self.failed_delay = config[rows.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS]
         self.connections: dict[Connection, None] = {}
         self.accepted = 0
         self.is_open = False
@@ -81,6 +85,9 @@ class SocketServer:
         self._connection_limits = ConnectionLimits(doors.clock, timers)
         self._by_address: Counter[str] = Counter()
         self._automatic = advertises_automatically(config)
+        self.security: ListenersSecurity = {}  # set before `bind`
+        self.api_versions: Callable[[ErrorCode], ApiVersionsResponse] = ApiVersionsResponse
+        self._logins: dict[str, Logins] = {}
 
     # Listening
 
@@ -90,10 +97,18 @@ class SocketServer:
             name = listener.name
             with naming(rows.LISTENERS, str(listener)):
                 self._listeners[name] = await self._doors.network.listen(
-                    (listener.host, listener.port), partial(self._accept, name)
+                    (listener.host, listener.port), self._accepting(name)
                 )
         self._connection_limits.configure(self._listeners, self._config)
         return tuple(self._endpoint(listener) for listener in advertised(self._config))
+
+    def _accepting(self, listener: str) -> Callable[[Stream], Receiver]:
+        """What a listener does with a client: it is asked for its name first, or not."""
+        security = self.security.get(listener)
+        if security is None:
+            return partial(self._accept, listener)
+        logins = self._logins[listener] = Logins(self, self._timers, listener, security)
+        return logins.accept
 
     def _endpoint(self, listener: ListenerSetting) -> Endpoint:
         bound = self._listeners.get(listener.name)
@@ -116,6 +131,8 @@ class SocketServer:
         self.is_open = True
         for connection in self.connections:
             connection.stream.resume()
+        for logins in self._logins.values():
+            logins.resume()
         self._timers.at(Millis(self.clock.monotonic() + ROUND), self._close_idle)
 
     def close_listeners(self) -> None:
@@ -132,6 +149,8 @@ class SocketServer:
         """Everybody is sent away, with what was answered."""
         for connection in list(self.connections):
             connection.close()
+        for logins in self._logins.values():
+            logins.close()
 
     # Where a broker is found
 
@@ -163,8 +182,20 @@ class SocketServer:
             stream.pause()
         return connection
 
+    def named(self, listener: str, named: Named) -> Connection:
+        """A client whose name is known."""
+        connection = self._accept(listener, named.stream)
+        connection.principal, connection.software = named.principal, named.software
+        if named.exchange is not None:
+            over = partial(connection.hang_up, "connections.max.reauth.ms has passed")
+            connection.session = Session(named.exchange, (self.clock, self._timers), over)
+        return connection
+
     def forget(self, connection: Connection) -> None:
         """It is over."""
+        if connection.session is not None:
+            connection.session.end()
+            connection.session = None
         del self.connections[connection]
         self._connection_limits.left(connection.listener)
         address = connection.peer[0]

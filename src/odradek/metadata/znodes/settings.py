@@ -8,6 +8,7 @@ other.
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from odradek.metadata.json_body import Body, encoded
 
@@ -33,6 +34,25 @@ class Entity(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.type.value}/{self.name}"
+
+
+_AS_THEY_ARE: Final = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+)
+
+
+def user_entity(name: str) -> Entity:
+    """A user: the name is written as Kafka's `Sanitizer` does, so that any name is a znode's."""
+    written = (
+        chr(byte) if byte in _AS_THEY_ARE else f"%{byte:02X}"
+        for byte in name.encode("utf-8", "surrogatepass")
+    )
+    return Entity(EntityType.USERS, "".join(written))
+
+
+def user_of(entity: Entity) -> str:
+    """The name of a user, from the one of its znode."""
+    return unquote(entity.name)
 
 
 class SettingsZnode:

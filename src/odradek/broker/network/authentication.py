@@ -1,0 +1,120 @@
+"""From settings to how listeners and brokers prove their names: mechanisms, users, certificates."""
+
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+from odradek.broker.network.certificates import Certificates
+from odradek.broker.network.login import ListenerSecurity, ListenersSecurity
+from odradek.broker.settings import Settings
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import inter_broker_listener_name
+from odradek.config.listeners import SecurityProtocol
+from odradek.config.rows import network as rows
+from odradek.config.rows import security as security_rows
+from odradek.config.secured import (
+    HAS_SASL,
+    HAS_TLS,
+    jaas_setting,
+    jaas_text,
+    on,
+    protocol_of,
+)
+from odradek.metadata.znodes.settings import user_entity
+from odradek.peers.secured_network import Login, Outgoing
+from odradek.ports import Random
+from odradek.security.certificate_names import parse_rules
+from odradek.security.client_settings import client_mechanism
+from odradek.security.jaas import PLAIN, LoginModule, parse_jaas
+from odradek.security.mechanism import NewServerMechanism, ServerMechanism
+from odradek.security.plain import PlainServer
+from odradek.security.scram import SCRAMS, Scram, ScramCredential
+from odradek.security.scram_server import ScramServer
+from odradek.security.server_exchange import Offer
+
+NONCE_BYTES: Final = 24
+
+
+class Authentication:
+    """Of one broker; a listener that speaks PLAINTEXT needs none of it."""
+
+    def __init__(self, settings: Settings, random: Random, certificates: Certificates) -> None:
+        self._settings = settings
+        self._random = random
+        self._certificates = certificates
+        self.secret = b""  # the same on all brokers of a cluster: for users who do not exist
+
+    def listeners(self, config: BrokerConfig) -> ListenersSecurity:
+        """How each is secured that is; InvalidSetting says what is wrong."""
+        names = [listener.name for listener in config[rows.LISTENERS]]
+        return {
+            name: self._listener(config, name)
+            for name in names
+            if protocol_of(config, name) is not SecurityProtocol.PLAINTEXT
+        }
+
+    def _listener(self, config: BrokerConfig, name: str) -> ListenerSecurity:
+        protocol = protocol_of(config, name)
+        return ListenerSecurity(
+            self._certificates.server(name) if protocol in HAS_TLS else None,
+            parse_rules(on(config, name, security_rows.SSL_PRINCIPAL_MAPPING_RULES)),
+            self._offer(config, name) if protocol in HAS_SASL else None,
+            on(config, name, security_rows.SASL_SERVER_MAX_RECEIVE_SIZE),
+        )
+
+    def _offer(self, config: BrokerConfig, name: str) -> Offer:
+        enabled = on(config, name, security_rows.SASL_ENABLED_MECHANISMS)
+        found = {mechanism: self._mechanism(config, name, mechanism) for mechanism in enabled}
+        return Offer(found, on(config, name, security_rows.CONNECTIONS_MAX_REAUTH_MS) or None)
+
+    def _mechanism(self, config: BrokerConfig, name: str, mechanism: str) -> NewServerMechanism:
+        module = _module(config, name, mechanism)
+        if mechanism == PLAIN:
+            assert module is not None, "it was checked at the start"
+            return partial(PlainServer, module.users)
+        return partial(self._scram, SCRAMS[mechanism])
+
+    def _scram(self, scram: Scram) -> ServerMechanism:
+        nonce = self._random.bytes(NONCE_BYTES)
+        lookup = partial(self.credential, scram)
+        return ScramServer(scram, lookup, secret=self.secret, nonce=nonce)
+
+    def credential(self, scram: Scram, name: str) -> ScramCredential | None:
+        """Of a user, as ZooKeeper has it."""
+        text = self._settings.overrides(user_entity(name)).get(scram.name)
+        return None if text is None else ScramCredential.parse(text)
+
+    def outgoing(self, config: BrokerConfig) -> Outgoing:
+        """How this broker connects to others."""
+        listener = inter_broker_listener_name(config)
+        protocol = protocol_of(config, listener)
+        return Outgoing(
+            self._certificates.client(listener) if protocol in HAS_TLS else None,
+            self._login(config, listener) if protocol in HAS_SASL else None,
+        )
+
+    def _login(self, config: BrokerConfig, listener: str) -> Login:
+        mechanism = config[security_rows.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
+        setting = jaas_setting(listener, mechanism)
+        module = _module(config, listener, mechanism)
+        assert module is not None, "it was checked at the start"
+        return Login(mechanism, client_mechanism(mechanism, module, setting, self._random.bytes))
+
+
+def cluster_secret(config: BrokerConfig, cluster_id: str) -> bytes:
+    """What all brokers of a cluster know, and a stranger does not: their own passwords.
+
+    Where brokers use none among themselves, it is the cluster's id.
+    """
+    listener = inter_broker_listener_name(config)
+    mechanism = config[security_rows.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
+    module = _module(config, listener, mechanism) if mechanism in (PLAIN, *SCRAMS) else None
+    password = module.credentials[1] if module is not None and module.credentials else ""
+    return sha256(f"{cluster_id}\0{password}".encode()).digest()
+
+
+def _module(config: BrokerConfig, listener: str, mechanism: str) -> LoginModule | None:
+    text = jaas_text(config, listener, mechanism)
+    if text is None:
+        return None
+    return parse_jaas(text, mechanism, jaas_setting(listener, mechanism))

@@ -1,0 +1,42 @@
+"""For how long a proven name is believed on one connection (KIP-368)."""
+
+from collections.abc import Callable
+
+from odradek.broker.timers import Timer, Timers
+from odradek.model.units import Millis
+from odradek.ports import Clock
+from odradek.security.server_exchange import Outcome, Reply, SaslRequest, ServerExchange
+
+
+class Session:
+    """The name may be proven again on the connection; if it is not by then, `on_over` is called."""
+
+    __slots__ = ("_clock", "_exchange", "_on_over", "_timer", "_timers")
+
+    def __init__(
+        self, exchange: ServerExchange, doors: tuple[Clock, Timers], on_over: Callable[[], None]
+    ) -> None:
+        self._clock, self._timers = doors
+        self._exchange = exchange
+        self._on_over = on_over
+        self._timer: Timer | None = None
+        self._arm()
+
+    def handle(self, request: SaslRequest) -> Reply:
+        """Proves the name again."""
+        reply = self._exchange.handle(request)
+        if reply.outcome is Outcome.PROVEN:
+            self.end()
+            self._arm()
+        return reply
+
+    def end(self) -> None:
+        """The connection is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        if self._exchange.session_ms is not None:
+            deadline = Millis(self._clock.monotonic() + self._exchange.session_ms)
+            self._timer = self._timers.at(deadline, self._on_over)

@@ -1,0 +1,66 @@
+"""How each listener is secured: what counts there, of its own settings and of those for all."""
+
+from types import MappingProxyType
+from typing import Any, Final, TypeVar, cast
+
+from odradek.config.broker import BrokerConfig
+from odradek.config.derived import inter_broker_listener_name
+from odradek.config.kinds import Secret
+from odradek.config.listeners import SecurityProtocol
+from odradek.config.rows import network, security
+from odradek.config.setting import BrokerSetting
+
+T = TypeVar("T")
+
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Those that are spoken here."""
+NOT_SPOKEN: Final = MappingProxyType(
+    {
+        "GSSAPI": "Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates",
+        "OAUTHBEARER": "tokens of OAuth are not read here; use SCRAM-SHA-512 over TLS",
+    }
+)
+"""Kafka's other mechanisms, and what to do instead."""
+HAS_TLS: Final = frozenset({SecurityProtocol.SSL, SecurityProtocol.SASL_SSL})
+HAS_SASL: Final = frozenset({SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL})
+
+
+def on(config: BrokerConfig, listener: str, setting: BrokerSetting[T]) -> T:
+    """What holds for a listener."""
+    own = config.on_listeners(setting)
+    return own[listener] if listener in own else config[setting]
+
+
+def protocol_of(config: BrokerConfig, listener: str) -> SecurityProtocol:
+    """What a listener speaks; PLAINTEXT where nothing is said, which is refused at start."""
+    known = config[network.LISTENER_SECURITY_PROTOCOL_MAP]
+    return known.get(listener, SecurityProtocol.PLAINTEXT)
+
+
+def between_brokers(config: BrokerConfig) -> SecurityProtocol:
+    """What brokers speak among themselves."""
+    return protocol_of(config, inter_broker_listener_name(config))
+
+
+def tls_texts(config: BrokerConfig, listener: str) -> dict[str, str]:
+    """A listener's settings of TLS by their names, secrets included."""
+    return {
+        row.name: _text(row, value)
+        for row in security.OF_TLS
+        if (value := on(config, listener, cast("BrokerSetting[Any]", row))) is not None
+    }
+
+
+def _text(row: BrokerSetting[Any], value: Any) -> str:
+    return value.value if isinstance(value, Secret) else row.kind.text(value)
+
+
+def jaas_setting(listener: str, mechanism: str) -> str:
+    """The name of the setting with a login module."""
+    return f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
+
+
+def jaas_text(config: BrokerConfig, listener: str, mechanism: str) -> str | None:
+    """The login module of a listener for a mechanism."""
+    found = config.on_listeners(security.SASL_JAAS_CONFIG).get(f"{listener}/{mechanism}")
+    return None if found is None else found.value

@@ -1,0 +1,40 @@
+"""A receiver that hands its stream over to another: first who asks for a name, then the real one.
+
+Its four calls are exchanged as a whole, so that nothing stands between the stream and the second
+receiver afterwards.
+"""
+
+from collections.abc import Callable
+
+from odradek.ports import Receiver
+
+
+class Handover:
+    """What a stream calls; a `Receiver` by its attributes."""
+
+    __slots__ = ("buffer", "closed", "drained", "received")
+
+    def __init__(self, first: Receiver) -> None:
+        self.buffer: Callable[[], memoryview]
+        self.received: Callable[[int], None]
+        self.drained: Callable[[], None]
+        self.closed: Callable[[OSError | None], None]
+        self.to(first)
+
+    def to(self, receiver: Receiver) -> None:
+        """From now on the stream calls this one."""
+        self.buffer = receiver.buffer
+        self.received = receiver.received
+        self.drained = receiver.drained
+        self.closed = receiver.closed
+
+
+def deliver(receiver: Receiver, data: bytes | bytearray | memoryview) -> None:
+    """Bytes that came too early for it, as if the stream had read them."""
+    rest = memoryview(data)
+    while rest:
+        room = receiver.buffer()
+        count = min(len(room), len(rest))
+        room[:count] = rest[:count]
+        receiver.received(count)
+        rest = rest[count:]
