@@ -60,6 +60,7 @@ from odradek.broker.settings import Settings
 from odradek.broker.stopping import Parts, Stopping
 from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.scram_admin import ScramAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name, zookeeper_is_embedded
@@ -330,6 +331,7 @@ class Broker:
             replicas,
             lambda: client.has_lease and self.cluster.has_roles,
         )
+        config_admin = ConfigAdmin(client, self.settings, self.cluster)
         return Services(
             broker_id=me,
             doors=self.doors,
@@ -343,7 +345,8 @@ class Broker:
                 settings=self.settings,
                 cluster=self.cluster,
             ),
-            config_admin=ConfigAdmin(client, self.settings, self.cluster),
+            config_admin=config_admin,
+            scram_admin=ScramAdmin(client, config_admin),
             producer_ids=ProducerIds(self.cluster, self._to_controller),
             socket_server=self.socket_server,
             replicas=replicas,

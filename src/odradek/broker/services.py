@@ -23,6 +23,7 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.scram_admin import ScramAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.model.ids import BrokerId
 
@@ -57,6 +58,7 @@ class Services:
     departed: DepartedBrokers
     topic_admin: TopicAdmin
     config_admin: ConfigAdmin
+    scram_admin: ScramAdmin
     producer_ids: ProducerIds
     socket_server: SocketServer
     replicas: ReplicaManager

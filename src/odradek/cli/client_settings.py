@@ -1,8 +1,8 @@
 """Settings of Kafka's clients: from `-X`, the environment, `--command-config` and the context.
 
 Those that this command honours are in `HONOURED`. Others of Kafka's names change how a long-lived
-client works and nothing about a command's result: a file may hold them, `-X` warns. Settings that
-ask for encryption or a password are refused, because the connection would have neither.
+client works and nothing about a command's result: a file may hold them, `-X` warns. Those of TLS
+and SASL have the names of Java's clients; what cannot be honoured of them is refused.
 """
 
 import os
@@ -15,6 +15,7 @@ from odradek.cli.context_file import ContextFile
 from odradek.cli.failing import MISUSED, Failed, nearest
 from odradek.cli.options import options
 from odradek.config.properties import parse
+from odradek.security import client_settings as security
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:9092"
 BOOTSTRAP: Final = "bootstrap.servers"
@@ -34,7 +35,7 @@ HONOURED: Final = {
     "auto.offset.reset": "consume: where a group begins that has committed nothing.",
     "isolation.level": "consume: read_committed leaves out what was aborted.",
     "session.timeout.ms": "consume: after how long a silent member leaves its group.",
-    "security.protocol": "PLAINTEXT; others are refused.",
+    **security.HONOURED,
 }
 """What this command does with a setting."""
 
@@ -65,6 +66,7 @@ SYNONYMS: Final = {
     "metadata.broker.list": BOOTSTRAP,
     "compression.codec": "compression.type",
     "request.required.acks": "acks",
+    "sasl.mechanisms": "sasl.mechanism",
     "queue.buffering.max.ms": "linger.ms",
 }
 """librdkafka's names."""
@@ -101,10 +103,8 @@ def _checked(settings: dict[str, str], where: str) -> dict[str, str]:
     found = {}
     for given, value in settings.items():
         name = SYNONYMS.get(given, given)
-        if name == "security.protocol" and value.upper() != "PLAINTEXT":
-            raise _not_secure(f"{name}={value}", where)
-        if name.startswith(("sasl.", "ssl.")) and not name.startswith("ssl.engine"):
-            if where == "-X":
+        if security.is_of_security(name) and name not in HONOURED:
+            if name not in security.WITHOUT_EFFECT:
                 raise _not_secure(given, where)
             continue
         if name in HONOURED:
@@ -121,8 +121,9 @@ def _checked(settings: dict[str, str], where: str) -> dict[str, str]:
 
 
 def _not_secure(setting: str, where: str) -> Failed:
+    near = nearest(setting, security.HONOURED)
     return Failed(
-        f"{where}: {setting}: this command speaks PLAINTEXT only, without TLS and SASL",
-        "use a PLAINTEXT listener that only trusted hosts can reach, or a tunnel",
+        f"{where}: {setting}: a setting of security that is not honoured here{near}",
+        "docs/security.md lists those that are",
         MISUSED,
     )

@@ -1,5 +1,7 @@
 """`odradek context`: named clusters, so that `--bootstrap` can be left out."""
 
+from typing import Final
+
 import click
 
 from odradek.cli.client_settings import BOOTSTRAP, of_file
@@ -7,6 +9,9 @@ from odradek.cli.context_file import ContextFile
 from odradek.cli.grammar import LocalVerb, Noun, Verb
 from odradek.cli.options import options
 from odradek.cli.printing import show_outcomes, show_table
+from odradek.config.not_here import is_secret
+
+HIDDEN: Final = "[hidden]"
 
 
 class Contexts(Noun):
@@ -47,8 +52,13 @@ def set_context(*, name: str) -> None:
     if file.current is None:
         file.current = name
     file.save()
-    fields = {"context": name, "current": file.current == name, "settings": settings}
+    fields = {"context": name, "current": file.current == name, "settings": _shown(settings)}
     show_outcomes([(f"context {name} saved in {file.path}", fields)])
+
+
+def _shown(settings: dict[str, str]) -> dict[str, str]:
+    """Without what is secret."""
+    return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
 
 
 @command.command()

@@ -15,6 +15,7 @@ from odradek.cli.failing import Failed, unknown
 VARIABLE: Final = "ODRADEK_CONTEXTS"
 PREFIX: Final = "context "
 OWN: Final = "odradek"
+OWNER_ONLY: Final = 0o600
 
 
 def contexts_path() -> Path:
@@ -85,9 +86,11 @@ class ContextFile:
             self.current = None
 
     def save(self) -> None:
-        """All of it, under the same name, at once."""
+        """All of it, under the same name, at once; only its owner may read it: it has passwords."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_name(self.path.name + ".new")
-        with new.open("w", encoding="utf-8") as opened:
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+        with os.fdopen(fd, "w", encoding="utf-8") as opened:
             self._parser.write(opened)
         new.replace(self.path)

@@ -14,6 +14,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "partition": "Partitions: reassign replicas, elect leaders, throttle.",
         "topic": "Topics: create, list, describe, alter, trim, delete.",
         "group": "Consumer groups: list, describe, reset offsets, delete.",
+        "user": "Users with a SCRAM password: list, add, remove.",
         "config": "Settings of topics and brokers: describe, alter.",
         "logdirs": "Log dirs: sizes, free space, failures.",
         "offsets": "Offsets of partitions: first, last, by time.",

@@ -8,26 +8,21 @@ replicas were in sync at the end no backup knows: brokers that were not have to 
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 import click
 
-from odradek.cli.failing import UNREACHABLE, Failed
+from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb
 from odradek.cli.printing import counted, show
+from odradek.cli.tree import in_tree
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.metadata.znodes.cluster import ProducerIdBlock, ProducerIdBlockZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode
 from odradek.model.ids import BrokerId, ProducerId, TopicPartition
 from odradek.model.positions import LeaderEpoch
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
-from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import NoNode
-from odradek.zookeeper.client.session import Session
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import GetData, SetData, WriteOp
@@ -35,7 +30,6 @@ from odradek.zookeeper.protocol.jute_requests import GetData, SetData, WriteOp
 EPOCHS: Final = 10_000
 PRODUCER_IDS: Final = 1_000_000_000
 """By so much they are raised: more than is given between two backups."""
-CONNECT_SECONDS: Final = 30.0
 
 
 class Raised(NamedTuple):
@@ -55,49 +49,12 @@ def raise_epochs(*, connect: str) -> None:
     Leader epochs and producer ids that were given after the backup stand in the logs; those of the
     tree are put above them. No broker may be registered. See the runbook.
     """
-    raised = asyncio.run(_run(connect))
+    raised = asyncio.run(in_tree(connect, raise_all))
     text = f"{counted(raised.partitions, 'leader epoch')} raised by {EPOCHS}; producer ids go on"
     show(raised._asdict(), f"{text} at {raised.first_producer_id}")
 
 
-async def _run(connect: str) -> Raised:
-    try:
-        async with _client(connect) as client:
-            return await raised(client)
-    except BaseExceptionGroup as group:  # of the client's own task
-        (error,) = group.exceptions
-        raise _failed(connect, error) from None
-
-
-@asynccontextmanager
-async def _client(connect: str) -> AsyncIterator[ZooKeeperClient]:
-    session = Session(Ensemble.parse(connect), SystemRandom())
-    client = ZooKeeperClient(session, SystemNetwork(), SystemClock(), lambda _: None)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(client.run())
-        client.begin()
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await client.connected()
-            yield client
-        finally:
-            await client.close()
-
-
-def _failed(connect: str, error: BaseException) -> BaseException:
-    """For a person; a mistake of ours stays what it is."""
-    match error:
-        case TimeoutError():
-            text = f"ZooKeeper does not answer at {connect} within {CONNECT_SECONDS:g} s"
-            return Failed(text, code=UNREACHABLE)
-        case NoNode():
-            return Failed(f"there is no cluster of brokers at {connect}: {error}")
-        case KeeperError():
-            return Failed(f"ZooKeeper: {error}", "call it again")
-    return error
-
-
-async def raised(client: ZooKeeperClient) -> Raised:
+async def raise_all(client: ZooKeeperClient) -> Raised:
     """Of the whole tree; a second time does no harm."""
     alive = (await client.children(BrokerIdsZnode.PATH)).names
     if alive:

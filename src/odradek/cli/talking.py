@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from odradek.cli.client_settings import BOOTSTRAP, client_settings
@@ -13,9 +14,14 @@ from odradek.client.addresses import addresses
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.model.errors import InvalidSetting
 from odradek.model.ids import TopicPartition
-from odradek.peers.errors import ConnectionGone
+from odradek.peers.errors import ConnectionGone, NotAuthenticated
+from odradek.peers.secured_network import Login, Outgoing, SecuredNetwork
+from odradek.ports import Network
+from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.network import SystemNetwork
+from odradek.security.client_settings import client_security
+from odradek.security.tls_contexts import client_context
 
 T = TypeVar("T")
 
@@ -36,9 +42,10 @@ def talk(conversation: Callable[[Cluster], Coroutine[Any, Any, T]], *, endless: 
     """
     settings = client_settings()
     seconds = seconds_to_wait(settings)
+    network = secured_network(settings)
 
     async def run() -> T:
-        world = ClientDeps(SystemNetwork(), SystemClock())
+        world = ClientDeps(network, SystemClock())
         name = settings.get("client.id", "odradek-cli")
         cluster = PatientCluster(world, addresses(settings[BOOTSTRAP]), name)
         cluster.waits, cluster.seconds = Waits(seconds), seconds
@@ -66,12 +73,29 @@ async def _found(cluster: Cluster, bootstrap: str) -> None:
     """It does not wait for a broker that was never there."""
     try:
         await cluster.any()
+    except NotAuthenticated:
+        raise
     except ConnectionGone as error:
         raise Failed(
             f"no broker answers at {bootstrap}: {reason(error)}",
             "odradek up starts a broker; --bootstrap HOST:PORT names another",
             UNREACHABLE,
         ) from None
+
+
+def secured_network(settings: Mapping[str, str]) -> Network:
+    """By which brokers are reached, as the settings ask for."""
+    network = SystemNetwork()
+    security = client_security(settings)
+    if security.is_plain:
+        return network
+    context = None
+    if security.tls is not None:
+        made = client_context(security.tls, lambda path: Path(path).read_bytes())
+        context = lambda: made  # noqa: E731 - the same for every connection
+    make = security.mechanism_maker(SystemRandom().bytes)
+    login = None if make is None else Login(security.mechanism or "", make)
+    return SecuredNetwork(network, Outgoing(context, login, settings.get("client.id")))
 
 
 def reason(error: BaseException) -> str:

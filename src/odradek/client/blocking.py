@@ -15,6 +15,7 @@ from typing import Any, Final, Self, TypeVar
 from odradek.client.blocking_cluster import BlockingCluster
 from odradek.client.blocking_fetch import fetch_range
 from odradek.client.blocking_producer import BlockingProducer, BlockingProducerSettings
+from odradek.client.blocking_security import BlockingSecurity
 from odradek.client.cluster_metadata import ClusterMetadata, TopicMetadata
 from odradek.client.errors import DataLost, LogTruncated, OffsetExpired, TopicRecreated, check
 from odradek.client.fetching import FetchedBytes, FetchSettings, RangeFetch
@@ -60,9 +61,16 @@ class BlockingClient:
     """A cluster, from outside. Close it, or use it as a context."""
 
     def __init__(
-        self, bootstrap: str, *, client_id: str = "odradek", patience_ms: Millis = PATIENCE
+        self,
+        bootstrap: str,
+        *,
+        client_id: str = "odradek",
+        patience_ms: Millis = PATIENCE,
+        security: Mapping[str, str] | None = None,
     ) -> None:
-        self._cluster = BlockingCluster(bootstrap, client_id, patience_ms)
+        """`security`: settings of Kafka's clients, such as `security.protocol`."""
+        secured = BlockingSecurity(security) if security else None
+        self._cluster = BlockingCluster(bootstrap, client_id, patience_ms, secured)
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,9 @@ from time import sleep
 from typing import Any, TypeVar
 
 from odradek.client.addresses import addresses
-from odradek.client.blocking_connection import BlockingConnection, now
+from odradek.client.blocking_connection import BlockingConnection
+from odradek.client.blocking_security import BlockingSecurity
+from odradek.client.blocking_wire import now
 from odradek.client.cluster_metadata import ClusterMetadata
 from odradek.client.coordinators import (
     COORDINATOR_VERSION,
@@ -28,11 +30,18 @@ T = TypeVar("T")
 class BlockingCluster:
     """What a blocking client has learned, and its connections: one for each broker."""
 
-    def __init__(self, bootstrap: str, client_id: str, patience: Millis = PATIENCE) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        client_id: str,
+        patience: Millis = PATIENCE,
+        security: BlockingSecurity | None = None,
+    ) -> None:
         self.metadata = ClusterMetadata()
         self.patience = patience
         self._bootstrap = addresses(bootstrap)
         self._client_id = client_id
+        self._security = security
         self._connections: dict[Address, BlockingConnection] = {}
         self._coordinators: dict[str, Address] = {}  # by group
 
@@ -48,7 +57,8 @@ class BlockingCluster:
         """To this address; made once, and again when it is gone."""
         found = self._connections.get(address)
         if found is None or not found.is_open:
-            found = self._connections[address] = BlockingConnection(address, self._client_id)
+            found = BlockingConnection(address, self._client_id, self._security)
+            self._connections[address] = found
         return found
 
     def any(self) -> BlockingConnection:

@@ -3,16 +3,13 @@
 For processes that have no loop and want none, such as Spark's workers. Requests may be pipelined:
 `send` returns at once what will hold the answer, and `PendingAnswer.wait` reads until it is there;
 answers to others that come before it are kept for them. One thread at a time.
-
-An answer is read by one call, into the bytes that the caller gets: to clear eight megabytes before,
-or to copy them behind, takes as long as all that is looked at in them.
 """
 
 import socket
-import struct
-from time import monotonic_ns
 from typing import Any, Final
 
+from odradek.client.blocking_security import BlockingSecurity
+from odradek.client.blocking_wire import Wire, now
 from odradek.client.connection_limits import VERSIONS_MAX, patience
 from odradek.client.errors import check
 from odradek.model.units import SECOND, Millis
@@ -27,19 +24,11 @@ from odradek.peers.errors import (
 from odradek.peers.requests import RequestsInFlight, encode_request
 from odradek.peers.versions import NegotiatedVersions
 from odradek.ports import Address
-from odradek.wire.framing import LENGTH_BYTES, InvalidFrame, frame_bytes
+from odradek.wire.framing import InvalidFrame
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
 
 CONNECT_MS: Final = Millis(10 * SECOND)
-NANOS: Final = 1_000_000  # of a millisecond
-MICROS: Final = 1_000  # of a millisecond
-TIMEVAL: Final = struct.Struct("@ll")
-
-
-def now() -> Millis:
-    """The monotonic clock: the shell's, who tells the cores."""
-    return Millis(monotonic_ns() // NANOS)
 
 
 class PendingAnswer:
@@ -73,16 +62,21 @@ class PendingAnswer:
 class BlockingConnection:
     """Asks one broker; not opened again."""
 
-    def __init__(self, address: Address, client_id: str) -> None:
+    def __init__(
+        self, address: Address, client_id: str, security: BlockingSecurity | None = None
+    ) -> None:
         self.address = address
         self._flight: RequestsInFlight[PendingAnswer] = RequestsInFlight(client_id)
         self._reason: ConnectionGone | None = None
         try:
-            self._socket = socket.create_connection(address, CONNECT_MS / SECOND)
+            plain = socket.create_connection(address, CONNECT_MS / SECOND)
         except OSError as error:
             raise connecting_failed(address, error) from error
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._wire: Wire = Wire(plain)
         try:
+            if security is not None:
+                self._wire = security.secured(plain, address, client_id)
             answer = self._post(ApiVersionsRequest(), 0).wait()
             check(answer.error_code)
         except BaseException:
@@ -122,20 +116,10 @@ class BlockingConnection:
         deadline = Millis(now() + kept)
         frame = self._flight.send(encode_request(request, version), deadline, pending)
         try:
-            self._socket.settimeout(kept / SECOND)
-            self._send_all([memoryview(chunk) for chunk in frame])  # type: ignore[arg-type]
+            self._wire.send(frame, Millis(kept))
         except OSError as error:
             self._end(connection_ended(self.address, error))
         return pending
-
-    def _send_all(self, chunks: list[memoryview]) -> None:
-        """As one call, if the kernel takes it."""
-        while chunks:
-            sent = self._socket.sendmsg(chunks)
-            while chunks and sent >= len(chunks[0]):
-                sent -= len(chunks.pop(0))
-            if sent:
-                chunks[0] = chunks[0][sent:]
 
     def receive(self) -> None:
         """Reads one answer, and hands it out; the end of the connection goes to everybody."""
@@ -144,8 +128,7 @@ class BlockingConnection:
         deadline = self._flight.deadline()
         assert deadline is not None, "no request waits"
         try:
-            self._socket.settimeout(None)
-            frame = self._read(frame_bytes(self._read(LENGTH_BYTES, deadline)), deadline)
+            frame = self._wire.frame(deadline)
         except BlockingIOError:
             late = self._flight.overdue(now())
             self._end(late or TimedOut(f"{self.address[0]}:{self.address[1]}: no answer in time"))
@@ -164,25 +147,9 @@ class BlockingConnection:
         if self._flight.fault is not None:
             self._end(self._flight.fault)
 
-    def _read(self, size: int, deadline: Millis) -> bytes:
-        """So many bytes; BlockingIOError at the deadline, EOFError if no more will come.
-
-        The kernel waits for all of them. It hands out fewer only before an end or at the deadline.
-        """
-        data = b""
-        while len(data) < size:
-            left = max(1, deadline - now())
-            wait = TIMEVAL.pack(left // SECOND, left % SECOND * MICROS)
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, wait)
-            more = self._socket.recv(size - len(data), socket.MSG_WAITALL)
-            if not more:
-                raise EOFError
-            data = data + more if data else more
-        return data
-
     def _end(self, reason: ConnectionGone) -> None:
         if self._reason is None:
             self._reason = reason
-            self._socket.close()
+            self._wire.close()
             for pending in self._flight.abandon():
                 pending.error = reason

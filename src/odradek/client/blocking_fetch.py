@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from odradek.client.blocking_cluster import BlockingCluster, pause
-from odradek.client.blocking_connection import PendingAnswer, now
+from odradek.client.blocking_connection import PendingAnswer
+from odradek.client.blocking_wire import now
 from odradek.client.connection_limits import FETCH_BY_NAME
 from odradek.client.errors import (
     DataLost,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from odradek.client.blocking_cluster import BlockingCluster, pause
-from odradek.client.blocking_connection import PendingAnswer, now
+from odradek.client.blocking_connection import PendingAnswer
+from odradek.client.blocking_wire import now
 from odradek.client.errors import NoLeader, check
 from odradek.client.retries import Retries
 from odradek.client.sequencing import Outgoing, Produced, ProducerIdentity, Sequencing

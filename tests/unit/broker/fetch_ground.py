@@ -10,6 +10,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.session import Session
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -22,6 +23,7 @@ from odradek.model.units import MIB, Bytes, Micros
 from odradek.ports import Address, Clock, FileRange
 from odradek.replication.leader import Leadership
 from odradek.replication.throttle import ReplicationThrottle
+from odradek.security.principal import ANONYMOUS
 from odradek.sim.chance import SeededRandom
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt
@@ -56,6 +58,12 @@ class Peer:
     peer: Address = ("peer", 1)
     local: Address = ("broker", 9092)
     is_over = False
+    principal = ANONYMOUS
+    session: Session | None = None
+
+    def close(self) -> None:
+        """Does not happen."""
+        raise AssertionError
 
     def waits(self, pending: PendingRequest) -> None:
         """Nothing to do."""

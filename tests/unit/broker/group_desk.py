@@ -12,6 +12,7 @@ from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.session import Session
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timers
@@ -22,6 +23,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.units import Micros, Millis
+from odradek.security.principal import ANONYMOUS
 from odradek.sim.machine import Machine
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -44,6 +46,12 @@ class Visitor:
     peer = ("10.0.0.9", 41_000)
     local = ("10.0.0.1", 9_092)
     is_over = False
+    principal = ANONYMOUS
+    session: Session | None = None
+
+    def close(self) -> None:
+        """Not from here."""
+        raise AssertionError
 
     def answered(self, pending: PendingRequest) -> None:
         """Answers are taken before they are put on a wire."""

@@ -17,19 +17,11 @@ from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from odradek.wire.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    ScramCredentialUpsertion,
-)
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from odradek.wire.messages.describe_acls import DescribeAclsRequest
 from odradek.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
-from odradek.wire.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    UserName,
-)
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from tests.unit.broker.stage import Stage
@@ -44,18 +36,6 @@ def test_access_control_lists_need_an_authorizer() -> None:
         assert made.error_code == ErrorCode.SECURITY_DISABLED
         (found,) = client.ask(DeleteAclsRequest([DeleteAclsFilter(2)])).filter_results
         assert found.error_code == ErrorCode.SECURITY_DISABLED
-
-
-def test_nobody_has_credentials_and_nobody_gets_any() -> None:
-    """A password that nobody asks for must not seem to be set."""
-    with Stage() as stage:
-        client = stage.client()
-        assert not client.ask(DescribeUserScramCredentialsRequest(None)).results
-        (found,) = client.ask(DescribeUserScramCredentialsRequest([UserName("me")])).results
-        assert found.error_code == ErrorCode.RESOURCE_NOT_FOUND
-        wanted = [ScramCredentialUpsertion("me", 1, 4_096, b"salt", b"password")]
-        (row,) = client.ask(AlterUserScramCredentialsRequest(upsertions=wanted)).results
-        assert (row.user, row.error_code) == ("me", ErrorCode.SECURITY_DISABLED)
 
 
 def test_quotas_are_not_enforced_and_not_set() -> None:

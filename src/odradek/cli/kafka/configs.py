@@ -1,10 +1,11 @@
-"""`kafka-configs`: settings of topics and brokers described and altered."""
+"""`kafka-configs`: settings of topics and brokers, and passwords of users."""
 
 from typing import Any
 
 import click
 
 from odradek.cli.failing import Failed
+from odradek.cli.kafka import user_configs
 from odradek.cli.kafka.script import Misused, Script, ask, pairs_of, the_one
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -17,6 +18,7 @@ from odradek.wire.messages.describe_configs import (
 )
 
 KINDS = {"topics": admin.TOPIC, "brokers": admin.BROKER}
+USERS = "users"
 SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -29,12 +31,18 @@ SOURCES = {
 @click.command("kafka-configs", cls=Script)
 @click.option("--describe", is_flag=True)
 @click.option("--alter", is_flag=True)
-@click.option("--entity-type", type=click.Choice(list(KINDS)))
+@click.option("--entity-type", type=click.Choice([*KINDS, USERS]))
 @click.option("--entity-name")
 @click.option("--entity-default", is_flag=True)
 @click.option("--topic", help="Short for --entity-type topics --entity-name.")
 @click.option("--broker", help="Short for --entity-type brokers --entity-name.")
 @click.option("--broker-defaults", is_flag=True)
+@click.option("--user", help="Short for --entity-type users --entity-name.")
+@click.option(
+    "--zookeeper",
+    metavar="HOST:PORT,.../PATH",
+    help="Write a user's password to ZooKeeper: for the first user, before brokers start.",
+)
 @click.option("--add-config", default="", metavar="NAME=VALUE,NAME=[VALUE,VALUE]")
 @click.option("--delete-config", default="", metavar="NAME,...")
 @click.option("--all", "everything", is_flag=True, help="Those with their default, too.")
@@ -47,6 +55,11 @@ def command(*, describe: bool, alter: bool, **said: Any) -> None:
         raise Misused("At least one of --add-config or --delete-config must be specified")
     if action == "alter" and name is None:
         raise Misused("an entity name must be specified with --alter")
+    if kind == USERS:
+        _of_users(action, name, (changes, gone), said["zookeeper"])
+        return
+    if said["zookeeper"] is not None:
+        raise Misused("--zookeeper is for users alone; others are asked of a broker")
 
     async def run(cluster: Cluster) -> None:
         if action == "alter":
@@ -57,16 +70,31 @@ def command(*, describe: bool, alter: bool, **said: Any) -> None:
     ask(run)
 
 
+def _of_users(
+    action: str, name: str | None, wanted: tuple[dict[str, str], list[str]], zookeeper: str | None
+) -> None:
+    if action == "describe":
+        ask(lambda cluster: user_configs.describe(cluster, name or None))
+    elif not name:
+        raise Misused("there are no defaults for users here; name one with --entity-name")
+    elif zookeeper is not None:
+        user_configs.alter_in_zookeeper(zookeeper, name, *wanted)
+    else:
+        ask(lambda cluster: user_configs.alter(cluster, name, *wanted))
+
+
 def _entity(said: dict[str, Any]) -> tuple[str, str | None]:
     """The kind and the name: empty for all brokers, None for each."""
     if said["topic"] is not None:
         return "topics", said["topic"]
     if said["broker"] is not None:
         return "brokers", said["broker"]
+    if said["user"] is not None:
+        return USERS, said["user"]
     if said["broker_defaults"]:
         return "brokers", ""
     if said["entity_type"] is None:
-        raise Misused("At least one of --entity-type, --topic, --broker must be specified")
+        raise Misused("At least one of --entity-type, --topic, --broker, --user must be specified")
     return said["entity_type"], "" if said["entity_default"] else said["entity_name"]
 
 

@@ -1,34 +1,41 @@
-"""DescribeUserScramCredentials (key 50), version 0: no user has any."""
+"""DescribeUserScramCredentials (key 50), version 0: who has a password, and with how many rounds.
+
+Any broker answers, from ZooKeeper. No salt and no key is told.
+"""
 
 from typing import Final
 
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.topics.scram_admin import UserCredentials
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_user_scram_credentials import (
+    CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
 
-NO_CREDENTIALS: Final = "no SCRAM credentials are kept: SASL is not served"
 
-
-def handle(
-    services: Services, pending: PendingRequest, request: DescribeUserScramCredentialsRequest
-) -> None:
-    """Of all users nothing, of each that is named that there is none."""
-    del services
-    code = ErrorCode.RESOURCE_NOT_FOUND
-    pending.answer(
-        DescribeUserScramCredentialsResponse(
-            results=[
-                DescribeUserScramCredentialsResult(user.name, code, NO_CREDENTIALS)
-                for user in request.users or ()
-            ]
-        )
+async def handle(
+    services: Services,
+    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
+    request: DescribeUserScramCredentialsRequest,
+) -> DescribeUserScramCredentialsResponse:
+    """None or no user named: all."""
+    users = [user.name for user in request.users or ()]
+    found = await services.scram_admin.describe(users or None)
+    return DescribeUserScramCredentialsResponse(
+        error_message=None, results=[_result(it) for it in found]
     )
+
+
+def _result(found: UserCredentials) -> DescribeUserScramCredentialsResult:
+    if found.error is not None:
+        return DescribeUserScramCredentialsResult(found.user, found.error.code, str(found.error))
+    infos = [CredentialInfo(*it) for it in found.credentials]
+    return DescribeUserScramCredentialsResult(found.user, ErrorCode.NONE, None, infos)
 
 
 def refuse(
