@@ -8,18 +8,10 @@ from typing import Final
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, inter_broker_listener_name
 from odradek.config.findings import Severity
-from odradek.config.listeners import Listener
+from odradek.config.listeners import HAS_SASL, MECHANISMS, NOT_SPOKEN, Listener
 from odradek.config.rows import network, security
 from odradek.config.rule import Rule
-from odradek.config.secured import (
-    HAS_SASL,
-    MECHANISMS,
-    NOT_SPOKEN,
-    jaas_setting,
-    jaas_text,
-    on,
-    protocol_of,
-)
+from odradek.config.secured import jaas_setting, jaas_text, on, protocol_of
 
 
 def _names_and_ports(config: BrokerConfig) -> str | None:

@@ -28,6 +28,19 @@ class SecurityProtocol(IntEnum):
     SASL_SSL = 3
 
 
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Those that are spoken here."""
+NOT_SPOKEN: Final = MappingProxyType(
+    {
+        "GSSAPI": "Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates",
+        "OAUTHBEARER": "tokens of OAuth are not read here; use SCRAM-SHA-512 over TLS",
+    }
+)
+"""Kafka's other mechanisms, and what to do instead."""
+HAS_TLS: Final = frozenset({SecurityProtocol.SSL, SecurityProtocol.SASL_SSL})
+HAS_SASL: Final = frozenset({SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL})
+
+
 class Auto(Enum):
     """`advertised.listeners=auto`: each client is told the address that it connected to."""
 

@@ -1,7 +1,6 @@
 """How each listener is secured: what counts there, of its own settings and of those for all."""
 
-from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name
@@ -11,18 +10,6 @@ from odradek.config.rows import network, security
 from odradek.config.setting import BrokerSetting
 
 T = TypeVar("T")
-
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-"""Those that are spoken here."""
-NOT_SPOKEN: Final = MappingProxyType(
-    {
-        "GSSAPI": "Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates",
-        "OAUTHBEARER": "tokens of OAuth are not read here; use SCRAM-SHA-512 over TLS",
-    }
-)
-"""Kafka's other mechanisms, and what to do instead."""
-HAS_TLS: Final = frozenset({SecurityProtocol.SSL, SecurityProtocol.SASL_SSL})
-HAS_SASL: Final = frozenset({SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL})
 
 
 def on(config: BrokerConfig, listener: str, setting: BrokerSetting[T]) -> T:

@@ -7,8 +7,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from odradek.config.listeners import SecurityProtocol
-from odradek.config.secured import HAS_SASL, HAS_TLS, MECHANISMS, NOT_SPOKEN
+from odradek.config.listeners import HAS_SASL, HAS_TLS, MECHANISMS, NOT_SPOKEN, SecurityProtocol
 from odradek.model.errors import InvalidSetting
 from odradek.security.jaas import PLAIN, LoginModule, parse_jaas
 from odradek.security.mechanism import ClientMechanism, NewClientMechanism

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from odradek.config.secured import MECHANISMS, NOT_SPOKEN
+from odradek.config.listeners import MECHANISMS, NOT_SPOKEN
 from odradek.model.errors import InvalidSetting
 
 PLAIN: Final = "PLAIN"

@@ -106,12 +106,11 @@ def test_a_file_for_kraft_is_refused_with_what_to_change(tmp_path: Path) -> None
 
 def test_what_kafka_has_and_we_lack_says_whether_it_matters(tmp_path: Path) -> None:
     """A warning where somebody gets less than was asked for, a note where nothing is lost."""
-    text = (
-        "log.dirs=/a\nssl.keystore.password=/k\nmetric.reporters=x\nremote.log.reader.threads=2\n"
-    )
+    text = "log.dirs=/a\ndelegation.token.secret.key=k\n"
+    text += "metric.reporters=x\nremote.log.reader.threads=2\n"
     lines = check(tmp_path, text).output.splitlines()
-    assert lines[0].startswith("warning: ssl.keystore.password=[hidden]")
-    assert "no TLS, no authentication and no access control" in lines[0]
+    assert lines[0].startswith("warning: delegation.token.secret.key=[hidden]")
+    assert "tokens are not read here" in lines[0]
     assert "there is no tiered storage" in lines[1]
     assert lines[2].startswith("note: metric.reporters=x")
     assert "metrics are served by admin.listener" in lines[2]
@@ -180,11 +179,11 @@ def test_transactions_are_not_there(tmp_path: Path) -> None:
 
 
 def test_one_reason_is_told_once(tmp_path: Path) -> None:
-    """Twenty lines of TLS are a sentence with twenty names; programs get each by itself."""
-    names = [name for name, _ in table_of_kafka() if name.startswith("ssl.")]
+    """Lines about Kerberos are a sentence with their names; programs get each by itself."""
+    names = [name for name, _ in table_of_kafka() if name.startswith("sasl.kerberos.")]
     text = "log.dirs=/a\n" + "".join(f"{name}=x\n" for name in names)
     output = check(tmp_path, text).output
-    assert output.count("no TLS, no authentication and no access control") == 1
+    assert output.count("Kerberos is not spoken here") == 1
     assert f"warning: {len(names)} settings have no effect; " in output
     assert all(f"\nwarning:   {name}=" in output for name in names)
     assert len(json.loads(check(tmp_path, text, "--json").output)) >= len(names)

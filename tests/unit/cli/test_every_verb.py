@@ -14,6 +14,7 @@ from odradek.cli.root import command
 from tests.external.zookeeper import free_port
 
 MORE = {
+    "user add": ["--password", "secret"],
     "topic alter": ["-p", "9"],
     "topic trim": ["--all", "--yes"],
     "topic delete": ["--yes"],

@@ -15,6 +15,10 @@ def findings(*settings: str) -> tuple[Finding, ...]:
 
 TWO = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:PLAINTEXT"
 
+SSL_2 = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,SSL2:SSL"
+A_NAMED = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:SASL_PLAINTEXT"
+SCRAM = "sasl.enabled.mechanisms=SCRAM-SHA-256"
+
 REFUSED = [
     (("replica.fetch.wait.max.ms=30001",), "replica.socket.timeout.ms=30000 (default)"),
     (("replica.lag.time.max.ms=400",), "followers would leave the in-sync set"),
@@ -36,18 +40,37 @@ REFUSED = [
     (("listeners=A://:1,a://:2",), "two listeners are named A"),
     (("listeners=PLAINTEXT://:1,SSL://:1",), "share port 1"),
     (("listeners=PLAINTEXT://1.2.3.4:1,SSL://1.2.3.5:1",), "share port 1"),
-    (("listeners=PLAINTEXT://1.2.3.4:1,SSL://[::1]:1,SASL_SSL://:1",), "share port 1"),
+    (("listeners=PLAINTEXT://1.2.3.4:1,SSL://[::1]:1,SSL2://:1", SSL_2), "share port 1"),
     (("listeners=PLAINTEXT://:1,EXT://:2",), "does not say how EXT is secured"),
     (("advertised.listeners=SSL://a:1",), "there is no listener SSL"),
     (("advertised.listeners=PLAINTEXT://a:1,PLAINTEXT://b:2",), "two listeners are named"),
     (("listeners=PLAINTEXT://0.0.0.0:1",), "no client can connect to 0.0.0.0"),
-    (("listeners=SSL://:1",), "listener SSL is to speak SSL; only PLAINTEXT is spoken as yet"),
+    (("listeners=PLAINTEXT://:1,A://:2", A_NAMED), "listener A is to offer GSSAPI: Kerberos"),
+    (
+        ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=OAUTHBEARER"),
+        "tokens of OAuth are not read here",
+    ),
+    (
+        ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=NONSENSE"),
+        "listener A: there is no mechanism NONSENSE",
+    ),
+    (
+        ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=PLAIN"),
+        "nobody could log in: set listener.name.a.plain.sasl.jaas.config",
+    ),
+    (
+        ("listeners=A://:2", A_NAMED, "inter.broker.listener.name=A", SCRAM),
+        "listener A does not offer it (sasl.enabled.mechanisms)",
+    ),
     (
         (
-            "listeners=PLAINTEXT://:1,A://:2",
-            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:SASL_SSL",
+            "listeners=A://:2",
+            A_NAMED,
+            "inter.broker.listener.name=A",
+            SCRAM,
+            "sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",
         ),
-        "listener A is to speak SASL_SSL",
+        "brokers could not log in: set listener.name.a.scram-sha-256.sasl.jaas.config",
     ),
     (
         ("listeners=A://:1", "listener.security.protocol.map=A:PLAINTEXT"),
@@ -60,6 +83,7 @@ REFUSED = [
     ),
 ]
 DOUBTED = [
+    (("sasl.jaas.config=x",), "only with a listener and a mechanism in its name"),
     (("zookeeper.set.acl=true",), "who can reach ZooKeeper can change every znode"),
     (("zookeeper.embedded.host=",), "who can reach them can change everything"),
     (("message.max.bytes=104857600",), "does not fit in a request"),

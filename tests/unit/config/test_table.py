@@ -24,11 +24,26 @@ DIFFERENT = {
     "socket.send.buffer.bytes": "102400 doubles the time that the kernel needs for a fetch",
     "zookeeper.max.in.flight.requests": "Kafka's 10 would cost most of the speed of our client",
 }
-STATIC = {"listeners", "advertised.listeners", "listener.security.protocol.map"}
+STATIC = {
+    "listeners",
+    "advertised.listeners",
+    "listener.security.protocol.map",
+    "sasl.enabled.mechanisms",
+    "sasl.mechanism.inter.broker.protocol",
+    # ZooKeeper would hold them as they are
+    "sasl.jaas.config",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.truststore.certificates",
+    "ssl.truststore.password",
+}
 STRICTER = {
     # Kafka has no bound here, and fails or never works with such a value
     "broker.id": "-2",
     "node.id": "-2",
+    "connections.max.reauth.ms": "-1",
     "controlled.shutdown.max.retries": "-1",
     "controlled.shutdown.retry.backoff.ms": "-1",
     "controller.socket.timeout.ms": "0",
@@ -56,6 +71,7 @@ STRICTER = {
     "replica.socket.receive.buffer.bytes": "0",
     "replica.socket.timeout.ms": "0",
     "request.timeout.ms": "0",
+    "sasl.server.max.receive.size": "0",
     "socket.connection.setup.timeout.max.ms": "0",
     "socket.connection.setup.timeout.ms": "0",
     "socket.receive.buffer.bytes": "0",

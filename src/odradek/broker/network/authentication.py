@@ -9,17 +9,10 @@ from odradek.broker.network.login import ListenerSecurity, ListenersSecurity
 from odradek.broker.settings import Settings
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name
-from odradek.config.listeners import SecurityProtocol
+from odradek.config.listeners import HAS_SASL, HAS_TLS, SecurityProtocol
 from odradek.config.rows import network as rows
 from odradek.config.rows import security as security_rows
-from odradek.config.secured import (
-    HAS_SASL,
-    HAS_TLS,
-    jaas_setting,
-    jaas_text,
-    on,
-    protocol_of,
-)
+from odradek.config.secured import jaas_setting, jaas_text, on, protocol_of
 from odradek.metadata.znodes.settings import user_entity
 from odradek.peers.secured_network import Login, Outgoing
 from odradek.ports import Random

@@ -14,8 +14,9 @@ import structlog
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name
+from odradek.config.listeners import HAS_TLS
 from odradek.config.rows import network as rows
-from odradek.config.secured import HAS_TLS, protocol_of, tls_texts
+from odradek.config.secured import protocol_of, tls_texts
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock

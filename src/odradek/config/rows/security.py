@@ -46,7 +46,6 @@ SSL_KEYSTORE_LOCATION: Final = BrokerSetting(
     "ssl.keystore.location",
     optional(string()),
     default=None,
-    importance=Importance.HIGH,
     mode=Mode.PER_BROKER,
     doc="The file with the broker's certificate, its chain and its private key, in PEM. Its "
     "content decides how it is read, whatever `ssl.keystore.type` says.",
@@ -55,35 +54,30 @@ SSL_KEYSTORE_PASSWORD: Final = BrokerSetting(
     "ssl.keystore.password",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The password of the key store; for PEM the one of its private key.",
 )
 SSL_KEY_PASSWORD: Final = BrokerSetting(
     "ssl.key.password",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The password of the private key.",
 )
 SSL_KEYSTORE_KEY: Final = BrokerSetting(
     "ssl.keystore.key",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The private key itself, in PEM, instead of a file.",
 )
 SSL_KEYSTORE_CERTIFICATE_CHAIN: Final = BrokerSetting(
     "ssl.keystore.certificate.chain",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The certificate and its chain, in PEM, instead of a file.",
 )
 SSL_TRUSTSTORE_LOCATION: Final = BrokerSetting(
     "ssl.truststore.location",
     optional(string()),
     default=None,
-    importance=Importance.HIGH,
     mode=Mode.PER_BROKER,
     doc="The file with the certificates that are believed, in PEM or in Java's JKS.",
 )
@@ -91,14 +85,12 @@ SSL_TRUSTSTORE_PASSWORD: Final = BrokerSetting(
     "ssl.truststore.password",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The password of a JKS trust store; without it the file is read, and not checked.",
 )
 SSL_TRUSTSTORE_CERTIFICATES: Final = BrokerSetting(
     "ssl.truststore.certificates",
     optional(secret()),
     default=None,
-    importance=Importance.HIGH,
     doc="The certificates that are believed themselves, in PEM, instead of a file.",
 )
 SSL_KEYSTORE_TYPE: Final = BrokerSetting(
@@ -106,6 +98,7 @@ SSL_KEYSTORE_TYPE: Final = BrokerSetting(
     string(),
     default="JKS",
     inert="what a store holds decides how it is read",
+    mode=Mode.PER_BROKER,
     doc="The format of the key store.",
 )
 SSL_TRUSTSTORE_TYPE: Final = BrokerSetting(
@@ -113,6 +106,7 @@ SSL_TRUSTSTORE_TYPE: Final = BrokerSetting(
     string(),
     default="JKS",
     inert="what a store holds decides how it is read",
+    mode=Mode.PER_BROKER,
     doc="The format of the trust store.",
 )
 SSL_PROTOCOL: Final = BrokerSetting(
@@ -120,18 +114,21 @@ SSL_PROTOCOL: Final = BrokerSetting(
     string(),
     default="TLSv1.3",
     inert="`ssl.enabled.protocols` decides",
+    mode=Mode.PER_BROKER,
     doc="The newest version of TLS.",
 )
 SSL_ENABLED_PROTOCOLS: Final = BrokerSetting(
     "ssl.enabled.protocols",
     listing("TLSv1.2", "TLSv1.3"),
     default=("TLSv1.2", "TLSv1.3"),
+    mode=Mode.PER_BROKER,
     doc="The versions of TLS that are spoken; older ones are refused.",
 )
 SSL_CIPHER_SUITES: Final = BrokerSetting(
     "ssl.cipher.suites",
     listing(),
     default=(),
+    mode=Mode.PER_BROKER,
     doc="The cipher suites that are offered, by Java's names; without any, OpenSSL's choice. Of "
     "TLS 1.3 all three, or none, which leaves TLS 1.2.",
 )
@@ -139,12 +136,15 @@ SSL_CLIENT_AUTH: Final = BrokerSetting(
     "ssl.client.auth",
     choice("required", "requested", "none"),
     default="none",
+    mode=Mode.PER_BROKER,
     doc="Whether clients of a listener with SSL prove their names by certificates.",
 )
 SSL_ENDPOINT_IDENTIFICATION_ALGORITHM: Final = BrokerSetting(
     "ssl.endpoint.identification.algorithm",
     choice("https", "HTTPS", ""),
     default="https",
+    importance=Importance.LOW,
+    mode=Mode.PER_BROKER,
     doc="Whether this broker checks that the certificate of another names its host: `https`, or "
     "nothing, which believes every certificate of the trust store.",
 )
@@ -152,6 +152,7 @@ SSL_PRINCIPAL_MAPPING_RULES: Final = BrokerSetting(
     "ssl.principal.mapping.rules",
     string(),
     default="DEFAULT",
+    importance=Importance.LOW,
     doc="How the name of a certificate becomes the one of a user: `RULE:pattern/replacement/L`, "
     "several separated by commas, the first that fits counts.",
 )

@@ -1,0 +1,318 @@
+"""Other people's clients log in to a live broker, by each mechanism, with TLS and without.
+
+One broker has a listener for each protocol; alice has a password of each kind, and a certificate.
+"""
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.helpers import create_ssl_context
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from odradek.client.blocking import BlockingClient
+from odradek.model.units import Millis
+from odradek.peers.errors import NotAuthenticated, TlsFailed
+from odradek.wire.headers import read_response, request_frame
+from odradek.wire.messages.metadata import MetadataRequest
+from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tests.compat.broker_process import OdradekBroker
+from tests.compat.odradek_shell import Shell
+from tests.external.zookeeper import free_port
+from tests.live.secured import PASSWORD, TLS, USERS, login
+from tests.samples.certificates import certificates
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+CASES = [
+    *(("SASL_PLAINTEXT", mechanism) for mechanism in MECHANISMS),
+    *(("SASL_SSL", mechanism) for mechanism in MECHANISMS),
+    ("SSL", ""),
+]
+LISTENERS = {"SASL_PLAINTEXT": "NAMED", "SASL_SSL": "BOTH", "SSL": "CERT"}
+
+
+class Secured(OdradekBroker):
+    """A broker with four listeners."""
+
+    host = "localhost"
+
+    def __init__(self, directory: Path) -> None:
+        self.ports = {protocol: free_port() for protocol in LISTENERS}
+        own = ",".join(f"{LISTENERS[it]}://localhost:{port}" for it, port in self.ports.items())
+        mapped = ",".join(f"{name}:{protocol}" for protocol, name in LISTENERS.items())
+        super().__init__(
+            directory,
+            **{
+                "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{mapped}",
+                "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+                "listener.name.named.plain.sasl.jaas.config": USERS,
+                "listener.name.both.plain.sasl.jaas.config": USERS,
+                "listener.name.cert.ssl.client.auth": "required",
+                "connection.failed.authentication.delay.ms": "5",
+                **TLS,
+            },
+        )
+        self._settings["listeners"] = f"PLAINTEXT://localhost:{self.port},{own}"
+
+    def at(self, protocol: str) -> str:
+        """The address of a listener."""
+        return f"localhost:{self.ports[protocol]}"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """One for all tests; alice has her passwords."""
+    broker = Secured(tmp_path_factory.mktemp("secured") / "broker")
+    broker.start()
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        info = ScramCredentialInfo(mechanism, 4_096)
+        wanted = UserScramCredentialUpsertion("alice", info, PASSWORD.encode())
+        for future in admin.alter_user_scram_credentials([wanted]).values():
+            future.result(20)
+    yield broker
+    broker.stop()
+    said = broker.log()
+    assert "Traceback" not in said, said[-4_000:]
+    assert PASSWORD not in said
+    assert "request.failed" not in said
+
+
+def librdkafka(broker: Secured, protocol: str, mechanism: str) -> dict[str, Any]:
+    """Its settings."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": broker.at(protocol),
+        "security.protocol": protocol,
+        "log_level": 0,
+    }
+    if mechanism:
+        settings |= {"sasl.mechanism": mechanism, "sasl.username": "alice"}
+        settings |= {"sasl.password": PASSWORD}
+    if protocol.endswith("SSL"):
+        settings["ssl.ca.location"] = certificates("trusted.crt")
+    if protocol == "SSL":
+        pem = certificates("client.pem")
+        settings |= {"ssl.certificate.location": pem, "ssl.key.location": pem}
+    return settings
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), CASES)
+def test_librdkafka(broker: Secured, protocol: str, mechanism: str) -> None:
+    """A record larger than a record of TLS, there and back."""
+    settings, topic = librdkafka(broker, protocol, mechanism), f"rd-{protocol}-{mechanism}"
+    producer = Producer(settings)
+    payload = bytes(range(256)) * 400
+    producer.produce(topic, payload)
+    assert producer.flush(20) == 0
+    consumer = Consumer({**settings, "group.id": topic, "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    message = next(filter(None, (consumer.poll(1) for _ in range(30))))
+    assert message.error() is None
+    assert message.value() == payload
+    consumer.close()
+
+
+def python_settings(broker: Secured, protocol: str, mechanism: str) -> dict[str, Any]:
+    """Of both clients in Python."""
+    settings: dict[str, Any] = {
+        "bootstrap_servers": broker.at(protocol),
+        "security_protocol": protocol,
+    }
+    if mechanism:
+        settings |= {"sasl_mechanism": mechanism, "sasl_plain_username": "alice"}
+        settings |= {"sasl_plain_password": PASSWORD}
+    if protocol.endswith("SSL"):
+        pem = certificates("client.pem") if protocol == "SSL" else None
+        settings["ssl_context"] = create_ssl_context(
+            cafile=certificates("trusted.crt"), certfile=pem, keyfile=pem
+        )
+    return settings
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), CASES)
+def test_aiokafka(broker: Secured, protocol: str, mechanism: str) -> None:
+    """There and back."""
+    topic = f"aio-{protocol}-{mechanism}"
+
+    async def talk() -> None:
+        settings = python_settings(broker, protocol, mechanism)
+        async with AIOKafkaProducer(**settings) as producer:
+            await producer.send_and_wait(topic, b"hello")
+        consumer = AIOKafkaConsumer(topic, auto_offset_reset="earliest", **settings)
+        async with consumer:
+            assert (await consumer.getone()).value == b"hello"
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), CASES)
+def test_kafka_python(broker: Secured, protocol: str, mechanism: str) -> None:
+    """There."""
+    producer = kafka.KafkaProducer(**python_settings(broker, protocol, mechanism))
+    sent = producer.send(f"py-{protocol}-{mechanism}", b"hello").get(timeout=20)
+    assert sent.offset == 0
+    producer.close()
+
+
+def java_settings(protocol: str, mechanism: str) -> dict[str, str]:
+    """As Kafka's own clients have them, and ours."""
+    settings = {"security.protocol": protocol}
+    if mechanism:
+        settings |= {"sasl.mechanism": mechanism, "sasl.jaas.config": login(mechanism)}
+    if protocol.endswith("SSL"):
+        settings["ssl.truststore.location"] = certificates("trusted.crt")
+    if protocol == "SSL":
+        settings["ssl.keystore.location"] = certificates("client.pem")
+    return settings
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), CASES)
+def test_our_blocking_client(broker: Secured, protocol: str, mechanism: str) -> None:
+    """On a plain socket and on one with TLS."""
+    security = java_settings(protocol, mechanism)
+    with BlockingClient(broker.at(protocol), security=security) as client:
+        assert len(client.cluster().brokers) == 1
+
+
+@pytest.mark.parametrize(("protocol", "mechanism"), CASES)
+def test_the_command(
+    broker: Secured,
+    protocol: str,
+    mechanism: str,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """With a file of Kafka's settings."""
+    file = tmp_path / "client.properties"
+    settings = java_settings(protocol, mechanism)
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    shell = Shell(capfdbinary, monkeypatch)
+    shell.bootstrap = broker.at(protocol)
+    assert "alice" in shell("user", "list", "--command-config", str(file)).out.decode()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_wrong_password(broker: Secured, mechanism: str) -> None:
+    """Our client says so at once, and does not try again."""
+    security = java_settings("SASL_PLAINTEXT", mechanism)
+    security["sasl.jaas.config"] = login(mechanism, password="wrong")
+    client = BlockingClient(broker.at("SASL_PLAINTEXT"), security=security)
+    with client, pytest.raises(NotAuthenticated, match=r"nvalid"):
+        client.cluster()
+
+
+@pytest.mark.parametrize(
+    ("store", "says"), [("stranger.crt", "self-signed|issuer"), (None, "self-signed|issuer")]
+)
+def test_a_broker_that_is_not_believed(broker: Secured, store: str | None, says: str) -> None:
+    """Its certificate is of another authority, or of none that the system knows."""
+    security = java_settings("SASL_SSL", "PLAIN")
+    del security["ssl.truststore.location"]
+    if store is not None:
+        security["ssl.truststore.location"] = certificates(store)
+    client = BlockingClient(broker.at("SASL_SSL"), security=security, patience_ms=Millis(1))
+    with client, pytest.raises(TlsFailed, match=says):
+        client.cluster()
+
+
+def test_a_broker_under_another_name(broker: Secured) -> None:
+    """The name is checked, unless that is switched off."""
+    at = f"127.0.0.2:{broker.ports['SASL_SSL']}"
+    assert at
+    context = ssl.create_default_context(cafile=certificates("trusted.crt"))
+    with (
+        socket.create_connection(("localhost", broker.ports["SASL_SSL"])) as plain,
+        pytest.raises(ssl.SSLCertVerificationError, match="elsewhere"),
+    ):
+        context.wrap_socket(plain, server_hostname="elsewhere")
+
+
+@pytest.mark.parametrize("pem", [None, "impostor.pem"])
+def test_a_client_whose_certificate_is_not_believed(broker: Secured, pem: str | None) -> None:
+    """It has none, or one of another authority with alice's name."""
+    context = ssl.create_default_context(cafile=certificates("trusted.crt"))
+    if pem is not None:
+        context.load_cert_chain(certificates(pem))
+    with (
+        socket.create_connection(("localhost", broker.ports["SSL"])) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as secured,
+        pytest.raises(ssl.SSLError),
+    ):
+        secured.sendall(frame(MetadataRequest(), 1))
+        assert not secured.recv(1), "no answer"
+        raise ssl.SSLError("closed")
+
+
+def test_older_versions_of_tls(broker: Secured) -> None:
+    """TLS 1.1 has no handshake here."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certificates("trusted.crt"))
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.warns(DeprecationWarning):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with (
+        socket.create_connection(("localhost", broker.ports["SASL_SSL"])) as plain,
+        pytest.raises(ssl.SSLError),
+    ):
+        context.wrap_socket(plain, server_hostname="localhost")
+
+
+def frame(request: Any, version: int) -> bytes:
+    """A request as it goes over the wire."""
+    return b"".join(bytes(it) for it in request_frame(request, version, 1, "stranger"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        frame(MetadataRequest(), 1),
+        struct.pack(">i", 600_000),
+        struct.pack(">i", -1),
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00",
+    ],
+    ids=["metadata", "large", "negative", "http", "tls"],
+)
+def test_a_stranger_is_not_answered(broker: Secured, sent: bytes) -> None:
+    """Whatever is asked before the name is known, the connection is closed."""
+    with socket.create_connection(("localhost", broker.ports["SASL_PLAINTEXT"])) as stranger:
+        stranger.sendall(sent)
+        try:
+            assert not stranger.recv(1)
+        except ConnectionResetError:
+            pass
+
+
+def test_a_mechanism_that_is_not_offered(broker: Secured) -> None:
+    """The client is told which are, and the connection is closed."""
+    with socket.create_connection(("localhost", broker.ports["SASL_PLAINTEXT"])) as stranger:
+        stranger.sendall(frame(SaslHandshakeRequest("GSSAPI"), 1))
+        (size,) = struct.unpack(">i", stranger.recv(4, socket.MSG_WAITALL))
+        answer = read_response(SaslHandshakeResponse, 1, stranger.recv(size, socket.MSG_WAITALL))[1]
+        assert list(answer.mechanisms) == list(MECHANISMS)
+        assert not stranger.recv(1)
+
+
+def test_a_user_is_told_apart_from_nobody_by_the_api_alone(broker: Secured) -> None:
+    """Credentials are described without a salt and without a key."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    found = admin.describe_user_scram_credentials(["alice"])["alice"].result(20)
+    assert [it.iterations for it in found.scram_credential_infos] == [4_096, 4_096]
+    with pytest.raises(KafkaException, match="does not exist"):
+        admin.describe_user_scram_credentials(["nobody"])["nobody"].result(20)

@@ -1,0 +1,194 @@
+"""What settings say about security, and what is refused before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.model.errors import InvalidSetting
+from odradek.security import java_store
+from odradek.security.certificate_names import name_of, parse_rules, principal_name
+from odradek.security.client_settings import client_security
+from odradek.security.der import MalformedCertificate
+from odradek.security.errors import AuthenticationFailed
+from odradek.security.jaas import PLAIN, SCRAM_SHA_256, parse_jaas
+from odradek.security.scram_changes import Deletion, Upsertion, changed, described
+from odradek.security.tls_contexts import client_context, server_context
+from odradek.security.tls_settings import tls_settings
+from tests.samples.certificates import certificates
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def read(path: str) -> bytes:
+    """A file."""
+    return Path(path).read_bytes()
+
+
+def test_a_login_module_shows_no_secret() -> None:
+    """Words in quotation marks, with and without marks of their own."""
+    text = f'{MODULE} required username="al\\"ice" password=plain user_bob="b;=";'
+    found = parse_jaas(text, PLAIN, "here")
+    assert found.credentials == ('al"ice', "plain")
+    assert found.users == {"bob": "b;="}
+    assert "plain" not in repr(found).replace("PlainLoginModule", "").replace("security.plain", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "mechanism", "says"),
+    [
+        ("", PLAIN, "one login module"),
+        (f"{MODULE} required", PLAIN, "a semicolon"),
+        (f"{MODULE} required; {MODULE} required;", PLAIN, "one login module"),
+        (f"{MODULE} username=a;", PLAIN, "must stand required"),
+        (f"{MODULE} required username;", PLAIN, "name=value"),
+        (f'{MODULE} required username="a;', PLAIN, "is not closed"),
+        (f"{MODULE} required a=b;", SCRAM_SHA_256, "ScramLoginModule"),
+        ("com.sun.security.auth.module.Krb5LoginModule required;", PLAIN, "not run here"),
+    ],
+)
+def test_a_login_module_that_is_refused(text: str, mechanism: str, says: str) -> None:
+    """No class of Java is run; the setting is named, its value is not."""
+    with pytest.raises(InvalidSetting, match=says) as error:
+        parse_jaas(text, mechanism, "sasl.jaas.config")
+    assert str(error.value).startswith("sasl.jaas.config: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"security.protocol": "TLS"}, "must be one of"),
+        ({"security.protocol": "SASL_SSL"}, "Kerberos is not spoken here"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "needs a name"),
+        ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1.1"}, "is not spoken"),
+        ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_RSA_WITH_NULL_MD5"}, "not offered"),
+        ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "all three"),
+        ({"security.protocol": "SSL", "ssl.keystore.key": "x"}, "need each other"),
+    ],
+)
+def test_a_clients_settings_that_are_refused(settings: dict[str, str], says: str) -> None:
+    """A setting that seems to protect and does not is an error."""
+    with pytest.raises(InvalidSetting, match=says):
+        client_security(settings)
+
+
+def test_stores_are_told_apart_by_what_is_in_them() -> None:
+    """PEM, PEM in the setting itself, an encrypted key, and Java's trust store."""
+    jks = {"ssl.truststore.location": certificates("trusted.jks")}
+    secret = {"ssl.truststore.password": "trust-secret"}
+    assert client_context(tls_settings(jks), read).get_ca_certs()
+    assert client_context(tls_settings(jks | secret), read).get_ca_certs()
+    inline = {"ssl.truststore.certificates": Path(certificates("trusted.crt")).read_text()}
+    assert client_context(tls_settings(inline), read).get_ca_certs()
+    server_context(tls_settings({"ssl.keystore.location": certificates("broker.pem")}), read)
+    encrypted = {"ssl.keystore.location": certificates("encrypted.pem")}
+    server_context(tls_settings(encrypted | {"ssl.key.password": "key-secret"}), read)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "needs a certificate"),
+        ({"ssl.keystore.location": "/nowhere"}, "=/nowhere: No such file"),
+        ({"ssl.keystore.location": certificates("trusted.jks")}, "keytool -importkeystore"),
+        ({"ssl.keystore.location": certificates("trusted.crt")}, "trusted.crt"),
+        ({"ssl.keystore.location": certificates("encrypted.pem")}, "encrypted"),
+        (
+            {
+                "ssl.keystore.location": certificates("broker.pem"),
+                "ssl.client.auth": "required",
+            },
+            "needs it",
+        ),
+        (
+            {
+                "ssl.keystore.location": certificates("broker.pem"),
+                "ssl.client.auth": "required",
+                "ssl.truststore.location": certificates("trusted.jks"),
+                "ssl.truststore.password": "wrong",
+            },
+            "the password is wrong",
+        ),
+    ],
+)
+def test_a_listener_without_what_it_needs_does_not_start(
+    settings: dict[str, str], says: str
+) -> None:
+    """The setting and the file are named."""
+    with pytest.raises(InvalidSetting, match=says):
+        server_context(tls_settings(settings), read)
+
+
+def test_half_a_trust_store() -> None:
+    """Any part of it is refused."""
+    data = read(certificates("trusted.jks"))
+    for end in range(len(data)):
+        with pytest.raises(InvalidSetting):
+            java_store.certificates(data[:end], None)
+
+
+def der(name: str) -> bytes:
+    """The first certificate of a file."""
+    import ssl
+
+    text = Path(certificates(name)).read_text()
+    end = text.index("-----END CERTIFICATE-----") + 25
+    return ssl.PEM_cert_to_DER_cert(text[text.index("-----BEGIN CERT") : end])
+
+
+def test_the_name_of_a_certificate_is_written_as_java_writes_it() -> None:
+    """RFC 2253: the last part first, and marks within a part with a backslash."""
+    assert name_of(der("broker.pem")) == "CN=localhost,OU=Tests,O=Odradek,C=AT"
+    assert name_of(der("client.pem")) == r"CN=alice,OU=Tests,O=Odradek\, Ltd"
+
+
+def test_a_certificate_that_ends_too_early() -> None:
+    """Whatever it is, it is not read beyond its end."""
+    data = der("client.pem")
+    for end in range(200):
+        with pytest.raises(MalformedCertificate):
+            name_of(data[:end])
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ("DEFAULT", r"CN=alice,OU=Tests,O=Odradek\, Ltd"),
+        ("", r"CN=alice,OU=Tests,O=Odradek\, Ltd"),
+        ("RULE:^CN=(.*?),OU=Tests.*$/$1/", "alice"),
+        ("RULE:^CN=(.*?),OU=Tests.*$/$1@tests/U, DEFAULT", "ALICE@TESTS"),
+        ("RULE:^CN=bob.*$/bob/,RULE:^CN=(.*?),.*$/$1/L,DEFAULT", "alice"),
+    ],
+)
+def test_rules_make_a_short_name_of_a_long_one(rules: str, name: str) -> None:
+    """The first that fits counts."""
+    assert principal_name(der("client.pem"), parse_rules(rules)) == name
+
+
+def test_rules_that_fit_nobody_and_rules_that_are_none() -> None:
+    """Nobody is let in under a name that no rule has made."""
+    with pytest.raises(AuthenticationFailed, match="No rule"):
+        principal_name(der("client.pem"), parse_rules("RULE:^CN=bob$/bob/"))
+    for text in ("RULE:a", "RULE:(/x/", "RULE:a/$1/", "NOTHING"):
+        with pytest.raises(InvalidSetting):
+            parse_rules(text)
+
+
+def test_credentials_are_altered_within_bounds() -> None:
+    """4,096 to 16,384 rounds; each credential once; what is not there cannot go (KIP-554)."""
+    good = Upsertion(1, 4_096, b"salt", bytes(32))
+    after = changed("alice", [good], {"x": "y"})
+    assert described(after) == [(1, 4_096)]
+    assert changed("alice", [Deletion(1)], after) == {"x": "y"}
+    assert "salt" not in repr(good).replace("salt=", "")
+    for changes, says in (
+        ([good._replace(rounds=4_095)], "Too few iterations"),
+        ([good._replace(rounds=16_385)], "Too many iterations"),
+        ([good._replace(number=3)], "Unknown SCRAM mechanism"),
+        ([good._replace(salted_password=b"x")], "32 bytes"),
+        ([good, Deletion(1)], "altered twice"),
+        ([Deletion(2)], "does not exist"),
+    ):
+        with pytest.raises(Exception, match=says):
+            changed("alice", changes, {})
+    with pytest.raises(Exception, match="must not be empty"):
+        changed("", [good], {})
