@@ -180,14 +180,15 @@ def test_credentials_are_altered_within_bounds() -> None:
     assert described(after) == [(1, 4_096)]
     assert changed("alice", [Deletion(1)], after) == {"x": "y"}
     assert "salt" not in repr(good).replace("salt=", "")
-    for changes, says in (
+    refused: list[tuple[list[Deletion | Upsertion], str]] = [
         ([good._replace(rounds=4_095)], "Too few iterations"),
         ([good._replace(rounds=16_385)], "Too many iterations"),
         ([good._replace(number=3)], "Unknown SCRAM mechanism"),
         ([good._replace(salted_password=b"x")], "32 bytes"),
         ([good, Deletion(1)], "altered twice"),
         ([Deletion(2)], "does not exist"),
-    ):
+    ]
+    for changes, says in refused:
         with pytest.raises(Exception, match=says):
             changed("alice", changes, {})
     with pytest.raises(Exception, match="must not be empty"):

@@ -1,0 +1,199 @@
+"""Before a client's name is known: what it may ask, for how long, and how many there may be."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.network import login
+from odradek.model.errors import ErrorCode
+from odradek.model.units import Bytes
+from odradek.wire.headers import request_frame
+from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.metadata import MetadataRequest
+from odradek.wire.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest
+from tests.unit.broker.stage import Client, Stage
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+JAAS = f'{MODULE} required user_alice="alice-secret" user_bob="bob-secret";'
+LIFETIME_SECONDS = 60
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    """A broker whose clients prove their names, and brokers do not."""
+    settings: dict[str, Any] = {
+        "listeners": "NAMED://broker:9092,PLAINTEXT://broker:9093",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,NAMED:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+        "listener.name.named.plain.sasl.jaas.config": JAAS,
+        "listener.name.named.connections.max.reauth.ms": str(1_000 * LIFETIME_SECONDS),
+    }
+    with Stage(1, **settings) as stage:
+        yield stage
+
+
+def log_in(client: Client, name: str = "alice", password: str = "") -> SaslAuthenticateResponse:
+    """By PLAIN; by default with the right password."""
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    token = f"\0{name}\0{password or name + '-secret'}".encode()
+    answer = client.ask(SaslAuthenticateRequest(token), 1)
+    assert isinstance(answer, SaslAuthenticateResponse)
+    return answer
+
+
+def principals(stage: Stage) -> list[str]:
+    """Of all connections that have one."""
+    return [str(it.principal) for it in stage.running.socket_server.connections]
+
+
+def test_a_client_that_proves_its_name_is_served(stage: Stage) -> None:
+    """The name stands on the connection from then on, and travels with each request."""
+    client = stage.client()
+    offered = {row.api_key for row in client.ask(ApiVersionsRequest("me", "1"), 3).api_keys}
+    assert {SaslHandshakeRequest.KEY, SaslAuthenticateRequest.KEY} <= offered
+    assert not principals(stage)
+    answer = log_in(client)
+    assert (answer.error_code, answer.session_lifetime_ms) == (0, 1_000 * LIFETIME_SECONDS)
+    assert client.ask(MetadataRequest(topics=[])).brokers
+    assert principals(stage) == ["User:alice"]
+    (connection,) = stage.running.socket_server.connections
+    assert connection.software == ("me", "1")
+
+
+def test_a_client_learns_the_versions_first(stage: Stage) -> None:
+    """KIP-511: a version that is not known is answered at version 0, here as well."""
+    client = stage.client()
+    client.send(ApiVersionsRequest("me", "1"), 3)
+    raw = b"".join(bytes(it) for it in request_frame(ApiVersionsRequest(), 0, 9, "x"))  # type: ignore[arg-type]
+    client.send_raw(raw[:6] + (99).to_bytes(2, "big") + raw[8:])
+    stage.run(1)
+    assert client.has_answer(9)
+
+
+def test_nothing_else_is_answered_before(stage: Stage) -> None:
+    """Whoever asks for more is disconnected, and has learned nothing."""
+    client = stage.client()
+    number = client.send(MetadataRequest(topics=None))
+    stage.run(1)
+    assert client.is_closed
+    assert not client.has_answer(number)
+
+
+def test_a_request_may_come_right_behind_the_last_token(stage: Stage) -> None:
+    """It belongs to the connection that follows."""
+    client = stage.client()
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    client.send(SaslAuthenticateRequest(b"\0alice\0alice-secret"), 1)
+    number = client.send(MetadataRequest(topics=[]))
+    assert client.answer_to(number).brokers
+
+
+def test_a_wrong_password_is_refused_later(stage: Stage) -> None:
+    """After `connection.failed.authentication.delay.ms`, with the reason; then it is over."""
+    client = stage.client()
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    number = client.send(SaslAuthenticateRequest(b"\0alice\0guess"), 1)
+    stage.run(0.05)
+    assert not client.has_answer(number)
+    stage.run(0.2)
+    answer = client.answer_to(number)
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert "Invalid username or password" in answer.error_message
+    stage.run(0.1)
+    assert client.is_closed
+
+
+def test_tokens_without_frames_are_not_spoken(stage: Stage) -> None:
+    """SaslHandshake v0 is named, for old clients look for it, and refused."""
+    client = stage.client()
+    answer = client.ask(SaslHandshakeRequest("PLAIN"), 0)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_client_that_takes_too_long(stage: Stage) -> None:
+    """Ten seconds for all of it, whatever it sends meanwhile."""
+    client = stage.client()
+    for _ in range(9):
+        stage.run(1)
+        client.ask(ApiVersionsRequest(), 0)
+    assert not client.is_closed
+    stage.run(1.5)
+    assert client.is_closed
+
+
+def test_a_request_that_is_too_large(stage: Stage) -> None:
+    """`sasl.server.max.receive.size`; what is announced costs nothing before it comes."""
+    client, modest = stage.client(), stage.client()
+    client.send_raw((512 * 1024 + 1).to_bytes(4, "big"))
+    modest.send_raw((512 * 1024).to_bytes(4, "big") + b"x")
+    stage.run(1)
+    assert client.is_closed
+    assert not modest.is_closed
+
+
+def test_strangers_share_a_bounded_memory(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large requests beyond it are closed; a login, which is small, always passes."""
+    monkeypatch.setattr(login, "BYTES_MAX", Bytes(100_000))
+    strangers = [stage.client() for _ in range(4)]
+    for stranger in strangers:
+        stranger.send_raw((400_000).to_bytes(4, "big") + bytes(40_000))
+    stage.run(1)
+    assert [it.is_closed for it in strangers].count(True) == 2
+    assert not log_in(stage.client()).error_code
+
+
+def test_the_oldest_login_gives_way(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listener goes on accepting: strangers keep nobody out."""
+    monkeypatch.setattr(login, "LOGINS_PER_ADDRESS_MAX", 3)
+    named = stage.client()
+    log_in(named)
+    strangers = [stage.client() for _ in range(5)]
+    stage.run(0.1)
+    assert [it.is_closed for it in strangers] == [True, True, False, False, False]
+    assert not log_in(stage.client()).error_code
+    assert not named.is_closed
+
+
+def test_a_name_must_be_proven_again(stage: Stage) -> None:
+    """Who does so stays; who does not is disconnected (KIP-368)."""
+    careful, careless = stage.client(), stage.client()
+    log_in(careful)
+    log_in(careless)
+    stage.run(LIFETIME_SECONDS * 0.9)
+    assert not log_in(careful).error_code
+    stage.run(LIFETIME_SECONDS * 0.5)
+    assert careless.is_closed
+    assert not careful.is_closed
+    assert principals(stage) == ["User:alice"]
+
+
+def test_nobody_becomes_somebody_else(stage: Stage) -> None:
+    """Neither with a right password nor with another mechanism."""
+    client, other = stage.client(), stage.client()
+    log_in(client)
+    log_in(other)
+    answer = log_in(client, "bob")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert "Cannot change principals" in (answer.error_message or "")
+    answer = other.ask(SaslHandshakeRequest("SCRAM-SHA-256"), 1)
+    assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+    stage.run(0.1)
+    assert client.is_closed
+    assert other.is_closed
+
+
+def test_a_plaintext_listener_asks_nobody() -> None:
+    """Both requests fit nowhere there, and the connection goes on."""
+    with Stage() as stage:
+        client = stage.client()
+        answer = client.ask(SaslHandshakeRequest("PLAIN"), 1)
+        assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+        answer = client.ask(SaslAuthenticateRequest(b"x"), 1)
+        assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+        assert client.ask(MetadataRequest(topics=[])).brokers
+        assert principals(stage) == ["User:ANONYMOUS"]
