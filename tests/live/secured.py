@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.samples.certificates import certificates
+from tests.samples.certificate_files import certificates
 
 PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"

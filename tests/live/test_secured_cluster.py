@@ -12,7 +12,7 @@ from tests.compat.odradek_shell import Shell
 from tests.external.zookeeper import free_port
 from tests.live.cluster import ClusterBroker, LiveCluster
 from tests.live.secured import TLS, login
-from tests.samples.certificates import certificates
+from tests.samples.certificate_files import certificates
 
 MECHANISM = "SCRAM-SHA-512"
 SECRET = "broker-secret"

@@ -34,7 +34,7 @@ from tests.compat.broker_process import OdradekBroker
 from tests.compat.odradek_shell import Shell
 from tests.external.zookeeper import free_port
 from tests.live.secured import PASSWORD, TLS, USERS, login
-from tests.samples.certificates import certificates
+from tests.samples.certificate_files import certificates
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -155,7 +155,7 @@ def python_settings(broker: Secured, protocol: str, mechanism: str) -> dict[str,
 
 @pytest.mark.parametrize(("protocol", "mechanism"), CASES)
 def test_aiokafka(broker: Secured, protocol: str, mechanism: str) -> None:
-    """There and back."""
+    """There and back, with the client of asyncio."""
     topic = f"aio-{protocol}-{mechanism}"
 
     async def talk() -> None:
@@ -171,7 +171,7 @@ def test_aiokafka(broker: Secured, protocol: str, mechanism: str) -> None:
 
 @pytest.mark.parametrize(("protocol", "mechanism"), CASES)
 def test_kafka_python(broker: Secured, protocol: str, mechanism: str) -> None:
-    """There."""
+    """It reads its own settings, and sends a record."""
     producer = KafkaProducer(**python_settings(broker, protocol, mechanism))
     sent = producer.send(f"py-{protocol}-{mechanism}", b"hello").get(timeout=20)
     assert sent.offset == 0

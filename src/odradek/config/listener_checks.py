@@ -128,6 +128,10 @@ LISTENER_RULES: Final = (
         _between_brokers,
     ),
     Rule((security.SASL_JAAS_CONFIG,), Severity.WARNING, _login_modules),
-    Rule((security.SASL_ENABLED_MECHANISMS,), Severity.ERROR, _logins),
-    Rule((security.SASL_MECHANISM_INTER_BROKER_PROTOCOL,), Severity.ERROR, _own_login),
+    Rule((security.SASL_ENABLED_MECHANISMS, network.LISTENERS), Severity.ERROR, _logins),
+    Rule(
+        (security.SASL_MECHANISM_INTER_BROKER_PROTOCOL, network.LISTENERS),
+        Severity.ERROR,
+        _own_login,
+    ),
 )

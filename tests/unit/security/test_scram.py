@@ -1,5 +1,7 @@
 """SCRAM: both sides talk, and whatever is not as it must be ends the conversation."""
 
+from base64 import b64encode
+
 import pytest
 
 from odradek.security.errors import AuthenticationFailed
@@ -55,7 +57,7 @@ def test_both_sides_prove_that_they_know_the_password(scram: Scram, name: str) -
 
 
 def test_the_example_of_the_standard() -> None:
-    """RFC 7677, section 3."""
+    """RFC 7677, section 3: what other implementations compute, too."""
     salt = bytes.fromhex("5b6d99689d1235 8eec a04b14 1236fa81".replace(" ", ""))
     salted = SHA_256.salted("pencil", salt, 4_096)
     found = SHA_256.credential(salted, salt, 4_096)
@@ -64,8 +66,6 @@ def test_the_example_of_the_standard() -> None:
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,"
         b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
     )
-    from base64 import b64encode
-
     signature = b64encode(SHA_256.mac(found.server_key, said))
     assert signature == b"6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 

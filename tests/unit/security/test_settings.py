@@ -14,7 +14,7 @@ from odradek.security.jaas import PLAIN, SCRAM_SHA_256, parse_jaas
 from odradek.security.scram_changes import Deletion, Upsertion, changed, described
 from odradek.security.tls_contexts import client_context, server_context
 from odradek.security.tls_settings import tls_settings
-from tests.samples.certificates import certificates
+from tests.samples.certificate_files import certificates
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

@@ -1,8 +1,0 @@
-"""Certificates of tests, made by `make.sh`."""
-
-from pathlib import Path
-
-
-def certificates(name: str) -> str:
-    """The path of one."""
-    return str(Path(__file__).parent / name)
