@@ -6,7 +6,7 @@ the life of the broker that it goes to, so that one that comes too late has no e
 A request is built once for all brokers that are told the same, and rows once for each partition.
 Tagged fields of ours, which Kafka passes over: in LeaderAndIsr `must_be_whole` (a leader whose log
 lacks records shall refuse, because others may have them), `eligible_min_isr` (a smaller ISR commits
-nothing, because others are eligible) and `incarnations` (as which the members' logs have joined,
+nothing, because others are `eligible`) and `incarnations` (as which the members' logs have joined,
 in UpdateMetadata, too); in its answer `is_unclean` and `incarnation`; the topic id in StopReplica.
 """
 
@@ -149,6 +149,7 @@ class _Building:
             must_be_whole=not is_new and self._context.must_be_whole(partition, found),
             eligible_min_isr=state.eligible_min_isr,
             incarnations=[MemberIncarnation(*it) for it in state.incarnations],
+            eligible=state.eligible,
         )
         return row
 

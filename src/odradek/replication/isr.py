@@ -43,12 +43,13 @@ class IsrProposal(NamedTuple):
 
 
 class IsrAccepted(NamedTuple):
-    """The controller's answer: what the ISR is now, and what others were named eligible under."""
+    """The controller's answer: what the ISR is now, who is eligible, and under which number."""
 
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
     isr: tuple[BrokerId, ...]
     eligible_min_isr: int = 0
+    eligible: tuple[BrokerId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

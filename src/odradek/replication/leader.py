@@ -67,6 +67,7 @@ class Leadership(NamedTuple):
     eligible_min_isr: int = 0  # nothing is committed by a smaller ISR: others may lead then
     incarnations: tuple[tuple[BrokerId, Incarnation], ...] = ()  # of members' logs that lost some
     adding: tuple[BrokerId, ...] = ()
+    eligible: tuple[BrokerId, ...] = ()  # they have everything, and may lead where no member can
 
 
 class LeaderSettings(NamedTuple):
@@ -106,9 +107,8 @@ class LeaderEffects:
     begin_epoch: EpochStart | None = None  # 1. into the history of epochs, durably
     high_watermark: Offset | None = None  # 2. to the log: up to here it may be read
     propose: IsrProposal | None = None  # 3. to the controller; `on_isr_answer` brings the answer
-    hand_over: tuple[BrokerId, ...] = ()  # 4. to the controller: one of these leads instead of us
-    verdicts: tuple[Verdict, ...] = ()  # 5. to producers
-    wake: tuple[Ticket, ...] = ()  # 6. those who wait for the low watermark
+    verdicts: tuple[Verdict, ...] = ()  # 4. to producers
+    wake: tuple[Ticket, ...] = ()  # 5. those who wait for the low watermark
 
 
 NOTHING: Final = LeaderEffects()
@@ -119,6 +119,7 @@ class Leader:
 
     __slots__ = (
         "_at_low_watermark",
+        "_eligible",
         "_eligible_min_isr",
         "_followers",
         "_incarnation",
@@ -152,6 +153,7 @@ class Leader:
         self.isr: Isr = Committed(frozenset(leadership.isr))
         self._me = me
         self._settings = settings
+        self._eligible = leadership.eligible
         self._eligible_min_isr = leadership.eligible_min_isr
         self._incarnation = ends.incarnation
         self._incarnations = dict(leadership.incarnations)  # as which the controller knows them
@@ -197,6 +199,7 @@ class Leader:
         self.leader_epoch = leadership.leader_epoch
         self.partition_epoch = leadership.partition_epoch
         self.isr = Committed(frozenset(leadership.isr))
+        self._eligible = leadership.eligible
         self._eligible_min_isr = leadership.eligible_min_isr
         self._incarnations = dict(leadership.incarnations)
         if is_new_epoch:
@@ -275,15 +278,6 @@ class Leader:
         """What is below was deleted here, by retention or DeleteRecords."""
         self.log_start_offset = log_start_offset
         return LeaderEffects(wake=self._deleted())
-
-    def on_corrupt(self) -> LeaderEffects:
-        """A batch of the leader's own log fails its checksum.
-
-        A leader cannot fetch it from anybody, so another in-sync replica shall lead, and this one
-        follow. Without another it goes on: only what lies in that batch cannot be read.
-        """
-        others = self.isr.committed - {self._me}
-        return LeaderEffects(hand_over=tuple(it for it in self._replicas if it in others))
 
     def on_ineligible(self, broker: BrokerId, now: Millis) -> LeaderEffects:
         """A follower's broker has died or is shutting down: it is not waited for."""
@@ -377,6 +371,24 @@ class Leader:
                 f"{self.epoch_start}"
             )
 
+    def others_in_sync(self) -> Members:
+        """The followers that are members."""
+        return self.isr.committed - {self._me}
+
+    def eligible_apart(self, offset: Offset, now: Millis) -> Members:
+        """Those who have the record at this offset and do not fetch from here.
+
+        They are eligible, so they have what is committed. Who fetches joins soon, with the rest.
+        """
+        if offset >= self.high_watermark:
+            return frozenset()
+        lately = now - self._settings.lag_max
+        return frozenset(
+            broker
+            for broker, it in self._followers.items()
+            if broker in self._eligible and (it.fetched_at is None or it.fetched_at < lately)
+        )
+
     def followers(self) -> Iterable[tuple[BrokerId, FollowerProgress]]:
         """Every follower, and how far it is."""
         return self._followers.items()
@@ -438,6 +450,7 @@ class Leader:
             return NOTHING
         self.partition_epoch = answer.partition_epoch
         self.isr = Committed(members)
+        self._eligible = answer.eligible
         self._eligible_min_isr = answer.eligible_min_isr
         self._incarnations = {it.broker: it.incarnation for it in isr.proposal.isr}
         effects = self._joined(self._advanced(now))

@@ -500,10 +500,20 @@ def test_a_member_that_lost_committed_records_leaves_at_once() -> None:
     assert t.fetch(1, 10).propose is not None
 
 
-def test_a_leader_with_a_corrupt_batch_hands_over_to_a_member() -> None:
-    """Only a follower can fetch a batch again; a leader alone in the ISR stays."""
-    assert Scene(isr=(2, 0, 1)).leader.on_corrupt().hand_over == (B1, B2)
-    assert Scene(isr=(0,)).leader.on_corrupt() == NOTHING
+def test_a_leader_with_a_corrupt_batch_knows_who_could_lead() -> None:
+    """Members; and who is eligible, for what is committed, unless it fetches and so joins soon."""
+    t = Scene(isr=(2, 0), end=10, high_watermark=5)
+    assert t.leader.others_in_sync() == {B2}
+    assert t.leader.eligible_apart(Offset(4), t.now) == set()
+    eligible = t.word(5, 8, isr=(0,))._replace(eligible=(B1, B2), eligible_min_isr=2)
+    t.leader.on_leadership(eligible, t.now)
+    assert t.leader.others_in_sync() == set()
+    assert t.leader.eligible_apart(Offset(4), t.now) == {B1, B2}
+    assert t.leader.eligible_apart(Offset(5), t.now) == set()
+    t.fetch(1, 3, epoch=5)
+    assert t.leader.eligible_apart(Offset(4), t.now) == {B2}
+    t.pass_time(LAG_MAX + 1)
+    assert t.leader.eligible_apart(Offset(4), t.now) == {B1, B2}
 
 
 def test_the_low_watermark_waits_for_all_replicas_that_live() -> None:

@@ -78,6 +78,7 @@ def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> 
         state.eligible_min_isr,
         tuple((BrokerId(it.broker_id), Incarnation(it.incarnation)) for it in state.incarnations),
         tuple(map(BrokerId, state.adding_replicas)),
+        tuple(map(BrokerId, state.eligible)),
     )
     return LeaderAndIsrState(
         TopicPartition(topic.topic_name, state.partition_index),

@@ -130,6 +130,7 @@ class AlterPartitionManager:
             PartitionEpoch(row.partition_epoch),
             tuple(map(BrokerId, row.isr)),
             row.eligible_min_isr,
+            tuple(map(BrokerId, row.eligible)),
         )
         before = len(replica.leader.isr.committed)
         effects = replica.leader.on_isr_answer(proposal, answer, self._clock.monotonic())

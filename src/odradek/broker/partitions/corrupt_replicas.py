@@ -2,14 +2,18 @@
 
 Whoever reads a log finds that: fetches, coordinators that load, compaction, a move between disks.
 A follower asks its leader for the batch and puts it into its place (`fetching.log_mender`). A
-leader cannot fetch from anybody, so it first resigns, if another member of the ISR can lead: the
-replica goes offline by itself, without its log dir, and the controller is told as of a failed dir,
-which every controller understands. Once another broker leads, the replica is online again and
-follows. Without another member the leader goes on until there is one; only that batch cannot be
-read, which is answered with CORRUPT_MESSAGE.
+leader cannot fetch from anybody, so it first resigns, if another member of the ISR can lead, or a
+live broker that is eligible: the replica goes offline by itself, without its log dir, and the
+controller is told as of a failed dir, which every controller understands. Once another broker
+leads, or none may, the replica is online again. Without another the leader goes on until one is in
+sync; only that batch cannot be read, which is answered with CORRUPT_MESSAGE.
+
+Those who are eligible are asked once, when the batch is found: a leader that is elected again has
+learned that they cannot lead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -97,16 +101,16 @@ class CorruptReplicas:
         )
         replica = self._replicas.find_current(found)
         if isinstance(replica, LeadingReplica):
-            self._resign(replica)
+            self._resign(replica, self._eligible(replica, corrupt))
         elif replica is not None:
             self.on_follower(replica)
 
-    def _resign(self, replica: LeadingReplica) -> None:
+    def _resign(self, replica: LeadingReplica, eligible: Collection[BrokerId] = ()) -> None:
         corrupt, partition = replica.log.corrupt, replica.partition
         was_alone = self._alone.pop(partition, None) is replica
         if corrupt is None or replica.is_over or corrupt.offset < replica.log.log_start_offset:
             return
-        if not self._others(replica) - corrupt.not_at:
+        if not self._others(replica).union(eligible) - corrupt.not_at:
             self._alone[partition] = replica
             if not was_alone:
                 log.error("log.no_whole_copy", partition=str(partition), offset=corrupt.offset)
@@ -118,12 +122,17 @@ class CorruptReplicas:
 
     def _others(self, replica: LeadingReplica) -> set[BrokerId]:
         """Who could lead instead: the controller may say so before it answers the leader."""
-        others = {*replica.leader.on_corrupt().hand_over}
+        others = {*replica.leader.others_in_sync()}
         image = self._cluster.image.partition(replica.partition)
         state = None if image is None else image.state
         if state is not None and state.leader_epoch == replica.leader_epoch:
             others |= {*state.isr} - {self._cluster.me}
         return others
+
+    def _eligible(self, replica: LeadingReplica, corrupt: CorruptAt) -> list[BrokerId]:
+        """Who lives and could lead where no member can."""
+        is_online = partial(self._cluster.image.is_online, replica.partition)
+        return [it for it in replica.eligible_apart(corrupt.offset) if is_online(it)]
 
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
         if old.topics is new.topics:

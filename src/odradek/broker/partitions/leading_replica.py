@@ -11,6 +11,7 @@ from odradek.broker.partitions.produce_rules import ProduceRules
 from odradek.broker.partitions.replica import Expecting, Patience, Replica, Scheduler, Writer
 from odradek.broker.partitions.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
@@ -80,6 +81,10 @@ class LeadingReplica(Replica):
     def check_leader_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Refuses a request of another leader epoch."""
         self.leader.check_leader_epoch(leader_epoch)
+
+    def eligible_apart(self, offset: Offset) -> frozenset[BrokerId]:
+        """Those who have the record at this offset and do not fetch from here."""
+        return self.leader.eligible_apart(offset, self._clock.monotonic())
 
     # Appending
 

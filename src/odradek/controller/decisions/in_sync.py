@@ -266,6 +266,7 @@ def _answer(
                 leader_recovery_state=int(state.recovering),
                 partition_epoch=state.partition_epoch,
                 eligible_min_isr=state.eligible_min_isr,
+                eligible=state.eligible,
             )
         )
     return ResponseTopicData(topic.topic_name, topic.topic_id, rows)

@@ -141,6 +141,7 @@ class ResponsePartitionData(Struct):
         "leader_recovery_state",
         "partition_epoch",
         "eligible_min_isr",
+        "eligible",
     )
 
     FIELDS = (
@@ -152,6 +153,7 @@ class ResponsePartitionData(Struct):
         Field("leader_recovery_state", INT8, since=1, ignorable=True),
         Field("partition_epoch", INT32),
         Field("eligible_min_isr", INT32, tag=10000, ignorable=True),
+        Field("eligible", Array(INT32), tag=10001, ignorable=True),
     )
 
     def __init__(
@@ -164,6 +166,7 @@ class ResponsePartitionData(Struct):
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
         eligible_min_isr: int = 0,
+        eligible: Sequence[int] = (),
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -173,6 +176,7 @@ class ResponsePartitionData(Struct):
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self.eligible_min_isr = eligible_min_isr
+        self.eligible = eligible
 
 
 class ResponseTopicData(Struct):

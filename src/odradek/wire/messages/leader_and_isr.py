@@ -60,6 +60,7 @@ class LeaderAndIsrPartitionState(Struct):
         "must_be_whole",
         "eligible_min_isr",
         "incarnations",
+        "eligible",
     )
 
     FIELDS = (
@@ -78,6 +79,7 @@ class LeaderAndIsrPartitionState(Struct):
         Field("must_be_whole", BOOL, since=6, tag=10000, ignorable=True),
         Field("eligible_min_isr", INT32, since=6, tag=10001, ignorable=True),
         Field("incarnations", Array(MemberIncarnation), since=6, tag=10002, ignorable=True),
+        Field("eligible", Array(INT32), since=6, tag=10003, ignorable=True),
     )
 
     def __init__(
@@ -97,6 +99,7 @@ class LeaderAndIsrPartitionState(Struct):
         must_be_whole: bool = False,
         eligible_min_isr: int = 0,
         incarnations: Sequence[MemberIncarnation] = (),
+        eligible: Sequence[int] = (),
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
@@ -113,6 +116,7 @@ class LeaderAndIsrPartitionState(Struct):
         self.must_be_whole = must_be_whole
         self.eligible_min_isr = eligible_min_isr
         self.incarnations = incarnations
+        self.eligible = eligible
 
 
 class LeaderAndIsrTopicState(Struct):
