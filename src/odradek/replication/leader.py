@@ -210,7 +210,8 @@ class Leader:
                 if has_missed_another:
                     follower.forget_end()
         self._take_replicas(leadership, now)
-        return replace(self._advanced(now), begin_epoch=self._begun_epoch if is_new_epoch else None)
+        effects = self._and_deleted(self._advanced(now))
+        return replace(effects, begin_epoch=self._begun_epoch) if is_new_epoch else effects
 
     def on_isr_answer(
         self, proposal: IsrProposal, answer: IsrAccepted | ErrorCode, now: Millis
@@ -285,9 +286,7 @@ class Leader:
         if follower is None or not follower.eligible:
             return NOTHING
         follower.eligible = False
-        effects = self._advanced(now)
-        woken = self._deleted()
-        return replace(effects, wake=effects.wake + woken) if woken else effects
+        return self._and_deleted(self._advanced(now))
 
     def on_registered(
         self, broker: BrokerId, broker_epoch: BrokerEpoch, now: Millis
@@ -453,9 +452,7 @@ class Leader:
         self._eligible = answer.eligible
         self._eligible_min_isr = answer.eligible_min_isr
         self._incarnations = {it.broker: it.incarnation for it in isr.proposal.isr}
-        effects = self._joined(self._advanced(now))
-        woken = self._deleted()  # who is away may lead no more
-        return replace(effects, wake=effects.wake + woken) if woken else effects
+        return self._and_deleted(self._joined(self._advanced(now)))
 
     def _expansion(self, broker: BrokerId, follower: FollowerProgress) -> IsrProposal | None:
         if not isinstance(self.isr, Committed):
@@ -558,11 +555,9 @@ class Leader:
 
     def _deleted(self) -> tuple[Ticket, ...]:
         """Moves the low watermark, and says who waited for that."""
-        smallest = self.log_start_offset
-        others_may_lead = len(self.isr.committed) < self.min_isr
+        smallest, may_lead = self.log_start_offset, self.isr.maximal.union(self._eligible)
         for broker, follower in self._followers.items():
-            is_away = not follower.eligible and broker not in self.isr.maximal
-            if is_away and not others_may_lead:
+            if not follower.eligible and broker not in may_lead:
                 continue  # it deletes the same when it comes back, before it may lead
             start = follower.log_start_offset
             if start is None:
@@ -570,6 +565,11 @@ class Leader:
             smallest = min(smallest, start)
         self.low_watermark = smallest
         return self._at_low_watermark.reached(smallest)
+
+    def _and_deleted(self, effects: LeaderEffects) -> LeaderEffects:
+        """Who may lead is another, so the low watermark may be, too."""
+        woken = self._deleted()
+        return replace(effects, wake=effects.wake + woken) if woken else effects
 
     def _is_joining(self, follower: FollowerProgress, now: Millis) -> bool:
         return follower.eligible and follower.is_caught_up(

@@ -1,6 +1,5 @@
 """Leaders, followers and the ISR: what is replicated, and what an acknowledgement is worth."""
 
-from odradek.client import admin
 from odradek.client.placement_admin import Election, elect
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -275,22 +274,3 @@ def test_what_was_deleted_stays_so_when_all_brokers_die(t: ClusterScenario) -> N
         broker.start()
     t.wait_until(lambda: all(it.process.serves for it in t.brokers.values()), "they are back")
     assert shop.read("orders") == ["c"]
-
-
-def test_nothing_is_deleted_while_somebody_away_could_bring_it_back(t: ClusterScenario) -> None:
-    """Below min.insync.replicas an eligible replica may lead, with the records that it had."""
-    shop = t.operator()
-    shop.places("orders", (1, 2, 3), min_insync_replicas="2")
-    for value in ("a", "b", "c"):
-        shop.produce("orders", value)
-    t.run(seconds=1)
-    leader = t.leader("orders")
-    for broker in t.others(leader):
-        broker.stop()
-    t.await_isr("orders", leader)
-    trimming = admin.delete_records(shop.cluster, {TopicPartition("orders", 0): 2})
-    assert shop.refusal_of(trimming) is ErrorCode.REQUEST_TIMED_OUT
-    for broker in t.others(leader):
-        broker.start()
-    t.await_isr("orders", 1, 2, 3)
-    assert shop.trims("orders", 2) == 2

@@ -532,6 +532,19 @@ def test_the_low_watermark_waits_for_all_replicas_that_live() -> None:
     assert t.leader.await_low_watermark(Offset(5), "late") is None
 
 
+def test_the_low_watermark_waits_for_who_is_eligible_and_for_nobody_else_who_is_away() -> None:
+    """Who is eligible may lead before it has deleted; the others delete before they can join."""
+    t = Scene(isr=(0,), end=10, high_watermark=10)
+    t.leader.on_log_start(Offset(5))
+    assert t.leader.low_watermark == 5
+    named = t.word(5, 8, isr=(0,))._replace(eligible=(B1,), eligible_min_isr=2)
+    t.leader.on_leadership(named, t.now)
+    t.leader.on_log_start(Offset(7))
+    assert t.leader.await_low_watermark(Offset(7), "deleter") is not None
+    assert t.leader.on_leadership(t.word(6, 9, isr=(0,)), t.now).wake == ("deleter",)
+    assert t.leader.low_watermark == 7
+
+
 def test_a_follower_that_says_nothing_new_was_in_sync_until_the_next_append() -> None:
     """In a fetch session an unchanged position is not repeated, however long nothing happens."""
     t = Scene(isr=(0, 1), replicas=(0, 1))

@@ -1,0 +1,145 @@
+"""What DeleteRecords has answered stays deleted, whoever may lead next.
+
+Its answer waits for all who may: the ISR, and those who are eligible. Who else is away deletes the
+same before it can join the ISR, and so before it may lead.
+"""
+
+from odradek.client import admin
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicPartition
+from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenario_operator import Operator
+from tests.scenarios.cluster.placed import move, other_than
+
+ORDERS = TopicPartition("orders", 0)
+CALM = {"auto.leader.rebalance.enable": "false"}
+
+
+def written(t: ClusterScenario, *replicas: int, min_isr: str) -> Operator:
+    """A topic with three records, of which every replica knows that they are committed."""
+    operator = t.operator()
+    operator.places("orders", replicas, min_insync_replicas=min_isr)
+    for value in ("a", "b", "c"):
+        operator.produce("orders", value)
+    t.run(seconds=1)
+    return operator
+
+
+def test_nothing_is_deleted_while_somebody_away_could_bring_it_back(t: ClusterScenario) -> None:
+    """Below min.insync.replicas an eligible replica may lead, with the records that it had."""
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3), min_insync_replicas="2")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=1)
+    leader = t.leader("orders")
+    for broker in t.others(leader):
+        broker.stop()
+    t.await_isr("orders", leader)
+    trimming = admin.delete_records(shop.cluster, {TopicPartition("orders", 0): 2})
+    assert shop.refusal_of(trimming) is ErrorCode.REQUEST_TIMED_OUT
+    for broker in t.others(leader):
+        broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.trims("orders", 2) == 2
+
+
+@staged(settings=CALM)
+def test_a_deletion_is_answered_once_nobody_away_may_lead(t: ClusterScenario) -> None:
+    """The number is lowered while it waits; who was eligible comes back, and deletes first."""
+    operator = written(t, 1, 2, min_isr="2")
+    leader = t.leader("orders")
+    other = t.broker(other_than(t, leader, 3))
+    other.stop()
+    t.await_isr("orders", leader)
+    trimming = operator.begins(admin.delete_records(operator.cluster, {ORDERS: 2}))
+    t.run(seconds=1)
+    assert not trimming.done()
+    t.operator().sets("orders", min_insync_replicas="1")
+    assert operator.ends(trimming) == {"orders-0": 2}
+    t.broker(leader).stop()
+    other.start()
+    t.run(seconds=20)
+    assert t.state("orders").leader is None
+    t.broker(leader).start()
+    t.await_isr("orders", 1, 2)
+    t.broker(leader).stop()
+    assert t.await_new_leader("orders", leader) == other.number
+    assert operator.read("orders") == ["c"]
+
+
+@staged(settings=CALM)
+def test_a_deletion_waits_for_no_replica_that_is_only_being_added(t: ClusterScenario) -> None:
+    """A replica that has never joined is not eligible, though fewer than the number are in sync."""
+    operator = written(t, 1, min_isr="2")
+    move(t, 3)
+    t.cut(1, 2)
+    t.cut(2, 1)
+    t.broker(2).kill()
+    assert operator.moves("orders", 1, 2) is ErrorCode.NONE
+    t.run(seconds=1)
+    assert operator.trims("orders", 2) == 2
+    t.heal()
+    t.broker(2).start()
+    t.await_isr("orders", 1, 2)
+    t.broker(1).stop()
+    assert t.await_new_leader("orders", 1) == 2
+    assert operator.read("orders") == ["c"]
+
+
+@staged(settings=CALM)
+def test_a_deletion_with_one_in_sync_of_one_is_brought_back_by_nobody(t: ClusterScenario) -> None:
+    """With min.insync.replicas 1 nobody is eligible: who was away joins first."""
+    operator = written(t, 1, 2, min_isr="1")
+    leader = t.leader("orders")
+    other = t.broker(other_than(t, leader, 3))
+    other.kill()
+    t.await_isr("orders", leader)
+    assert operator.trims("orders", 2) == 2
+    t.broker(leader).kill()
+    other.start()
+    t.run(seconds=20)
+    assert t.state("orders").leader is None
+    t.broker(leader).start()
+    t.await_isr("orders", 1, 2)
+    t.broker(leader).kill()
+    assert t.await_new_leader("orders", leader) == other.number
+    assert operator.read("orders") == ["c"]
+
+
+@staged(settings=CALM)
+def test_a_deletion_is_not_undone_by_a_replica_that_was_moved_away_and_back(
+    t: ClusterScenario,
+) -> None:
+    """It was dead when it was moved away, and has its old log when it is a replica again."""
+    operator = written(t, 1, 2, min_isr="1")
+    move(t, 3)
+    t.broker(2).kill()
+    t.await_isr("orders", 1)
+    assert operator.moves("orders", 1, 3) is ErrorCode.NONE
+    t.await_isr("orders", 1, 3)
+    assert operator.trims("orders", 2) == 2
+    t.broker(2).start()
+    assert operator.moves("orders", 1, 2) is ErrorCode.NONE
+    t.await_isr("orders", 1, 2)
+    t.broker(1).stop()
+    assert t.await_new_leader("orders", 1) == 2
+    assert operator.read("orders") == ["c"]
+
+
+@staged(settings=CALM)
+def test_a_deletion_is_not_undone_by_a_log_that_lost_records_and_is_whole_again(
+    t: ClusterScenario,
+) -> None:
+    """It becomes whole by joining, and joins only from where its leader's log begins."""
+    operator = written(t, 1, 2, min_isr="1")
+    leader = t.leader("orders")
+    other = t.broker(other_than(t, leader, 3))
+    other.cut_power()
+    t.await_isr("orders", leader)
+    assert operator.trims("orders", 2) == 2
+    other.start()
+    t.await_isr("orders", 1, 2)
+    t.broker(leader).kill()
+    assert t.await_new_leader("orders", leader) == other.number
+    assert operator.read("orders") == ["c"]
