@@ -199,6 +199,49 @@ def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> No
     assert batch.stopped is None
 
 
+def test_a_state_that_may_not_be_read_either_keeps_one_partition_as_it_is() -> None:
+    """A controller that stopped for it would leave the cluster to one that meets the same."""
+    good, bad, new = write(0), write(1), write(2, is_new=True)
+    batch = GuardedWrites(LEASE, [good, bad])
+    answered(batch, [MultiFailed(NoAuth(), 2)], [YES, MultiFailed(NoAuth(), 1)], [NoAuth()])
+    assert batch.written == [good]
+    assert list(batch.failed) == [bad.partition]
+    assert batch.stopped is None
+    batch = GuardedWrites(LEASE, [new])
+    exists = MultiFailed(NodeExists(), 1)
+    answered(batch, [YES, exists], [exists], [NoAuth()])
+    assert list(batch.failed) == [new.partition]
+    assert batch.stopped is None
+
+
+def test_a_state_that_a_predecessor_made_is_taken_over() -> None:
+    """It is a conflict, and decided anew from what stands there; our own is written."""
+    for found, is_ours in (
+        (write(0, is_new=True).data, True),
+        (PartitionStateZnode.encode(THEIRS), False),
+    ):
+        new = write(0, is_new=True)
+        batch = GuardedWrites(LEASE, [new])
+        exists = MultiFailed(NodeExists(), 1)
+        answered(batch, [YES, exists], [exists], [Data(found, stat(0))])
+        assert batch.written == ([new] if is_ours else [])
+        assert list(batch.conflicts) == ([] if is_ours else [new.partition])
+
+
+def test_new_partitions_that_are_too_large_together_are_made_in_halves() -> None:
+    """Where one of them has its znode above already, only that one is made without it."""
+    first, second = write(0, is_new=True), write(1, is_new=True)
+    batch = GuardedWrites(LEASE, [first, second])
+    batch.requests()
+    batch.on_answers([YES, RequestTooLarge()])
+    assert batch.requests() == [Multi((GUARD, *it.operations())) for it in (first, second)]
+    batch.on_answers([MultiFailed(NodeExists(), 1), YES])
+    assert batch.requests() == [Multi((GUARD, *first.operations(parent=False)))]
+    batch.on_answers([YES])
+    assert batch.requests() == []
+    assert batch.written == [second, first]
+
+
 def test_only_the_guard_says_that_another_was_elected() -> None:
     """Then its own ephemeral is gone already; after any other error it has to give it up."""
     batch = GuardedWrites(LEASE, [write(0)])
