@@ -8,20 +8,17 @@ Partitions of one replica stay where they are. Where no other broker lives there
 """
 
 import asyncio
-from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
-from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.control.metadata_cache import AnotherController, MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import broker as rows
 from odradek.config.rows import zookeeper as zookeeper_rows
-from odradek.metadata.image import ClusterImage
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId
 from odradek.model.units import SECOND, Millis
 from odradek.peers.connection import ANSWER_MS
 from odradek.wire.messages.controlled_shutdown import (
@@ -59,12 +56,13 @@ async def _ask_often(
     controller = None
     for attempt in range(1 + config[rows.CONTROLLED_SHUTDOWN_MAX_RETRIES]):
         if attempt:
-            await _pause(cluster, controller, config[rows.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS])
+            backoff = config[rows.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS]
+            with suppress(AnotherController):
+                await cluster.while_controller(controller, asyncio.sleep(backoff / 1_000))
         controller = cluster.image.controller
         try:
-            remaining = await _while_it_is_the_controller(
-                cluster, controller, _ask(cluster, to_controller)
-            )
+            answer = _ask(cluster, to_controller)
+            remaining = await cluster.while_controller(controller, answer)
         except BrokerError as error:
             log.warning("controlled_shutdown.failed", error=str(error))
             continue
@@ -72,37 +70,6 @@ async def _ask_often(
             log.info("controlled_shutdown.succeeded")
             return
         log.warning("controlled_shutdown.leads_still", partitions=remaining)
-
-
-async def _while_it_is_the_controller(
-    cluster: MetadataCache, asked: BrokerId | None, answer: Awaitable[int]
-) -> int:
-    """The answer, unless another controller is named before it comes."""
-    named: BrokerId | None = None
-
-    def look(_old: ClusterImage, new: ClusterImage) -> None:
-        nonlocal named
-        if named is None and new.controller not in {None, asked}:
-            named = new.controller
-            until.reschedule(asyncio.get_running_loop().time())
-
-    try:
-        async with asyncio.timeout(None) as until:
-            cluster.watchers.append(look)
-            try:
-                return await answer
-            finally:
-                cluster.watchers.remove(look)
-    except TimeoutError:
-        if named is None:
-            raise
-        raise ControlledShutdownRefused(f"broker {named} is the controller now") from None
-
-
-async def _pause(cluster: MetadataCache, asked: BrokerId | None, millis: Millis) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(millis / 1_000):
-            await cluster.has_controller(other_than=asked)
 
 
 async def _ask(cluster: MetadataCache, to_controller: ControllerRequests) -> int:

@@ -6,8 +6,9 @@ TimeoutError.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from typing import TypeVar
 
 from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.metadata.image import ClusterImage
@@ -15,6 +16,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.model.positions import NO_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 
+T = TypeVar("T")
 Watcher = Callable[[ClusterImage, ClusterImage], None]
 
 
@@ -28,6 +30,12 @@ class StaleBrokerEpoch(BrokerError):
     """It was meant for an earlier life of this broker."""
 
     code = ErrorCode.STALE_BROKER_EPOCH
+
+
+class AnotherController(BrokerError):
+    """The one that was asked is the controller no more."""
+
+    code = ErrorCode.NOT_CONTROLLER
 
 
 class MetadataCache:
@@ -135,9 +143,23 @@ class MetadataCache:
         with suppress(TimeoutError):
             await self._wait(dict.fromkeys(names), lambda _, name: self.is_decided(name))
 
-    async def has_controller(self, *, other_than: BrokerId | None) -> None:
-        """Returns once another is named."""
-        await self._wait({"": None}, lambda image, _: image.controller not in {None, other_than})
+    async def while_controller(self, asked: BrokerId | None, answer: Awaitable[T]) -> T:
+        """The answer, unless another controller is named before it comes."""
+        another = _Waiting({"": None}, lambda image, _: image.controller not in {None, asked})
+        if not another.is_done(self.image):
+            self._waiting.append(another)
+        try:
+            async with asyncio.timeout(None) as until:
+                another.future.add_done_callback(lambda _: _end(until))
+                return await answer
+        except TimeoutError:
+            if not until.expired():
+                raise
+            another.future.result()  # a TimeoutError where this broker stops
+            raise AnotherController(f"broker {self.image.controller} is the controller") from None
+        finally:
+            if another in self._waiting:
+                self._waiting.remove(another)
 
     async def has_all(self) -> None:
         """Returns once the controller has named this broker, and all topics."""
@@ -187,6 +209,11 @@ class MetadataCache:
         finally:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
+
+
+def _end(until: asyncio.Timeout) -> None:
+    with suppress(RuntimeError):  # it is over
+        until.reschedule(asyncio.get_running_loop().time())
 
 
 def _is_led(image: ClusterImage, name: str) -> bool:

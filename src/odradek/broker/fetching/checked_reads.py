@@ -16,7 +16,7 @@ from odradek.storage.errors import CorruptFile
 from odradek.storage.files.names import LOG
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt, corrupt_at
-from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.scan import check_range
 
 OnCorrupt = Callable[[PartitionLog, CorruptAt], None]
 
@@ -44,10 +44,8 @@ class CheckedRead:
 
     def run(self) -> None:
         """On the worker."""
-        chunk, path = self._chunk, self._segment.path(LOG)
         try:
-            for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
-                pass
+            check_range(self._chunk, self._segment.path(LOG))
         except CorruptFile as error:
             self._corrupt = corrupt_at(self._segment, error.position)
 

@@ -19,7 +19,7 @@ from odradek.storage.files.names import LOG
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt, ReadableLog, Slice, corrupt_at
 from odradek.storage.logs.view import LogView
-from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.scan import check_range
 from odradek.storage.segments.transaction_index import AbortedTransaction
 
 
@@ -90,10 +90,8 @@ class SoughtRead:
 
     def _check(self, chunk: FileRange, segment_base: Offset) -> None:
         segment = self._view.segment_of(segment_base)
-        end = chunk.position + chunk.length
         try:
-            for _ in walk_batches(chunk.file, segment.path(LOG), chunk.position, end):
-                pass
+            check_range(chunk, segment.path(LOG))
         except CorruptFile as error:
             self._corrupt, self._part = corrupt_at(segment, error.position), None
 

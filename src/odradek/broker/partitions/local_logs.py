@@ -35,7 +35,7 @@ from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.view import LogView
-from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.scan import check_range
 from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 64
@@ -415,9 +415,8 @@ def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:
     part = log.read(at, end, bytes_max, at_least_one=True)
     if part.chunk is None:
         return b""
+    check_range(part.chunk, log.path_of(part.segment_base))
     file, position, length = part.chunk
-    for _ in walk_batches(file, log.path_of(part.segment_base), position, position + length):
-        pass
     return file.read(length, position)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from odradek.model.errors import BrokerError, CorruptBatch
 from odradek.model.limits import BATCH_HEADER_BYTES, FRAME_BYTES_MAX
-from odradek.ports import File
+from odradek.ports import File, FileRange
 from odradek.records.batch import BatchHeader, check_crc, read_header
 from odradek.records.legacy import SIZE_END, is_legacy, read_message_set
 from odradek.storage.errors import CorruptFile
@@ -71,6 +71,12 @@ def walk_batches(
         yield position, header, buffer[at : at + header.size]
         at += header.size
         position += header.size
+
+
+def check_range(chunk: FileRange, path: str) -> None:
+    """Reads whole batches for their checks alone; CorruptFile as `walk_batches` raises it."""
+    for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
+        pass
 
 
 def is_old_format(file: File, end: int) -> bool:
