@@ -226,6 +226,22 @@ def test_an_empty_group_can_be_deleted() -> None:
         live(ground, second)
 
 
+def test_an_answer_of_many_parts_is_of_one_moment() -> None:
+    """A part that was known before the lease ended does not go out beside one that was refused."""
+
+    async def talk(desk: Desk) -> None:
+        await desk.active()
+        assert await desk.commit(42) is ErrorCode.NONE
+        asked = desk.ask(FetchOffsets("readers", None), commit(43))
+        desk.may_answer = False
+        early, late = await asked.answers()
+        assert late.topics[0].partitions[0].error_code is ErrorCode.NOT_COORDINATOR
+        assert early.error_code is ErrorCode.NOT_COORDINATOR
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
 def test_what_was_asked_before_the_lease_ended_is_not_answered_after_it() -> None:
     """The lease is looked at when the answer is given, whether or not it has waited."""
 

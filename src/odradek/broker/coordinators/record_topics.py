@@ -349,12 +349,13 @@ class CoordinatorShell(Generic[M]):
         call, number = self._waiting.pop(ticket, (None, 0))
         if call is None:
             return  # the client has gone
-        if not self._deps.may_answer():
-            response = self._core.refuse(call.parts[number][1])
         call.answers[number] = response
         call.missing -= 1
-        if not call.missing:
-            call.answered(call.answers)
+        if call.missing:
+            return
+        if not self._deps.may_answer():  # of one moment: all of it, or nothing
+            call.answers = [self._core.refuse(request) for _, request in call.parts]
+        call.answered(call.answers)
 
     # -- time ----------------------------------------------------------------------------------
 
