@@ -1,7 +1,7 @@
 """The group coordinator on the loop: what is written, loaded, timed and forgotten."""
 
 from odradek.broker.partitions.hosted import StopState
-from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup
+from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import NO_LEADER_EPOCH
