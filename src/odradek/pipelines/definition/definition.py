@@ -27,6 +27,7 @@ table = "delta:lake/orders-dead"
 [table]
 location = "delta:lake/orders"        # delta:lake/{topic}: a table for each topic
 partition-by = ["day(_timestamp)"]
+mode = "append"                       # upsert, with keys = ["id"]: the last record is the row
 
 [trigger]
 every = "30s"                         # once = true; without either: continuously
@@ -66,6 +67,7 @@ from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.source.options import parse as parse_source
 from odradek.pipelines.source.points import point_options
+from odradek.pipelines.tables.keys import check_keys
 from odradek.pipelines.tables.location import parse as parse_location
 from odradek.pipelines.tables.partitioning import check as check_partitioning
 from odradek.pipelines.tables.partitioning import parse as parse_partitioning
@@ -83,6 +85,9 @@ SECTIONS: Final = (
 )
 FORMATS: Final = ("raw", "json", "json-schema", "avro")
 ON_LOSS: Final = ("fail", "skip")
+MODES: Final = ("append", "upsert")
+KEYED_FILE_BYTES: Final = 32 << 20
+"""Where each key has one row a file is written anew for one of its rows."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +161,18 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
                 )
     table = of["table"]
     location = _location(table.needed("location"), folder)
+    keys = _keys_of(table, parse_location(location)[0])
     letters = dead_letters.location if isinstance(dead_letters, DeadLetterTable) else ""
     if "{topic}" in letters and "{topic}" not in location:
         raise WrongFile("dead-letters.table has a {topic}, and table.location has none")
     partitioning = table.texts("partition-by")
     if registry is None:
         check_partitioning(tuple(parse_partitioning(it) for it in partitioning), values.schema)
+        check_keys(keys, values.schema)
+    if keys and partitioning:
+        raise WrongFile(
+            "table.partition-by and table.keys: the files of such a table are split by its keys"
+        )
     archive = Archive(
         source,
         location,
@@ -170,18 +181,38 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
         partitioning,
         dead_letters,
         expectations,
-        _file_bytes(table),
+        _file_bytes(table, KEYED_FILE_BYTES if keys else FILE_BYTES),
+        keys,
     )
     trigger, spark = _trigger(of["trigger"]), _spark(of["spark"])
     table.done()
     return Definition(name, archive, trigger, spark, registry)
 
 
-def _file_bytes(table: Section) -> int:
+def _file_bytes(table: Section, unsaid: int) -> int:
     text = table.text("file-size")
     if text is None:
-        return FILE_BYTES
-    return GivenOptions({"table.file-size": text}, ()).size("table.file-size") or FILE_BYTES
+        return unsaid
+    return GivenOptions({"table.file-size": text}, ()).size("table.file-size") or unsaid
+
+
+def _keys_of(table: Section, form: str) -> tuple[str, ...]:
+    """The columns of keys of a table in which each has one row; none of others."""
+    mode, keys = table.text("mode", MODES[0]), table.texts("keys")
+    if mode not in MODES:
+        raise WrongFile(f"table.mode must be {' or '.join(MODES)}, not {mode!r}")
+    if mode == MODES[0]:
+        if keys:
+            raise WrongFile('table.keys has a meaning with table.mode = "upsert" alone')
+        return ()
+    if not keys:
+        raise WrongFile('table.mode = "upsert" needs table.keys: the columns that a row is known by')
+    if form == "parquet":
+        raise WrongFile(
+            'table.mode = "upsert" needs a table that readers see whole while its files are '
+            "exchanged: take delta: or iceberg:"
+        )
+    return keys
 
 
 def _source(section: Section) -> SourceOptions:
@@ -221,6 +252,12 @@ def within(job: Archive, start: str, end: str | None) -> Archive:
 def redriving(definition: Definition, topic: str | None) -> Redrive:
     """Sends the dead letters again: to a topic, or to those that they came from."""
     letters, client = definition.archive.dead_letters, definition.archive.source.client
+    if definition.archive.keys:
+        raise WrongFile(
+            f"pipeline {definition.name} writes a row for each key, the last: records that are "
+            "sent again would come behind newer ones of their keys. `odradek pipeline reset` "
+            "makes the table again, dead letters included"
+        )
     if letters is None:
         raise WrongFile(f"pipeline {definition.name} has no [dead-letters]: nothing to redrive")
     if topic is not None and (fault := topic_name_fault(topic)):

@@ -32,6 +32,7 @@ from odradek.pipelines.moving.reports import Account, BatchReport, Listener, unh
 from odradek.pipelines.moving.steps import Step, Steps
 from odradek.pipelines.moving.tasks import WriteRange, Written, agreed
 from odradek.pipelines.moving.triggers import Once, Trigger, pause_ms
+from odradek.pipelines.moving.upsert import Upsert, changing
 from odradek.pipelines.moving.values import RAW, Values
 from odradek.pipelines.moving.waiting import ONCE_MS_MAX, Waiting
 from odradek.pipelines.positions import OffsetRange
@@ -63,6 +64,7 @@ class Archive:
     dead_letters: DeadLetters | None = None  # without them the run stops at a dead record
     checks: tuple[Check, ...] = ()
     file_bytes: int = FILE_BYTES
+    keys: tuple[str, ...] = ()  # each has one row, the last; without them each record has one
     merge_after: int | None = MERGE_AFTER  # files that were added; None: never while it runs
     keep_ms: int = KEPT_MS  # how long versions that were replaced can be read
 
@@ -136,8 +138,12 @@ class Archiver:
         self.rows = OpenTable(job.table, job.table_options, ROWS)
         if not self.rows.exists:
             starting = SourceOffsets(job.source).starting()
-            self.rows.create(job.values.schema, job.partitioning, starting, job.values.prefix)
+            values = job.values
+            self.rows.create(
+                values.schema, job.partitioning, starting, values.prefix, keys=job.keys
+            )
         self.rows.check_prefix(job.values.prefix)
+        self.rows.check_keys(job.keys)
         self.dead: OpenTable | None = None
         if isinstance(job.dead_letters, DeadLetterTable):
             self.dead = OpenTable(job.dead_letters.location, job.dead_letters.options, DEAD)
@@ -161,29 +167,44 @@ class Archiver:
             self.rows.layout(self._job.file_bytes),
             None if self.dead is None else self.dead.layout(self._job.file_bytes),
         )
+        upsert: Upsert | None = None
+        if self._job.keys:
+            work = changing(work, step)
         written = self._job.run(self._spark, step.pieces, work)
+        if self._job.keys:
+            upsert = Upsert(self._spark, self.rows, work, step, written)
+            written = upsert.written()
         account = sum((it.account for it in written), Account())
         account.check()
         if now_ms() - began_ms > BATCH_AGE_MS_MAX:
             raise TableRefused("the batch took more than half a day: a sweep may take its files")
         if self.dead is not None:
             self._commit_dead(self.dead, step, written)
-        files = [file for it in written for file in it.files]
-        gaps = [gap for it in written for gap in it.gaps]
-        schemas = [it.schema for it in written]
-        self.rows.append(step.latest.cluster_id, step.ranges, files, schemas=schemas, gaps=gaps)
-        self._upkeep(len(files))
+        if upsert is None:
+            files = self._append(step, written)
+        else:
+            upsert.commit()
+            account, files = upsert.accounted(account), upsert.files
+        self._upkeep(files)
         return BatchReport(
             number,
             self.rows.snapshot.version,
             account,
-            len(files),
+            files,
             step.begin,
             step.end,
             step.latest,
-            _newest(step.pieces, written),
+            _newest(step.pieces, written[: len(step.pieces)]),
             now_ms() - began_ms,
         )
+
+    def _append(self, step: Step, written: Sequence[Written]) -> int:
+        """How many files came."""
+        files = [file for it in written for file in it.files]
+        gaps = [gap for it in written for gap in it.gaps]
+        schemas = [it.schema for it in written]
+        self.rows.append(step.latest.cluster_id, step.ranges, files, schemas=schemas, gaps=gaps)
+        return len(files)
 
     def _upkeep(self, added: int) -> None:
         """Merges small files and forgets old versions when enough files were added."""

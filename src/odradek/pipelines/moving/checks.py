@@ -26,6 +26,7 @@ from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agr
 from odradek.pipelines.moving.values import RECORD, RECORD_SCHEMA, Converted
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import Skipped, read_batches
+from odradek.pipelines.upserts.columns import OP, PUT
 from odradek.pipelines.workers import SentToWorkers, freeze_once
 
 FAIL: Final = "fail"
@@ -273,9 +274,10 @@ class WriteRows(SentToWorkers):
         dropped = set(np.flatnonzero(_numpy(batch.column(DROPPED))).tolist())
         rests = np.ones(batch.num_rows, bool)
         rests[[*dead, *dropped]] = False
+        is_put = _puts(batch)
         for number, check in enumerate(self.checks):
             holds = batch.column(f"{HOLDS}{number}")
-            broken = rests & ~_numpy(holds.fill_null(fill_value=False))
+            broken = rests & is_put & ~_numpy(holds.fill_null(fill_value=False))
             for at in np.flatnonzero(broken).tolist():
                 reason = unmet(check, is_known=holds[at].is_valid)
                 if check.action == FAIL:
@@ -319,6 +321,13 @@ def _runs(numbers: Any) -> Iterator[tuple[int, int, int]]:
 def _numpy(column: pa.Array) -> Any:
     """Of a column without nulls."""
     return column.to_numpy(zero_copy_only=False)
+
+
+def _puts(batch: pa.RecordBatch) -> Any:
+    """Which rows have values: deletes of a row have none that a condition could be held against."""
+    if OP not in batch.schema.names:
+        return np.ones(batch.num_rows, bool)
+    return _numpy(batch.column(OP).fill_null(PUT)) == PUT
 
 
 def _answer(number: int | None, written: Written) -> pa.RecordBatch:

@@ -19,6 +19,8 @@ from odradek.pipelines.tables.store import now_ms
 from odradek.pipelines.tables.sweep import ORPHAN_AGE_MS, sweep
 from odradek.pipelines.tables.table import Snapshot
 from odradek.pipelines.tables.writing import FILE_BYTES
+from odradek.pipelines.upserts.merging import MergeFiles
+from odradek.pipelines.upserts.planning import groups_to_merge as keyed_groups
 
 KEPT_MS: Final = 7 * DAY
 """How long versions can be read after they were replaced, unless something else is said."""
@@ -72,9 +74,15 @@ def merge_small(
 ) -> tuple[int, int]:
     """Merges small files that lie beside each other; how many went, and how many came."""
     snapshot: Snapshot = opened.snapshot
-    groups = groups_to_merge(opened.table.files(snapshot), file_bytes, is_running=is_running)
-    rewriting = Rewriting(opened.layout(file_bytes), topics_of(snapshot))
-    merged: Sequence[tuple[DataFile, ...]] = run_tasks(spark, groups, MergeGroup(rewriting))
+    files, layout = opened.table.files(snapshot), opened.layout(file_bytes)
+    work: MergeGroup | MergeFiles
+    if opened.keys:
+        groups = keyed_groups(files, file_bytes)
+        work = MergeFiles(layout)
+    else:
+        groups = groups_to_merge(files, file_bytes, is_running=is_running)
+        work = MergeGroup(Rewriting(layout, topics_of(snapshot)))
+    merged: Sequence[tuple[DataFile, ...]] = run_tasks(spark, groups, work)
     went = came = 0
     for old, new in zip(groups, merged, strict=True):
         if sum(it.rows for it in old) != sum(it.rows for it in new):

@@ -41,8 +41,13 @@ def tasks_for(spark: Any, pieces: Sequence[OffsetRange]) -> int:
     """One task for each range; one for each slot where they hold few offsets."""
     if len(pieces) == 1 or sum(it.size for it in pieces) > SMALL_OFFSETS:
         return len(pieces)
+    return min(len(pieces), slots_of(spark))
+
+
+def slots_of(spark: Any) -> int:
+    """How many tasks can run at once."""
     context = getattr(spark, "sparkContext", None)
-    return min(len(pieces), _slots(spark) if context is None else context.defaultParallelism)
+    return _slots(spark) if context is None else int(context.defaultParallelism)
 
 
 @lru_cache(maxsize=1)

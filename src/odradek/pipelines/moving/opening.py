@@ -24,6 +24,7 @@ from odradek.pipelines.tables.table import (
     TableRefused,
 )
 from odradek.pipelines.tables.writing import FILE_BYTES, Layout
+from odradek.pipelines.tables.keys import KEYS, check_keys, keys_said
 
 KIND: Final = "kind"
 LAYOUT: Final = "layout"
@@ -32,6 +33,8 @@ LAYOUT_FOLLOWED: Final = "2"
 """Has `earlier` topics, whose ends a release that knows of none would take for the table's."""
 """Of names of files, of ends and of properties: a release that changes them raises it, so that an
 older one does not take what it cannot read for a table without ends. A table without it has 1."""
+LAYOUT_KEYED: Final = "3"
+"""Has `keys`, and files whose names say no offsets."""
 PREFIX: Final = "prefix"
 BEGINS: Final = "begins"
 ROWS: Final = "rows"
@@ -73,13 +76,24 @@ class OpenTable:
         """Where the table began when it was made; topics that came later are not among these."""
         return Positions.from_json(json.loads(self.snapshot.properties[BEGINS]))
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of a row's key, where each key has one row; else none."""
+        return keys_said(self.snapshot.properties)
+
     def reload(self) -> Snapshot:
         """The newest version."""
         self._snapshot = self.table.load()
         return self._snapshot
 
     def create(
-        self, schema: pa.Schema, fields: tuple[str, ...], positions: Positions, prefix: str
+        self,
+        schema: pa.Schema,
+        fields: tuple[str, ...],
+        positions: Positions,
+        prefix: str,
+        *,
+        keys: tuple[str, ...] = (),
     ) -> None:
         """Makes the first version, or takes the one of a process that was quicker."""
         parsed = tuple(partitioning.parse(it) for it in fields)
@@ -91,6 +105,9 @@ class OpenTable:
             PREFIX: prefix,
             BEGINS: begins,
         }
+        if keys:
+            check_keys(keys, schema)
+            properties |= {LAYOUT: LAYOUT_KEYED, KEYS: json.dumps(keys)}
         try:
             self._snapshot = self.table.create(schema, parsed, positions, properties=properties)
         except TableExists:
@@ -104,6 +121,24 @@ class OpenTable:
             raise TableRefused(
                 f"{self.table.location} holds {kinds.get(self.prefix, 'rows made of values')}, "
                 f"not {kinds.get(prefix, 'rows made of values')}"
+            )
+
+    def check_keys(self, keys: tuple[str, ...]) -> None:
+        """Refuses a table of another mode, or of other keys: that of a table does not change."""
+        if keys == self.keys:
+            return
+        kinds = [_mode(it) for it in (self.keys, keys)]
+        raise TableRefused(
+            f"{self.table.location} is a table with {kinds[0]}, and this would write {kinds[1]}: "
+            "that cannot be changed; name another table.location"
+        )
+
+    def check_append(self, verb: str, instead: str) -> None:
+        """Refuses a table in which each key has one row, and says what helps instead."""
+        if self.keys:
+            raise TableRefused(
+                f"{self.table.location} has one row for each {_named(self.keys)}, the last; {verb} "
+                f"cannot be done with it: {instead}"
             )
 
     def check_removable(self) -> None:
@@ -128,7 +163,7 @@ class OpenTable:
             }
             whole = Positions(begins.cluster_id, {**begins.topics, **new})
             properties[BEGINS] = json.dumps(whole.to_json())
-            properties[LAYOUT] = LAYOUT_FOLLOWED
+            properties[LAYOUT] = max(LAYOUT_FOLLOWED, told.get(LAYOUT, LAYOUT_VERSION))
         change = replace(change, positions=after, properties=properties)
         self._snapshot = self.table.commit(self.snapshot, change)
 
@@ -140,6 +175,7 @@ class OpenTable:
             self.snapshot.partitioning,
             self.table.holds_partition_columns,
             file_bytes,
+            keys=self.keys,
             prefix=self.prefix,
             directory=directory_of(self.snapshot.properties),
             can_widen=self.table.can_widen,
@@ -163,6 +199,12 @@ class OpenTable:
         batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema, tuple(gaps))
         self._snapshot = commits.append(self.table, self.snapshot, batch)
 
+    def upsert(
+        self, batch: commits.Batch, remove: Sequence[DataFile], among: frozenset[str]
+    ) -> None:
+        """Commits a batch that was merged into files; `FilesChanged`: merge it again."""
+        self._snapshot = commits.upsert(self.table, self.snapshot, batch, remove, among)
+
     def together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
         """One schema for what several tasks added to the table's."""
         whole: pa.Schema | None = None
@@ -177,10 +219,10 @@ class OpenTable:
 
     def _check_kind(self) -> None:
         layout = self.snapshot.properties.get(LAYOUT, LAYOUT_VERSION)
-        if layout not in {LAYOUT_VERSION, LAYOUT_FOLLOWED}:
+        if layout not in {LAYOUT_VERSION, LAYOUT_FOLLOWED, LAYOUT_KEYED}:
             raise TableRefused(
                 f"{self.table.location} has layout version {layout}, this release reads up to "
-                f"{LAYOUT_FOLLOWED}: a newer release made it"
+                f"{LAYOUT_KEYED}: a newer release made it"
             )
         found = self.snapshot.properties.get(KIND)
         if found not in self._kinds:
@@ -188,3 +230,11 @@ class OpenTable:
                 f"{self.table.location} is a table of {found or 'another program'}, "
                 f"not of {self._kinds[0]}"
             )
+
+
+def _mode(keys: Sequence[str]) -> str:
+    return f"one row for each {_named(keys)}" if keys else "a row for each record"
+
+
+def _named(keys: Sequence[str]) -> str:
+    return ", ".join(keys)

@@ -54,6 +54,7 @@ def replay(spark: Any, job: Replay) -> Replayed:
     """Sends all rows of the table, or of one of its topics."""
     assert job.sink.topic is not None
     opened = OpenTable(job.table, job.table_options, ROWS)
+    opened.check_append("replay", "replay a table of format raw to which records are added")
     if opened.prefix:
         raise PipelineError(
             f"{job.table} holds rows made of values, not the records: only a table of format raw "

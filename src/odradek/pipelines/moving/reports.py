@@ -24,6 +24,8 @@ class Account:
     """Of the files that were written."""
     skipped: int = 0
     """Offsets that were gone or damaged, where the run may go on without them."""
+    changed: int = 0
+    """Bytes of the changes that were merged into files, where each key has one row."""
 
     def __add__(self, other: "Account") -> "Account":
         return Account(
@@ -33,7 +35,13 @@ class Account:
             self.dead + other.dead,
             self.bytes + other.bytes,
             self.skipped + other.skipped,
+            self.changed + other.changed,
         )
+
+    @property
+    def rewritten(self) -> float | None:
+        """Bytes written for each byte that changed; None: no row was ever written again."""
+        return self.bytes / self.changed if self.changed else None
 
     def check(self) -> None:
         """`Unaccounted` unless read = written + dropped + dead."""

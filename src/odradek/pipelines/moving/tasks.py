@@ -24,6 +24,7 @@ from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import Layout, RangeWriter
+from odradek.pipelines.upserts.runs import RunWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ class RangeOutput:
 
     def __init__(self, work: WriteRange, of: OffsetRange) -> None:
         span = Span(of.topic_id, of.partition, of.start, of.end)
-        self._rows = GrowingWriter(work.layout, span)
+        kind = RunWriter if work.layout.keys else GrowingWriter
+        self._rows: RunWriter | GrowingWriter = kind(work.layout, span)
         self._letters = None if work.dead_layout is None else RangeWriter(work.dead_layout, span)
         self._sender = None if work.dead_topic is None else TopicSender(work.dead_topic)
         self._of = of
@@ -140,7 +142,7 @@ class RangeOutput:
         self._account += _counted(records, converted)
         self._newest = _newer(self._newest, records)
         if converted.dead:
-            self._bury(records, converted.dead)
+            self.bury(records, converted.dead)
         if converted.rows.num_rows:
             self._rows.write(converted.rows)
 
@@ -160,7 +162,8 @@ class RangeOutput:
             gaps.append(Gap(of.topic, of.topic_id, of.partition, it.start, it.end, why))
         return Written(files, dead_files, account, self._rows.growth, self._newest, tuple(gaps))
 
-    def _bury(self, records: pa.RecordBatch, dead: Mapping[int, str]) -> None:
+    def bury(self, records: pa.RecordBatch, dead: Mapping[int, str]) -> None:
+        """Sends records where dead letters go, or refuses the first of them."""
         if self._letters is not None:
             self._letters.write(dead_rows(records, dead))
         elif self._sender is not None:

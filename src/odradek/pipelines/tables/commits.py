@@ -2,6 +2,8 @@
 
 * `append`: the batch begins where the table ends in each of its partitions, or it is refused. So a
   batch that was committed already, or read by a second archiver, adds nothing.
+* `upsert`: the same, of a batch that takes files out as well; they were chosen among those that are
+  there, so it gives up if these are other ones now.
 * `replace`: exactly the rows of some offset ranges are exchanged; the end offsets stay.
 * `merge`: some files become others with the same rows; it gives up if one of them has gone.
 * `withdraw`: some files are taken out, and the end offsets stay; it gives up likewise.
@@ -52,6 +54,10 @@ class AlreadyCommitted(TableRefused):
     """The table holds these offsets already."""
 
 
+class FilesChanged(CommitConflict):
+    """The table has other files than those that a batch was merged into."""
+
+
 def append(table: Table, snapshot: Snapshot, batch: Batch) -> Snapshot:
     """Adds a batch that begins where the table ends; says what the table is then."""
     for _ in range(ATTEMPTS_MAX):
@@ -59,6 +65,30 @@ def append(table: Table, snapshot: Snapshot, batch: Batch) -> Snapshot:
         schema = grown(snapshot.schema, batch.schema, table.location, can_widen=table.can_widen)
         told = with_gaps(snapshot.properties, batch.gaps)
         change = Change("append", batch.files, (), positions, schema, told, batch.summary)
+        try:
+            return table.commit(snapshot, change)
+        except CommitConflict:
+            snapshot = table.load()
+    raise CommitConflict(f"{table.location}: {ATTEMPTS_MAX} other commits came first")
+
+
+def upsert(
+    table: Table,
+    snapshot: Snapshot,
+    batch: Batch,
+    remove: Sequence[DataFile],
+    among: frozenset[str],
+) -> Snapshot:
+    """Adds a batch and takes files out; `among` are the paths of all files that it knew."""
+    for _ in range(ATTEMPTS_MAX):
+        positions = after(snapshot.positions, batch, table.location)
+        if {it.path for it in table.files(snapshot)} != among:
+            raise FilesChanged(f"{table.location}: its files were changed by another commit")
+        schema = grown(snapshot.schema, batch.schema, table.location, can_widen=table.can_widen)
+        told = with_gaps(snapshot.properties, batch.gaps)
+        change = Change(
+            "upsert", batch.files, tuple(remove), positions, schema, told, batch.summary
+        )
         try:
             return table.commit(snapshot, change)
         except CommitConflict:
@@ -206,11 +236,13 @@ __all__ = [
     "NO_EPOCH",
     "AlreadyCommitted",
     "Batch",
+    "FilesChanged",
     "after",
     "append",
     "begun_at",
     "merge",
     "replace",
     "touches",
+    "upsert",
     "withdraw",
 ]

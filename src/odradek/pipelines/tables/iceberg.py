@@ -24,6 +24,7 @@ from odradek.pipelines.positions import Positions
 from odradek.pipelines.tables.addresses import open_store, scheme_of
 from odradek.pipelines.tables.files import DataFile, values_of
 from odradek.pipelines.tables.growth import FIRST
+from odradek.pipelines.tables.keys import KEYS, bounds_said, is_sorted, key_of_values, keys_said
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField
 from odradek.pipelines.tables.store import Store, nonce
 from odradek.pipelines.tables.table import (
@@ -44,6 +45,7 @@ FIRSTS: Final = "odradek.firsts"
 """Which records fixed the types of columns, as JSON by their names."""
 NAMESPACE: Final = "odradek"
 NAME_MAPPING: Final = "schema.name-mapping.default"
+METRICS: Final = "write.metadata.metrics.column."
 RETRIES: Final = "commit.retry.num-retries"
 FORMAT_VERSION: Final = "2"
 STORE_OPTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -124,6 +126,7 @@ class IcebergTable:
             RETRIES: "0",
             POSITIONS: json.dumps(positions.to_json()),
             **{f"{PROPERTY}{name}": value for name, value in properties.items()},
+            **{f"{METRICS}{name}": "full" for name in keys_said(properties)},
         }
         try:
             with _named(self.location):
@@ -260,15 +263,12 @@ class IcebergTable:
         return len(old)
 
     def _snapshot(self) -> Snapshot:
-        from pyiceberg.io.pyarrow import schema_to_pyarrow
-
         properties = self._table.properties
         if POSITIONS not in properties:
             raise TableRefused(f"{self.location} was not made by Odradek: it has no {POSITIONS}")
-        schema = schema_to_pyarrow(self._table.schema(), include_field_ids=False)
         return Snapshot(
             self._table.metadata.last_sequence_number,
-            _with_firsts(_small(schema), properties.get(FIRSTS, "{}")),
+            _with_firsts(self._arrow(), properties.get(FIRSTS, "{}")),
             tuple(_partition_fields(self._table)),
             Positions.from_json(json.loads(properties[POSITIONS])),
             {
@@ -292,7 +292,35 @@ class IcebergTable:
 
     def _file(self, data_file: Any) -> DataFile:
         path = self._path(data_file.file_path)
-        return DataFile(path, data_file.file_size_in_bytes, data_file.record_count, values_of(path))
+        size, rows = data_file.file_size_in_bytes, data_file.record_count
+        return DataFile(path, size, rows, values_of(path), self._stats(data_file))
+
+    def _stats(self, data_file: Any) -> str:
+        """The bounds of keys, where rows have keys and the file is in their order."""
+        names = keys_said({KEYS: self._table.properties.get(f"{PROPERTY}{KEYS}", "[]")})
+        if not names or not is_sorted(data_file.file_path):
+            return ""
+        low, high = (
+            self._key(it, names) for it in (data_file.lower_bounds, data_file.upper_bounds)
+        )
+        return "" if low is None or high is None else json.dumps(bounds_said((low, high)))
+
+    def _key(self, bounds: Mapping[int, bytes], names: tuple[str, ...]) -> bytes | None:
+        """Of the least or of the greatest value of each column; None: one is not known."""
+        from pyiceberg.conversions import from_bytes
+
+        fields = [self._table.schema().find_field(name) for name in names]
+        if any(it.field_id not in bounds for it in fields):
+            return None
+        schema = pa.schema([self._arrow().field(name) for name in names])
+        return key_of_values(
+            [from_bytes(it.field_type, bounds[it.field_id]) for it in fields], schema
+        )
+
+    def _arrow(self) -> pa.Schema:
+        from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+        return _small(schema_to_pyarrow(self._table.schema(), include_field_ids=False))
 
 
 def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], Any, str | None]:

@@ -24,6 +24,8 @@ from odradek.pipelines.tables.store import Store, nonce, now_ms
 
 FILE_BYTES: Final = 128 << 20
 ROW_GROUP_BYTES: Final = 32 << 20
+SHRUNK: Final = 0.3
+"""How much is left of rows in a file, unless its first rows tell."""
 OPEN_FILES_MAX: Final = 16
 REPEATING: Final = ("topic", "_topic", "partition", "_partition", "timestampType")
 """Columns with few values: Parquet keeps these as a dictionary."""
@@ -40,6 +42,7 @@ class Layout:
     keeps_partition_columns: bool = False
     file_bytes: int = FILE_BYTES
     compression: str = "zstd"
+    keys: tuple[str, ...] = ()  # of a table in which each key is one row
     prefix: str = ""  # of the columns that every record has, such as `offset`
     directory: str = DATA  # of the data files
     can_widen: bool = False  # the types of its columns
@@ -68,7 +71,7 @@ class RangeWriter:
         self._layout = layout
         self._span = span
         self._schema = layout.file_schema
-        self._open: OrderedDict[tuple[str, ...], _OpenFile] = OrderedDict()
+        self._open: OrderedDict[tuple[str, ...], OpenFile] = OrderedDict()
         self._done: list[DataFile] = []
         self.rows = 0
 
@@ -93,7 +96,7 @@ class RangeWriter:
             file.abandon()
         self._open.clear()
 
-    def _file(self, values: tuple[str, ...], rows: pa.RecordBatch) -> "_OpenFile":
+    def _file(self, values: tuple[str, ...], rows: pa.RecordBatch) -> "OpenFile":
         unsaid = beyond_calendar(rows.select(self._schema.names))
         if values in self._open:
             if unsaid <= self._open[values].unsaid:
@@ -106,35 +109,38 @@ class RangeWriter:
         span = Span(self._span.topic_id, self._span.partition, offsets[0].as_py(), self._span.end)
         names = [field.name for field in self._layout.partitioning]
         pairs = tuple(zip(names, values, strict=True))
-        self._open[values] = _OpenFile(self._layout, self._schema, span, pairs, unsaid)
+        path = path_of(span, pairs, nonce(), self._layout.directory)
+        self._open[values] = OpenFile(self._layout, self._schema, path, pairs, unsaid)
         return self._open[values]
 
     def _close(self, values: tuple[str, ...]) -> None:
         self._done.append(self._open.pop(values).close())
 
 
-class _OpenFile:
+class OpenFile:
     """One Parquet file that is being written."""
 
     def __init__(  # noqa: PLR0917 - all of them make the file
         self,
         layout: Layout,
         schema: pa.Schema,
-        span: Span,
+        path: str,
         values: tuple[tuple[str, str], ...],
         unsaid: frozenset[str],
+        group_bytes: int = ROW_GROUP_BYTES,
     ) -> None:
         self.unsaid = unsaid
+        self._group_bytes = group_bytes
         self._layout = layout
         self._schema = schema
         self._values = values
-        self.path = path_of(span, values, nonce(), layout.directory)
+        self.path = path
         self._stack = ExitStack()
         self._sink = self._stack.enter_context(layout.store.writing(self.path))
-        self._counted = _Counted(self._sink)
+        self._counted = Counted(self._sink)
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._flushed_bytes = 0
         self._rows = 0
         self._bounds: dict[str, tuple[int, int]] = {}
 
@@ -143,23 +149,29 @@ class _OpenFile:
         """Of the file so far, with what waits counted as it is."""
         return self._counted.bytes + self._waiting_bytes
 
+    @property
+    def likely_bytes(self) -> int:
+        """The same, with what waits counted as what it will be."""
+        shrunk = self._counted.bytes / self._flushed_bytes if self._flushed_bytes else SHRUNK
+        return self._counted.bytes + int(self._waiting_bytes * shrunk)
+
     def write(self, rows: pa.RecordBatch) -> None:
         """Keeps rows until they make a row group."""
         self._waiting.append(rows)
         self._waiting_bytes += rows.nbytes  # a slice is not all that it was cut from
         self._rows += rows.num_rows
         self._note(rows)
-        if self._waiting_bytes >= ROW_GROUP_BYTES:
+        if self._waiting_bytes >= self._group_bytes:
             self._flush()
 
-    def close(self) -> DataFile:
-        """Ends the file well."""
+    def close(self, **more: Any) -> DataFile:
+        """Ends the file well; `more` is what its statistics say, too."""
         self._flush()
         assert self._writer is not None, "a file is opened for rows"
         self._writer.close()
         self._stack.close()
         return DataFile(
-            self.path, self._counted.bytes, self._rows, self._values, self._stats(), now_ms()
+            self.path, self._counted.bytes, self._rows, self._values, self._stats(more), now_ms()
         )
 
     def abandon(self) -> None:
@@ -174,6 +186,7 @@ class _OpenFile:
                 self._writer = self._opened(table)
             self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             self._waiting = []
+            self._flushed_bytes += self._waiting_bytes
             self._waiting_bytes = 0
 
     def _opened(self, table: pa.Table) -> pq.ParquetWriter:
@@ -183,25 +196,29 @@ class _OpenFile:
             self._schema,
             compression=compression_of(table, self._layout.compression),
             use_dictionary=[name for name in REPEATING if name in self._schema.names],
-            write_statistics=[it for it in bounded(self._schema) if it not in self.unsaid],
+            write_statistics=self._bounded(),
             store_schema=True,
         )
 
+    def _bounded(self) -> list[str]:
+        names = dict.fromkeys([*bounded(self._schema), *self._layout.keys])
+        return [it for it in names if it not in self.unsaid]
+
     def _note(self, rows: pa.RecordBatch) -> None:
-        for name in STATISTICS:
-            column = self._layout.column(name)
+        whole = [it for it in self._layout.keys if pa.types.is_integer(self._schema.field(it).type)]
+        for column in dict.fromkeys([*map(self._layout.column, STATISTICS), *whole]):
             if column in self._schema.names and column not in self.unsaid:
                 least, greatest = bounds_of(rows.column(column))
                 low, high = self._bounds.get(column, (least, greatest))
                 self._bounds[column] = (min(low, least), max(high, greatest))
 
-    def _stats(self) -> str:
+    def _stats(self, more: dict[str, Any]) -> str:
         low: dict[str, int | str] = {}
         high: dict[str, int | str] = {}
         for name, bounds in self._bounds.items():
             is_time = pa.types.is_timestamp(self._schema.field(name).type)
             low[name], high[name] = map(_time, bounds) if is_time else bounds
-        return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high})
+        return json.dumps({"numRecords": self._rows, "minValues": low, "maxValues": high, **more})
 
 
 def bounded(schema: pa.Schema) -> list[str]:
@@ -217,7 +234,7 @@ def bounded(schema: pa.Schema) -> list[str]:
     ]
 
 
-class _Counted:
+class Counted:
     """A file that says how much was written to it."""
 
     closed = False

@@ -1,0 +1,191 @@
+"""Records as changes of rows: a format of values whose rows are puts, deletes and truncates.
+
+A record without a value deletes the row of its key. Where keys are columns of values, the record's
+own key has to say them: as JSON with fields of these names, or, for one column alone, as its value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from odradek.pipelines.columns import completed
+from odradek.pipelines.formats.beside import DECODED_KEY, Beside
+from odradek.pipelines.formats.fitting import NUMBER, fitted
+from odradek.pipelines.formats.json_text import NoObject, read_value
+from odradek.pipelines.formats.names import Unfit, once
+from odradek.pipelines.formats.rows import OF_RECORD
+from odradek.pipelines.moving.values import Converted, Values
+from odradek.pipelines.upserts.columns import (
+    DELETE,
+    OP,
+    PUT,
+    TRUNCATE,
+    change_schema,
+    table_schema,
+)
+
+CONNECT: Final = frozenset({"schema", "payload"})
+"""The fields of JSON that Kafka Connect's converter writes with schemas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What another format's rows do to the rows of a table with these keys."""
+
+    values: Values
+    keys: tuple[str, ...]
+    alone: frozenset[str] = frozenset()
+    """Topics of one partition: there it is known what came before a truncate."""
+
+    @property
+    def prefix(self) -> str:
+        """The other's."""
+        return self.values.prefix
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The other's columns, and what changes say beside them."""
+        return change_schema(self.values.schema, self.keys)
+
+    @property
+    def may_grow(self) -> bool:
+        """As the other."""
+        return self.values.may_grow
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """A change for each record."""
+        own = table_schema(table)
+        is_gone = batch.column("value").is_null().to_numpy(zero_copy_only=False)
+        gone, there = np.flatnonzero(is_gone), np.flatnonzero(~is_gone)
+        found = self.values.convert(batch.take(pa.array(there)), own)
+        dead = {int(there[at]): reason for at, reason in found.dead.items()}
+        dropped = frozenset(int(there[at]) for at in found.dropped)
+        alive = np.delete(there, sorted({*found.dead, *found.dropped}))
+        rows, kinds = self._puts(found.rows), own
+        deletes, strange = self._deletes(batch.take(pa.array(gone)), kinds)
+        dead |= {int(gone[at]): reason for at, reason in strange.items()}
+        at = np.concatenate([alive, np.delete(gone, sorted(strange))])
+        if deletes.num_rows:
+            rows = _together(rows, deletes)
+            rows, at = rows.take(pa.array(np.argsort(at))), np.sort(at)
+        return self._checked(batch, rows, at, Converted(rows, dead, dropped))
+
+    def _puts(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of a format that knows only puts are puts."""
+        if OP not in rows.schema.names:
+            rows = rows.append_column(OP, pa.array(np.full(rows.num_rows, PUT, np.int32)))
+        return rows
+
+    def _deletes(
+        self, records: pa.RecordBatch, table: pa.Schema
+    ) -> tuple[pa.RecordBatch, dict[int, str]]:
+        """Changes of records without a value, and those that say no key."""
+        known = {self.prefix + name: records.column(name) for name in OF_RECORD}
+        columns, dead = self._keys_of(records, table, known)
+        columns = {**known, **columns, OP: pa.array([DELETE] * records.num_rows, pa.int32())}
+        rows = pa.RecordBatch.from_pydict(columns)
+        if dead:
+            rows = rows.take(pa.array(np.delete(np.arange(rows.num_rows), sorted(dead))))
+        return rows, dead
+
+    def _keys_of(
+        self, records: pa.RecordBatch, table: pa.Schema, known: dict[str, pa.Array]
+    ) -> tuple[dict[str, pa.Array], dict[int, str]]:
+        found: dict[str, pa.Array] = {}
+        dead: dict[int, str] = {}
+        if DECODED_KEY in self.keys and isinstance(self.values, Beside) and self.values.keys:
+            found[DECODED_KEY], dead = self.values.keys.decoded(records.column("key"))
+        said = [it for it in self.keys if it not in known and it not in found]
+        if said:
+            kinds = [table.field(name).type for name in said]
+            values: list[Sequence[Any]] = []
+            for at, key in enumerate(records.column("key").to_pylist()):
+                try:
+                    values.append(key_values(key, said, kinds))
+                except (Unfit, NoObject) as reason:
+                    dead.setdefault(at, f"it has no value, so it deletes a row: {reason}")
+                    values.append([None] * len(said))
+            for number, (name, kind) in enumerate(zip(said, kinds, strict=True)):
+                found[name] = pa.array([it[number] for it in values], kind)
+        return found, dead
+
+    def _checked(
+        self, batch: pa.RecordBatch, rows: pa.RecordBatch, at: Any, found: Converted
+    ) -> Converted:
+        """Without changes of no key, and truncates of which nobody knows what they are behind."""
+        ops = rows.column(OP).to_numpy() if rows.num_rows else np.zeros(0, np.int32)
+        dead = dict(found.dead)
+        wrong = np.zeros(rows.num_rows, bool)
+        for row in np.flatnonzero(ops == TRUNCATE).tolist():
+            topic = batch.column("topic")[int(at[row])].as_py()
+            if topic not in self.alone:
+                wrong[row] = True
+                dead[int(at[row])] = (
+                    f"it truncates, and {topic} has several partitions: nothing says which of "
+                    "their records are before it"
+                )
+        for name in self.keys:
+            is_null = (
+                rows.column(name).is_null().to_numpy(zero_copy_only=False)
+                if name in rows.schema.names
+                else np.ones(rows.num_rows, bool)
+            )
+            for row in np.flatnonzero(is_null & (ops != TRUNCATE) & ~wrong).tolist():
+                wrong[row] = True
+                dead[int(at[row])] = f"column {name} is null, and it is a key"
+        if not wrong.any():
+            return found
+        return Converted(rows.filter(pa.array(~wrong)), dead, found.dropped)
+
+
+def _together(puts: pa.RecordBatch, deletes: pa.RecordBatch) -> pa.RecordBatch:
+    schema = pa.unify_schemas([puts.schema, deletes.schema], promote_options="permissive")
+    schema = pa.schema([it.with_nullable(nullable=True) for it in schema])
+    parts = [completed(it, schema) for it in (puts, deletes)]
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def key_values(
+    key: bytes | None, names: Sequence[str], kinds: Sequence[pa.DataType]
+) -> list[Any]:
+    """What a record's key says of these columns; Unfit: it does not say all of them."""
+    if key is None:
+        raise Unfit("and it has no key")
+    read = _read(key)
+    if isinstance(read, dict) and read.keys() == CONNECT and "payload" not in names:
+        read = read["payload"]
+    if isinstance(read, dict):
+        missing = [it for it in names if once(read, it) is None]
+        if missing:
+            raise Unfit(f"its key says no {missing[0]}")
+        return [fitted(read[name], kind) for name, kind in zip(names, kinds, strict=True)]
+    if len(names) > 1:
+        raise Unfit(f"its key says no {names[0]}")
+    return [_alone(key, read, kinds[0])]
+
+
+def _read(key: bytes) -> Any:
+    try:
+        return read_value(key)
+    except NoObject:
+        return None
+
+
+def _alone(key: bytes, read: Any, kind: pa.DataType) -> Any:
+    """A key that is the value of one column: text or number, in JSON or as it is."""
+    if pa.types.is_string(kind) and not isinstance(read, str):
+        try:
+            return key.decode()
+        except UnicodeDecodeError as error:
+            raise Unfit("its key is no text in UTF-8") from error
+    if pa.types.is_binary(kind):
+        return key
+    if isinstance(read, str) and NUMBER.fullmatch(read):
+        read = Decimal(read)
+    if read is None:
+        raise Unfit(f"its key is no {kind}")
+    return fitted(read, kind)
