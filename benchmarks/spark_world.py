@@ -39,6 +39,8 @@ TUNED: Final[Mapping[str, str]] = {
     "kafka.fetch.max.wait.ms": "10",
 }
 
+NO_CONF: Final[Mapping[str, str]] = {}
+
 
 class World(NamedTuple):
     """Everything that a case needs."""
@@ -49,7 +51,9 @@ class World(NamedTuple):
 
 
 @contextmanager
-def world(slots: int) -> Iterator[World]:
+def world(
+    slots: int, *, jars: str = "", conf: Mapping[str, str] = NO_CONF
+) -> Iterator[World]:
     """A session with Spark's own connector beside our source, and a broker."""
     with tempfile.TemporaryDirectory(dir=".cache") as place:
         folder = Path(place).absolute()
@@ -58,10 +62,11 @@ def world(slots: int) -> Iterator[World]:
         spark = session(
             f"local[{slots}]",
             conf={
-                "spark.jars": tools.spark_connector(),
+                "spark.jars": ",".join(filter(None, [tools.spark_connector(), jars])),
                 "spark.driver.memory": "2g",
                 "spark.local.dir": str(folder / "local"),
                 "spark.sql.shuffle.partitions": "2",
+                **conf,
             },
         )
         spark.sparkContext.setLogLevel("OFF")

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 POM = ROOT / "tests" / "external" / "pom.xml"
 SPARK_POM = ROOT / "tests" / "external" / "spark.xml"
+DELTA_POM = ROOT / "tests" / "external" / "delta.xml"
 FRANZ = ROOT / "tests" / "external" / "franz"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
@@ -61,6 +62,11 @@ def kafka_classpath() -> str:
 def spark_connector() -> str:
     """The jars of `spark.xml`, as `spark.jars` wants them named: Spark's own Kafka connector."""
     return _classpath(SPARK_POM, "Spark's Kafka connector").replace(":", ",")
+
+
+def spark_delta() -> str:
+    """The jars of `delta.xml`, as `spark.jars` wants them named: Delta's own runtime for Spark."""
+    return _classpath(DELTA_POM, "Delta's runtime for Spark").replace(":", ",")
 
 
 def franz() -> str:

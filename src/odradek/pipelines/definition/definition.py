@@ -11,6 +11,7 @@ on-data-loss = "fail"                 # skip
 
 [values]
 format = "json"                       # raw, json, json-schema, avro
+# envelope = "debezium"               # change records, into a table of mode "upsert"
 [values.columns]
 id = "long"
 
@@ -49,6 +50,7 @@ from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
 from odradek.pipelines.formats.beside import CHOICES, KEY_FORMATS, Beside, Keys
+from odradek.pipelines.formats.debezium import Debezium
 from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_values
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
@@ -85,6 +87,7 @@ SECTIONS: Final = (
 )
 FORMATS: Final = ("raw", "json", "json-schema", "avro")
 ON_LOSS: Final = ("fail", "skip")
+ENVELOPES: Final = ("debezium",)
 MODES: Final = ("append", "upsert")
 KEYED_FILE_BYTES: Final = 32 << 20
 """Where each key has one row a file is written anew for one of its rows."""
@@ -123,6 +126,10 @@ def _with_newest(values: Values, topics: tuple[str, ...]) -> Values:
     match values:
         case Beside():
             return replace(values, values=_with_newest(values.values, topics))
+        case Debezium():
+            inner = _with_newest(values.values, topics)
+            assert isinstance(inner, (JsonValues, AvroValues))
+            return replace(values, values=inner)
         case AvroValues():
             return avro_values(values.registry, topics)
         case JsonSchemaValues():
@@ -150,7 +157,10 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
     if fault := topic_name_fault(name):
         raise WrongFile(f"name {name!r}: {fault}")
     source = _source(of["source"])
-    values, registry = _values(of["values"], of["keys"])
+    table = of["table"]
+    location = _location(table.needed("location"), folder)
+    keys = _keys_of(table, parse_location(location)[0])
+    values, registry = _values(of["values"], of["keys"], keys)
     expectations = _expectations(of["expectations"])
     dead_letters = _dead_letters(of["dead-letters"], folder)
     if dead_letters is None:
@@ -159,9 +169,6 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
                 raise WrongFile(
                     f"expectations.{it.name} wants dead letters: give dead-letters.table or .topic"
                 )
-    table = of["table"]
-    location = _location(table.needed("location"), folder)
-    keys = _keys_of(table, parse_location(location)[0])
     letters = dead_letters.location if isinstance(dead_letters, DeadLetterTable) else ""
     if "{topic}" in letters and "{topic}" not in location:
         raise WrongFile("dead-letters.table has a {topic}, and table.location has none")
@@ -265,18 +272,40 @@ def redriving(definition: Definition, topic: str | None) -> Redrive:
     return Redrive(letters, SinkOptions(client, topic), f"{definition.name}-redrive")
 
 
-def _values(section: Section, keys: Section) -> tuple[Values, SchemaRegistry | None]:
+def _values(
+    section: Section, keys: Section, of_rows: tuple[str, ...]
+) -> tuple[Values, SchemaRegistry | None]:
+    envelope = section.text("envelope")
     beside, decoded = section.texts("record-columns"), _keys(keys)
     for name in beside:
         if name not in CHOICES:
             known = " and ".join(CHOICES)
             raise WrongFile(f"values.record-columns: there are {known}, not {name!r}")
     values, registry = _format(section)
+    if envelope is not None:
+        values = _unwrapped(envelope, values, of_rows)
     if not beside and decoded is None:
         return values, registry
     if values is RAW:
         raise WrongFile("raw records have all columns, with their keys as they are")
     return Beside(values, tuple(dict.fromkeys(beside)), decoded), registry
+
+
+def _unwrapped(envelope: str, values: Values, keys: tuple[str, ...]) -> Values:
+    """Change records in this format."""
+    if envelope not in ENVELOPES:
+        raise WrongFile(
+            f"values.envelope: there is {', '.join(ENVELOPES)}, not {envelope!r}"
+            f"{nearest(envelope, ENVELOPES)}"
+        )
+    if not keys:
+        raise WrongFile(
+            'values.envelope = "debezium" makes rows of changes, which takes table.mode = "upsert" '
+            "and table.keys. Without it each change record is a row, with op, before and after"
+        )
+    if not isinstance(values, (JsonValues, AvroValues)):
+        raise WrongFile('values.envelope = "debezium" takes values.format json or avro')
+    return Debezium(values, keys)
 
 
 def _keys(section: Section) -> Keys | None:

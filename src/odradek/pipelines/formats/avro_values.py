@@ -83,7 +83,7 @@ class AvroValues:
                 dropped.add(at)
                 continue
             try:
-                parsed[at], kinds = self._read(value)
+                parsed[at], kinds = self.read(value)
                 table = with_columns(table, kinds, batch, at)
             except (ValueError, UnknownSchema, InvalidOption, TableRefused) as error:
                 parsed[at], dead[at] = None, str(error)
@@ -91,7 +91,8 @@ class AvroValues:
             batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False
         )
 
-    def _read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
+    def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
+        """A record, and the columns of the schema that it was written with."""
         if len(value) < HEAD.size or value[0] != MAGIC:
             raise ValueError("the value does not begin with the number of an Avro schema")
         _, number = HEAD.unpack_from(value)

@@ -80,7 +80,6 @@ class JsonValues:
         dead: dict[int, str] = {}
         dropped: set[int] = set()
         parsed: list[Mapping[str, Any] | None] = []
-        units = self._units(table)
         for at, value in enumerate(batch.column("value").to_pylist()):
             parsed.append(None)
             if value is None:
@@ -91,12 +90,16 @@ class JsonValues:
             except NoObject as error:
                 dead[at] = str(error)
                 continue
-            for name, unit in units.items():
-                if name in found:
-                    found[name] = in_millis(found[name], unit)
+            self.in_units(found, table)
         return make_rows(
             batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=self.may_grow
         )
+
+    def in_units(self, found: dict[str, Any], table: pa.Schema) -> None:
+        """Turns numbers that are times into milliseconds."""
+        for name, unit in self._units(table).items():
+            if name in found:
+                found[name] = in_millis(found[name], unit)
 
 
 def in_millis(value: Any, unit: str) -> Any:
