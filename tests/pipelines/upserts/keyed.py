@@ -3,8 +3,8 @@
 All of a run but Spark, brokers and the planning of batches.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
+from odradek.pipelines.moving.compact import merge_small
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.steps import Step
@@ -19,7 +20,9 @@ from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agr
 from odradek.pipelines.moving.upsert import Upsert, changing
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Values
 from odradek.pipelines.positions import OffsetRange, Positions, TopicPositions
+from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.rewriting import Rewriting
+from odradek.pipelines.tables.writing import write_rows
 from tests.pipelines.moving.hostile_run import CLUSTER, SOURCE, TOPIC_ID
 from tests.pipelines.moving.local_spark import LocalSpark
 
@@ -59,6 +62,9 @@ class KeyedTable:
     values: Values = VALUES
     file_bytes: int = 4_000
     account: Account = field(default_factory=Account)
+    between: Callable[[], None] | None = None
+    """What happens between a batch's merge and its commit."""
+    compacted: int = 0
 
     def __post_init__(self) -> None:
         """Opens the table, or makes it."""
@@ -96,6 +102,8 @@ class KeyedTable:
         upsert = Upsert(LocalSpark(), self.rows, work, step, done)
         account = sum((it.account for it in upsert.written()), Account())
         account.check()
+        if self.between is not None:
+            self.between()
         upsert.commit()
         self.account += upsert.accounted(account)
 
@@ -107,6 +115,19 @@ class KeyedTable:
                 for records, converted in work.rows_of(some, lambda: output.layout):
                     output.take(records, converted)
             return output.finish()
+
+    def compact(self) -> None:
+        """Makes few files of small ones, as upkeep does."""
+        self.rows.reload()
+        self.compacted = merge_small(LocalSpark(), self.rows, self.file_bytes)[0]
+
+    def shuffled(self, files: Sequence[DataFile]) -> tuple[DataFile, ...]:
+        """The same rows, last ones first, in a file that says no keys."""
+        rewriting = Rewriting(self.rows.layout(), {})
+        rows = [batch for file in files for batch in rewriting.read(file)]
+        whole = pa.Table.from_batches(rows).sort_by([(self.keys[0], "descending")])
+        layout = replace(self.rows.layout(), keys=())
+        return tuple(write_rows(layout, Span(TOPIC_ID, 0, 0, 1), whole.combine_chunks().to_batches()))
 
     def found(self) -> list[dict[str, Any]]:
         """All rows of the newest version as we read them, without those of their records."""
@@ -121,8 +142,6 @@ class KeyedTable:
 
 
 def _cut(of: OffsetRange, at: int | None) -> Iterator[OffsetRange]:
-    from dataclasses import replace
-
     if at is None or not of.start < at < of.end:
         yield of
         return
