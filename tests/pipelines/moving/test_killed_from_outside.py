@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.moving.outside_kills import FORMATS, KINDS, PARTITIONS, Case, kill_often
+from tests.pipelines.moving.outside_kills import CASES, PARTITIONS, Case, kill_often
 from tests.pipelines.topics import Topics
 
 KILLS = 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("form", "kind"), CASES)
 def test_killed_from_outside(topics: Topics, tmp_path: Path, form: str, kind: str) -> None:
     """Fifty times by `python -m tests.pipelines.moving.outside_kills`."""
     topic = topics.make(partitions=PARTITIONS)
