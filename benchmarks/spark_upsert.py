@@ -1,10 +1,11 @@
-"""Batches of 100,000 changes into a table with one row for each key, beside Spark's MERGE on Delta.
+"""Batches of 100,000 changes into a table with one row for each key, beside MERGE on Delta.
 
-`./dev test pipelines` makes the environment; then `.venv-spark/bin/python benchmarks/spark_upsert.py
-[--rows 10000000] [--rounds 5]`. One session with two slots does both, in turn; a tenth of a batch is
-new keys. Its updates are among the newest twentieth of the keys, or anywhere. What the connector
-would take to read the changes does not count: MERGE is given them in a Parquet file. Ours reads them
-from a topic, and the broker works on the same two cores.
+`./dev test pipelines` makes the environment; then
+`.venv-spark/bin/python benchmarks/spark_upsert.py [--rows 10000000] [--rounds 5] [--kind uniform]`.
+One session with two slots does both, in turn; a tenth of a batch is new keys. Its updates are among the newest
+twentieth of the keys, or anywhere. What the connector would take to read the changes does not
+count: MERGE is given them in a Parquet file. Ours reads them from a topic, and the broker works on
+the same two cores.
 
 Bars: at least 1.5 times MERGE; a worker of at most 512 MB.
 """
@@ -33,6 +34,7 @@ from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.source.options import Mode, parse
 from tests.external import tools
 
+KINDS: Final = ("newest", "uniform")
 BATCH: Final = 100_000
 NEW: Final = 0.1
 NEWEST: Final = 0.05
@@ -76,7 +78,9 @@ class Ours:
             for first in range(0, len(values), SENT):
                 some = slice(first, first + SENT)
                 times = np.full(len(values[some]), time_ns() // 1_000_000, np.int64)
-                rows = Rows(pa.array(keys[some], pa.binary()), pa.array(values[some], pa.binary()), times)
+                rows = Rows(
+                    pa.array(keys[some], pa.binary()), pa.array(values[some], pa.binary()), times
+                )
                 for batch in encode(rows, batch_bytes=BATCH_BYTES):
                     producer.send(TopicPartition(self._topic, 0), batch)
             producer.flush()
@@ -110,7 +114,7 @@ class Merge:
         def case() -> None:
             self._where.spark.read.parquet(self._given).createOrReplaceTempView("changes")
             self._where.spark.sql(
-                f"MERGE INTO delta.`{self._place}` t USING (SELECT * FROM changes) s ON t.id = s.id "
+                f"MERGE INTO delta.`{self._place}` t USING changes s ON t.id = s.id "
                 "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
             ).collect()
 
@@ -157,7 +161,9 @@ def compare_upserts(where: World, name: str, rows: int, rounds: int) -> None:
         some = rows_of(np.arange(first, min(first + LOADED, rows)), chance)
         ours.upsert(some)()
         merge.load(some)
-    ratios, seconds, total = [], {"ours": [], "MERGE": []}, Account()  # type: ignore[var-annotated]
+    ratios: list[float] = []
+    seconds: dict[str, list[float]] = {"ours": [], "MERGE": []}
+    total, memory = Account(), 0.0
     for number in range(rounds + 1):
         changes = changes_of(rows, chance, is_uniform=name == "uniform")
         rows += int(BATCH * NEW)
@@ -165,6 +171,7 @@ def compare_upserts(where: World, name: str, rows: int, rounds: int) -> None:
         started = perf_counter()
         done = one()
         between = perf_counter()
+        memory = max(memory, worker_memory())  # idle workers end
         other()
         ended = perf_counter()
         if number:
@@ -178,7 +185,7 @@ def compare_upserts(where: World, name: str, rows: int, rounds: int) -> None:
     print(
         f"{name}: MERGE / ours: min {min(ratios):.2f}, median {median(ratios):.2f}, "
         f"max {max(ratios):.2f}; {total.rewritten or 0:.1f} bytes rewritten for each byte changed; "
-        f"the largest Python worker: {worker_memory():.0f} MB",
+        f"the largest Python worker: {memory:.0f} MB",
         flush=True,
     )
 
@@ -188,9 +195,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kind", choices=KINDS, action="append")
     chosen = parser.parse_args()
     with world(2, jars=tools.spark_delta(), conf=DELTA) as where:
-        for name in ("newest", "uniform"):
+        for name in chosen.kind or KINDS:
             compare_upserts(where, name, chosen.rows, chosen.rounds)
 
 

@@ -51,9 +51,7 @@ class World(NamedTuple):
 
 
 @contextmanager
-def world(
-    slots: int, *, jars: str = "", conf: Mapping[str, str] = NO_CONF
-) -> Iterator[World]:
+def world(slots: int, *, jars: str = "", conf: Mapping[str, str] = NO_CONF) -> Iterator[World]:
     """A session with Spark's own connector beside our source, and a broker."""
     with tempfile.TemporaryDirectory(dir=".cache") as place:
         folder = Path(place).absolute()

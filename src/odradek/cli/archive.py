@@ -158,11 +158,14 @@ def report_account(total: "Account") -> None:
                 "dead": total.dead,
                 "bytes": total.bytes,
                 "skipped": total.skipped,
+                "rewritten": total.rewritten,
             }
         )
         return
-    skipped = f"; {total.skipped} offsets skipped" if total.skipped else ""
+    more = f"; {total.skipped} offsets skipped" if total.skipped else ""
+    if total.rewritten is not None:
+        more += f"; {total.rewritten:.1f} bytes rewritten for each byte changed"
     click.echo(
         f"{total.read} records read: {total.written} written, {total.dropped} dropped, "
-        f"{total.dead} dead letters{skipped}"
+        f"{total.dead} dead letters{more}"
     )

@@ -69,6 +69,7 @@ def check(file: Path) -> None:
         "source": job.source.client.bootstrap,
         "topics": list(job.source.selection.topics) or job.source.selection.pattern,
         "table": job.table,
+        "keys": list(job.keys),
         "expectations": [it.name for it in job.checks],
         "dead_letters": _place(job.dead_letters),
     }

@@ -53,6 +53,8 @@ def show_status(
     if found.files is not None:
         held = f"{found.rows} rows in {found.files} files ({Size(found.bytes)})"
     click.echo(f"{held}, {_known(found.dead_letters)} dead letters, lag {_known(found.lag)}")
+    if found.keys:
+        click.echo(f"one row for each {', '.join(found.keys)}{_rewritten(found.rewritten)}")
     if hours is not None:
         click.echo(f"retention deletes what the table lacks in {hours:.1f} hours")
 
@@ -70,6 +72,8 @@ def status_document(
         "files": found.files,
         "bytes": found.bytes,
         "dead_letters": found.dead_letters,
+        "keys": list(found.keys),
+        "rewritten": found.rewritten,
         "lag": found.lag,
         "waiting_seconds": found.waiting_seconds,
         "hours_until_retention": hours,
@@ -86,6 +90,10 @@ def status_document(
             for it, row in found.partitions.items()
         ],
     }
+
+
+def _rewritten(times: float | None) -> str:
+    return "" if times is None else f"; the last batch wrote {times:.1f} bytes for each it changed"
 
 
 def _known(count: int | None) -> str:

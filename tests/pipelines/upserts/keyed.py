@@ -99,7 +99,7 @@ class KeyedTable:
             return [self._written(it, piece) for piece in some]
 
         done, _ = agreed(work, pieces, run)
-        upsert = Upsert(LocalSpark(), self.rows, work, step, done)
+        upsert = Upsert(LocalSpark(), self.rows, work, step=step, written=done)
         account = sum((it.account for it in upsert.written()), Account())
         account.check()
         if self.between is not None:
@@ -127,7 +127,9 @@ class KeyedTable:
         rows = [batch for file in files for batch in rewriting.read(file)]
         whole = pa.Table.from_batches(rows).sort_by([(self.keys[0], "descending")])
         layout = replace(self.rows.layout(), keys=())
-        return tuple(write_rows(layout, Span(TOPIC_ID, 0, 0, 1), whole.combine_chunks().to_batches()))
+        return tuple(
+            write_rows(layout, Span(TOPIC_ID, 0, 0, 1), whole.combine_chunks().to_batches())
+        )
 
     def found(self) -> list[dict[str, Any]]:
         """All rows of the newest version as we read them, without those of their records."""

@@ -23,10 +23,7 @@ processes.set_forkserver_preload(["tests.pipelines.upserts.upserter", "pyiceberg
 
 def truth(count: int) -> list[dict[str, Any]]:
     """The last value of each key."""
-    rows: dict[bytes | None, Any] = {}
-    for those in log_of(count).values():
-        for key, value in those:
-            rows[key] = value
+    rows = {key: value for those in log_of(count).values() for key, value in those}
     found = [json.loads(it) for it in rows.values() if it is not None]
     return sorted(found, key=lambda it: it["id"])
 
@@ -68,7 +65,7 @@ def test_files_that_are_exchanged_meanwhile_are_merged_into_anew(form: str, tmp_
     """A compaction commits between a batch's merge and its commit."""
     log = log_of(200)
     table = KeyedTable(place_of(tmp_path, form), log, file_bytes=300)
-    table.batch({it: 40 for it in log})
+    table.batch(dict.fromkeys(log, 40))
     other = KeyedTable(table.location, log, file_bytes=1 << 20)
     table.between = other.compact
     table.batch({it: len(those) for it, those in log.items()})
@@ -81,7 +78,7 @@ def test_files_of_another_program_are_taken_over(form: str, tmp_path: Path) -> N
     """Whose rows are in no order, and of which nothing says which keys they hold."""
     log = log_of(200)
     table = KeyedTable(place_of(tmp_path, form), log, file_bytes=300)
-    table.batch({it: 40 for it in log})
+    table.batch(dict.fromkeys(log, 40))
     if form == "delta":
         from deltalake import DeltaTable
 

@@ -1,4 +1,4 @@
-"""Tables with one row for each key: whatever comes, they are what the log says when it is folded."""
+"""Tables with one row for each key: whatever comes, they are the fold of the log."""
 
 import json
 import shutil
@@ -73,9 +73,7 @@ def test_a_table_is_the_fold_of_its_log(form: str) -> None:
             table = KeyedTable(place_of(folder, form), parts, file_bytes=300)
             for end in sorted(cuts):
                 table.batch({it: min(end, len(those)) for it, those in parts.items()}, cut)
-                rows = [
-                    row for it, those in parts.items() for row in folded(those, table.end(it))
-                ]
+                rows = [row for it, those in parts.items() for row in folded(those, table.end(it))]
                 assert by_id(table.found()) == by_id(rows)
             table.batch({it: len(those) for it, those in parts.items()}, cut)
             assert by_id(rows_of_others(table.location)) == by_id(folded(log, len(log)))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from odradek.pipelines.formats.json_values import JsonValues
@@ -15,8 +16,14 @@ from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.replay import Replay, replay
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.verify import DIFFERENT, EXTRA, GAP, Verify, verify
+from odradek.pipelines.moving.verify_keys import verify_keys
 from odradek.pipelines.sink.options import SinkOptions
-from odradek.pipelines.tables.table import TableRefused
+from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.keys import Sorted, keys_of
+from odradek.pipelines.tables.rewriting import Rewriting
+from odradek.pipelines.tables.table import Change, TableRefused
+from odradek.pipelines.upserts.merging import KeyedWriter
 from tests.pipelines.moving.archives import archive_of, batches_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics
@@ -123,3 +130,46 @@ def test_raw_records_by_their_key(topics: Topics, tmp_path: Path, form: str) -> 
     ]
     topics.fill(topic, [{"key": None, "value": b"5"}])
     assert run(replace(job, keys=("key",))).dead == 1
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg"])
+def test_verify_folds_the_log(topics: Topics, tmp_path: Path, form: str) -> None:
+    """What it finds: a row that should not be, one that should, one that says something else."""
+    topic = topics.make(partitions=2)
+    lake = f"{form}:{tmp_path}/t"
+    job = replace(job_of(topics, topic, lake), file_bytes=300)
+    for n in range(4):
+        rows = [put(it, 100 * n + it, it % 2) for it in range(40) if it != n]
+        topics.fill(topic, [*rows, {"key": b"7", "value": None, "partition": 1}])
+        run(job)
+    done = verify_keys(LocalSpark(), job)
+    assert (done.records, done.rows, done.findings) == (160, 39, ())
+    with pytest.raises(TableRefused, match="--pipeline FILE"):
+        verify(LocalSpark(), Verify(job.source, lake))
+    opened = OpenTable(lake, {}, ROWS)
+    rewriting = Rewriting(opened.layout(), {})
+    files = opened.table.files(opened.snapshot)
+    (whole,) = (
+        pa.Table.from_batches([it for file in files for it in rewriting.read(file)])
+        .sort_by("id")
+        .combine_chunks()
+        .to_batches()
+    )
+    one = whole.slice(5, 1)
+    n = one.schema.get_field_index("n")
+    extra = one.set_column(one.schema.get_field_index("id"), "id", pa.array([1_000]))
+    wrong = one.set_column(n, "n", pa.array([-1]))
+    kept = [wrong, whole.slice(6, 4), whole.slice(11), extra]
+    out = KeyedWriter(opened.layout(), 1 << 20)
+    for it in kept:
+        out.write(Sorted(it, keys_of(it, ("id",))))
+    new = (*out.finish(), *_written(opened, whole.slice(0, 5)))
+    opened.table.commit(opened.snapshot, Change("replace", new, files))
+    kinds = sorted((it.kind, it.detail) for it in verify_keys(LocalSpark(), job).findings)
+    assert kinds == [(DIFFERENT, "n"), (GAP, ""), (EXTRA, "")]
+
+
+def _written(opened: OpenTable, rows: pa.RecordBatch) -> list[DataFile]:
+    out = KeyedWriter(opened.layout(), 1 << 20)
+    out.write(Sorted(rows, keys_of(rows, ("id",))))
+    return out.finish()

@@ -213,7 +213,9 @@ def _keys_of(table: Section, form: str) -> tuple[str, ...]:
             raise WrongFile('table.keys has a meaning with table.mode = "upsert" alone')
         return ()
     if not keys:
-        raise WrongFile('table.mode = "upsert" needs table.keys: the columns that a row is known by')
+        raise WrongFile(
+            'table.mode = "upsert" needs table.keys: the columns that a row is known by'
+        )
     if form == "parquet":
         raise WrongFile(
             'table.mode = "upsert" needs a table that readers see whole while its files are '

@@ -82,6 +82,7 @@ class Figures:
             "records_dropped": ("Records that expectations dropped.", total.dropped),
             "dead_letters": ("Records that gave no row.", total.dead),
             "written_bytes": ("Bytes of the data files committed.", total.bytes),
+            "changed_bytes": ("Bytes of the changes, where each key has one row.", total.changed),
             "batches": ("Batches committed.", self._batches),
             "files": ("Data files committed.", self._files),
             "offsets_skipped": ("Offsets that were gone or damaged.", total.skipped),

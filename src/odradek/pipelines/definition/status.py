@@ -26,6 +26,7 @@ from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.steps import Steps
+from odradek.pipelines.moving.upsert import rewritten_by
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions
@@ -67,6 +68,10 @@ class Status:
     """Why the next run would stop or wait, and what could not be asked."""
     gaps: tuple[Gap, ...] = ()
     """What the table was told to go on without."""
+    keys: tuple[str, ...] = ()
+    """Each of which has one row; none: each record has one."""
+    rewritten: float | None = None
+    """Bytes that the last batch wrote for each byte that it changed."""
 
     @property
     def standstills(self) -> tuple[str, ...]:
@@ -115,6 +120,8 @@ def status(definition: Definition) -> Status:
         partitions=partitions,
         faults=(*faults, *more),
         gaps=gaps_of(opened.snapshot.properties),
+        keys=opened.keys,
+        rewritten=rewritten_by(opened) if opened.keys else None,
     )
 
 

@@ -102,9 +102,7 @@ class Debezium:
                 dead[at] = str(reason)
         parsed = [None if it is None else it.fields for it in found]
         is_json = isinstance(self.values, JsonValues)
-        rows = make_rows(
-            batch, parsed, table, dead=dead, may_grow=is_json and self.values.may_grow
-        )
+        rows = make_rows(batch, parsed, table, dead=dead, may_grow=is_json and self.values.may_grow)
         alive = [it for at, it in enumerate(found) if it is not None and at not in dead]
         return Converted(self._told(rows.rows, alive, table), rows.dead)
 

@@ -172,7 +172,7 @@ class Archiver:
             work = changing(work, step)
         written = self._job.run(self._spark, step.pieces, work)
         if self._job.keys:
-            upsert = Upsert(self._spark, self.rows, work, step, written)
+            upsert = Upsert(self._spark, self.rows, work, step=step, written=written)
             written = upsert.written()
         account = sum((it.account for it in written), Account())
         account.check()

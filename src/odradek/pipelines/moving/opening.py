@@ -13,6 +13,7 @@ from odradek.pipelines.tables.earlier import with_earlier
 from odradek.pipelines.tables.files import DataFile, directory_of
 from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.growth import grown
+from odradek.pipelines.tables.keys import KEYS, check_keys, keys_said
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.table import (
     AppendOnly,
@@ -24,7 +25,6 @@ from odradek.pipelines.tables.table import (
     TableRefused,
 )
 from odradek.pipelines.tables.writing import FILE_BYTES, Layout
-from odradek.pipelines.tables.keys import KEYS, check_keys, keys_said
 
 KIND: Final = "kind"
 LAYOUT: Final = "layout"
@@ -203,7 +203,9 @@ class OpenTable:
         self, batch: commits.Batch, remove: Sequence[DataFile], among: frozenset[str]
     ) -> None:
         """Commits a batch that was merged into files; `FilesChanged`: merge it again."""
-        self._snapshot = commits.upsert(self.table, self.snapshot, batch, remove, among)
+        self._snapshot = commits.upsert(
+            self.table, self.snapshot, batch, remove=remove, among=among
+        )
 
     def together(self, schemas: Sequence[pa.Schema | None]) -> pa.Schema | None:
         """One schema for what several tasks added to the table's."""

@@ -19,10 +19,10 @@ from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import read_batches
 from odradek.pipelines.tables.commits import Batch, FilesChanged, merge
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.keys import is_sorted
 from odradek.pipelines.tables.table import CommitConflict
 from odradek.pipelines.upserts.changes import Changes
 from odradek.pipelines.upserts.columns import change_schema, table_schema
-from odradek.pipelines.tables.keys import is_sorted
 from odradek.pipelines.upserts.merging import Merged, MergeRuns
 from odradek.pipelines.upserts.planning import pieces_of
 from odradek.pipelines.upserts.runs import Truncated, run_of, run_schema, truncated_in
@@ -50,15 +50,20 @@ class Upsert:
     """One batch, whose runs are written: what they are merged into, until it is committed."""
 
     def __init__(
-        self, spark: Any, rows: OpenTable, work: WriteRange, step: Step, written: Sequence[Written]
+        self,
+        spark: Any,
+        rows: OpenTable,
+        work: WriteRange,
+        *,
+        step: Step,
+        written: Sequence[Written],
     ) -> None:
         self._spark = spark
         self._rows = rows
         self._work = work  # of changes
         self._step = step
         self._written = tuple(written)
-        order = sorted(range(len(step.pieces)), key=lambda it: _place(step.pieces[it]))
-        self._runs = tuple(run for number in order for run in written[number].files)
+        self._runs = in_order(step, written)
         self._files: frozenset[str] = frozenset()
         self._merged = self._merge()
 
@@ -71,9 +76,9 @@ class Upsert:
         if not reasons:
             return list(self._written)
         pieces = [
-            (replace(it, start=min(there), end=max(there) + 1), there)
+            (replace(it, start=min(those), end=max(those) + 1), those)
             for it in self._step.ranges
-            if (there := reasons.get((it.topic, it.partition)))
+            if (those := reasons.get((it.topic, it.partition)))
         ]
         letters: list[Written] = run_tasks(self._spark, pieces, BuryRefused(self._work))
         count = sum(map(len, reasons.values()))
@@ -140,7 +145,7 @@ class Upsert:
         growth = next((it.schema for it in self._written if it.schema is not None), None)
         changes = growth or self._work.layout.schema
         layout = replace(self._work.layout, schema=table_schema(changes))
-        truncated = _truncated(self._runs)
+        truncated = truncated_in_all(self._runs)
         parts = [part for run in self._runs for part in run_of(run)]
         pieces = pieces_of(files, parts, slots_of(self._spark), is_all=bool(truncated))
         work = MergeRuns(layout, run_schema(changes), self._runs, truncated)
@@ -150,6 +155,13 @@ class Upsert:
             tuple(file for it in done for file in it.remove),
             tuple(one for it in done for one in it.refused),
         )
+
+
+def rewritten_by(rows: OpenTable) -> float | None:
+    """Bytes that the newest commit wrote for each byte that it changed; None: it says neither."""
+    said = rows.table.summary(rows.snapshot)
+    changed = int(said.get(CHANGED, "0"))
+    return int(said.get(REWRITTEN, "0")) / changed if changed else None
 
 
 def sort_others(spark: Any, rows: OpenTable, file_bytes: int) -> None:
@@ -162,11 +174,17 @@ def sort_others(spark: Any, rows: OpenTable, file_bytes: int) -> None:
         rows.reload()
 
 
+def in_order(step: Step, written: Sequence[Written]) -> tuple[DataFile, ...]:
+    """All runs, by topic, partition and offset."""
+    order = sorted(range(len(step.pieces)), key=lambda it: _place(step.pieces[it]))
+    return tuple(run for number in order for run in written[number].files)
+
+
 def _place(of: OffsetRange) -> tuple[str, int, int]:
     return of.topic, of.partition, of.start
 
 
-def _truncated(runs: Sequence[DataFile]) -> tuple[Truncated, ...]:
+def truncated_in_all(runs: Sequence[DataFile]) -> tuple[Truncated, ...]:
     """The last of each topic."""
     found: dict[str, Truncated] = {}
     for run in runs:

@@ -70,15 +70,16 @@ def verify(spark: Any, job: Verify) -> Verified:
     `NothingCompared` where there is none, or where table and log have no offset in common.
     """
     opened = OpenTable(job.table, job.table_options, ROWS)
+    opened.check_append("this comparison", "`odradek verify --pipeline FILE` folds the log")
     snapshot = opened.snapshot
     files, unknown = by_partition(opened.table.files(snapshot))
     if unknown:
         raise PipelineError(f"{job.table}: {unknown[0].path} was not written by Odradek")
     earliest = SourceOffsets(job.source).earliest()
-    _check_topics(job, snapshot.positions, earliest)
+    check_topics(job, snapshot.positions, earliest)
     pieces = [
         Piece(of, tuple(files.get((of.topic_id, of.partition), [])))
-        for of in _in_both(snapshot.positions, opened.begins, earliest)
+        for of in in_both(snapshot.positions, opened.begins, earliest)
     ]
     rewriting = Rewriting(opened.layout(), topics_of(snapshot))
     done = run_tasks(spark, pieces, VerifyPartition(job.source, rewriting, job.compacted))
@@ -91,7 +92,7 @@ def verify(spark: Any, job: Verify) -> Verified:
     return Verified(records, rows, findings)
 
 
-def _check_topics(job: Verify, table: Positions, log: Positions) -> None:
+def check_topics(job: Verify, table: Positions, log: Positions) -> None:
     """Refuses a table of another cluster or of other topics than those that were asked for."""
     if table.cluster_id and log.cluster_id and table.cluster_id != log.cluster_id:
         raise PipelineError(
@@ -112,7 +113,7 @@ def _check_topics(job: Verify, table: Positions, log: Positions) -> None:
             )
 
 
-def _in_both(table: Positions, begins: Positions, log: Positions) -> Iterator[OffsetRange]:
+def in_both(table: Positions, begins: Positions, log: Positions) -> Iterator[OffsetRange]:
     """What both have of each partition that the table knows."""
     for it in log:
         end = table.offset(it)

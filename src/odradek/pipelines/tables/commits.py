@@ -76,6 +76,7 @@ def upsert(
     table: Table,
     snapshot: Snapshot,
     batch: Batch,
+    *,
     remove: Sequence[DataFile],
     among: frozenset[str],
 ) -> Snapshot:

@@ -84,6 +84,15 @@ class DeltaFormat:
         """One commit's lines."""
         return _apply(state, version, (json.loads(line) for line in data.splitlines()))
 
+    def summary(self, data: bytes) -> Mapping[str, str]:
+        """The parameters of its operation."""
+        for line in data.splitlines():
+            if (row := json.loads(line).get("commitInfo")) is not None:
+                return {
+                    name: str(it) for name, it in (row.get("operationParameters") or {}).items()
+                }
+        return {}
+
     def checkpoint(self, store: Store) -> LogState | None:
         """The Parquet file, or files, that `_last_checkpoint` names."""
         last = store.get(LAST_CHECKPOINT)

@@ -235,6 +235,13 @@ class IcebergTable:
             for entry in manifest.fetch_manifest_entry(io, discard_deleted=True)
         ]
 
+    def summary(self, snapshot: Snapshot) -> Mapping[str, str]:
+        """Of the current snapshot."""
+        assert self._table.metadata.last_sequence_number == snapshot.version
+        current = self._table.current_snapshot()
+        found = None if current is None else current.summary
+        return {} if found is None else dict(found.additional_properties)
+
     def referenced(self) -> Collection[str]:
         """Of all snapshots that the catalog still has."""
         self.load()

@@ -132,6 +132,9 @@ class LogFormat(Protocol):
     def apply(self, state: LogState | None, version: int, data: bytes) -> LogState:
         """The state after a version."""
 
+    def summary(self, data: bytes) -> Mapping[str, str]:
+        """What a version says of itself."""
+
     def checkpoint(self, store: Store) -> LogState | None:
         """The state of the newest checkpoint; None: the log begins with version 0."""
 
@@ -253,6 +256,11 @@ class LogTable:
         """Those of the version that was read last."""
         state = self._loaded(snapshot)
         return tuple(state.files.values())
+
+    def summary(self, snapshot: Snapshot) -> Mapping[str, str]:
+        """From the version itself, which others may have written, or cleaned."""
+        data = self.store.get(self._form.key(snapshot.version))
+        return {} if data is None else self._form.summary(data)
 
     def referenced(self) -> Collection[str]:
         """What the newest version holds, and what was removed and is not expired."""

@@ -93,6 +93,11 @@ class ParquetFormat:
         state.version = version
         return state
 
+    def summary(self, data: bytes) -> Mapping[str, str]:
+        """As it was given."""
+        found: dict[str, str] = json.loads(data).get("summary", {})
+        return found
+
     def checkpoint(self, store: Store) -> LogState | None:
         """The one that `latest-checkpoint` names."""
         latest = store.get(LATEST)

@@ -115,6 +115,9 @@ class Table(Protocol):
     def files(self, snapshot: Snapshot) -> tuple[DataFile, ...]:
         """The data files of the snapshot that was loaded or committed last, oldest first."""
 
+    def summary(self, snapshot: Snapshot) -> Mapping[str, str]:
+        """What the commit that made this version said of itself, if that is still known."""
+
     def referenced(self) -> Collection[str]:
         """Paths of the data files that any version still needs, so that no sweep deletes them."""
 

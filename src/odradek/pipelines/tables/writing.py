@@ -244,11 +244,13 @@ class Counted:
         self.bytes = 0
 
     def write(self, data: Any) -> int:
+        """All of it."""
         self._sink.write(data)
         self.bytes += len(data)
         return len(data)
 
     def tell(self) -> int:
+        """How much that was."""
         return self.bytes
 
     def flush(self) -> None:

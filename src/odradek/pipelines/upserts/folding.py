@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odradek.pipelines.columns import completed
+from odradek.pipelines.tables.keys import Ahead, Sorted
 from odradek.pipelines.tables.writing import Layout
 from odradek.pipelines.upserts.columns import KEEPS, OFFSETS, OP, PUT
-from odradek.pipelines.tables.keys import Ahead, Sorted
 
 PLACE: Final = ("topic", "partition")
 NONE: Final = -1
@@ -47,7 +47,7 @@ class Fold:
             if not before:
                 yield some
                 continue
-            yield from self._applied(some, _joined(before))
+            yield from self._applied(some, joined_parts(before))
         for rest in changes.below(None):
             nothing = completed(pa.RecordBatch.from_pydict({}), self.layout.schema).slice(0, 0)
             yield from self._applied(Sorted(nothing, rest.keys[:0]), rest)
@@ -58,7 +58,8 @@ class Fold:
             yield found
 
 
-def _joined(parts: Sequence[Sorted]) -> Sorted:
+def joined_parts(parts: Sequence[Sorted]) -> Sorted:
+    """Some that follow each other, as one."""
     if len(parts) == 1:
         return parts[0]
     rows = pa.Table.from_batches([it.rows for it in parts]).combine_chunks()
@@ -175,7 +176,9 @@ class Applied:
             if there is not None:
                 at = [there.get(number, number) for number in numbers.tolist()]
             taken = both.take(pa.array(at, pa.int64()))
-            columns.append(pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0))
+            columns.append(
+                pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
+            )
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _named(self) -> list[str]:

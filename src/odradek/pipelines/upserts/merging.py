@@ -15,10 +15,6 @@ import pyarrow.compute as pc
 
 from odradek.pipelines.columns import beyond_calendar
 from odradek.pipelines.tables.files import DataFile
-from odradek.pipelines.tables.rewriting import Rewriting
-from odradek.pipelines.tables.store import nonce
-from odradek.pipelines.tables.writing import Layout, OpenFile
-from odradek.pipelines.upserts.folding import Fold, Refused
 from odradek.pipelines.tables.keys import (
     Ahead,
     Bounds,
@@ -30,6 +26,10 @@ from odradek.pipelines.tables.keys import (
     path_of,
     within,
 )
+from odradek.pipelines.tables.rewriting import Rewriting
+from odradek.pipelines.tables.store import nonce
+from odradek.pipelines.tables.writing import Layout, OpenFile
+from odradek.pipelines.upserts.folding import Fold, Refused
 from odradek.pipelines.upserts.runs import Truncated, changes_in
 
 SEEN_BYTES_MAX: Final = 16 << 20
@@ -77,10 +77,7 @@ class MergeRuns:
 
     def __call__(self, piece: Piece) -> Merged:
         """Merges what lies between the piece's bounds."""
-        bounds = piece.clusters[0].low, piece.high
-        store, keys = self.layout.store, self.layout.keys
-        streams = changes_in(store, self.runs, self.changes, keys, bounds)
-        changes = Ahead(in_key_order([map(self._living, it) for it in streams], keys))
+        changes = self.changes_of(piece)
         ends = [it.low for it in piece.clusters[1:]]
         done = [
             self._merged(cluster, changes.below(end))
@@ -91,6 +88,13 @@ class MergeRuns:
             tuple(file for it in done for file in it.remove),
             tuple(one for it in done for one in it.refused),
         )
+
+    def changes_of(self, piece: Piece) -> Ahead:
+        """Those between the piece's bounds, in the order of keys."""
+        bounds = piece.clusters[0].low, piece.high
+        store, keys = self.layout.store, self.layout.keys
+        streams = changes_in(store, self.runs, self.changes, keys=keys, bounds=bounds)
+        return Ahead(in_key_order([map(self._living, it) for it in streams], keys))
 
     def _living(self, changes: pa.RecordBatch) -> pa.RecordBatch:
         """Those that no later record has truncated."""
@@ -184,9 +188,7 @@ class KeyedWriter:
             self._close()
         if self._open is None:
             path = path_of(self._layout.directory, nonce())
-            self._open = OpenFile(
-                self._layout, self._layout.schema, path, (), unsaid, GROUP_BYTES
-            )
+            self._open = OpenFile(self._layout, self._layout.schema, path, (), unsaid, GROUP_BYTES)
             self._bounds = as_bytes(some.keys[0]), b""
         self._open.write(some.rows)
         self._bounds = self._bounds[0], as_bytes(some.keys[-1])

@@ -14,9 +14,7 @@ CONNECT: Final = frozenset({"schema", "payload"})
 """The fields of JSON that Kafka Connect's converter writes with schemas."""
 
 
-def key_values(
-    key: bytes | None, names: Sequence[str], kinds: Sequence[pa.DataType]
-) -> list[Any]:
+def key_values(key: bytes | None, names: Sequence[str], kinds: Sequence[pa.DataType]) -> list[Any]:
     """What a record's key says of these columns; Unfit: it does not say all of them."""
     if key is None:
         raise Unfit("and it has no key")

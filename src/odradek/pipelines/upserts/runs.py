@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from odradek.pipelines.columns import completed
 from odradek.pipelines.tables.compression import compression_of
 from odradek.pipelines.tables.files import DataFile, Span
+from odradek.pipelines.tables.keys import Sorted, as_bytes, below, keys_of
 from odradek.pipelines.tables.store import Store, nonce, now_ms
 from odradek.pipelines.tables.writing import Counted, Layout
 from odradek.pipelines.upserts.columns import (
@@ -31,7 +32,6 @@ from odradek.pipelines.upserts.columns import (
     TRUNCATE,
     WAS,
 )
-from odradek.pipelines.tables.keys import Sorted, as_bytes, below, keys_of
 
 RUN_BYTES: Final = 32 << 20
 """Of rows that are sorted at once."""
@@ -172,8 +172,8 @@ def _with_kept(rows: pa.RecordBatch, taken: pa.RecordBatch, starts: Any, last: A
             left[number], places = _kept(names, before, keeps, ops)
             for name, at in places.items():
                 found.setdefault(name, {})[number] = at
-    for name, places in found.items():
-        indices = [places.get(number, int(at)) for number, at in enumerate(last.tolist())]
+    for name, there in found.items():
+        indices = [there.get(number, int(at)) for number, at in enumerate(last.tolist())]
         column = rows.column(name).take(pa.array(indices, pa.int64()))
         at = taken.schema.get_field_index(name)
         taken = taken.set_column(at, taken.schema.field(name), column)
@@ -252,6 +252,7 @@ def changes_in(
     store: Store,
     runs: Sequence[DataFile],
     schema: pa.Schema,
+    *,
     keys: Sequence[str],
     bounds: tuple[bytes | None, bytes | None],
 ) -> list[Iterator[pa.RecordBatch]]:

@@ -7,9 +7,9 @@ from typing import Final
 import pyarrow as pa
 
 from odradek.pipelines.tables.files import DataFile
+from odradek.pipelines.tables.keys import sorted_by
 from odradek.pipelines.tables.rewriting import Rewriting
 from odradek.pipelines.tables.writing import Layout
-from odradek.pipelines.tables.keys import sorted_by
 from odradek.pipelines.upserts.merging import KeyedWriter
 
 SORTED_BYTES: Final = 32 << 20
