@@ -8,8 +8,9 @@ import pytest
 
 from odradek.pipelines.definition.definition import parse as parse_file
 from odradek.pipelines.definition.sections import WrongFile
-from odradek.pipelines.formats.beside import Beside, Keys
+from odradek.pipelines.formats.beside import Beside
 from odradek.pipelines.formats.json_values import JsonValues
+from odradek.pipelines.formats.keys import PlainKeys
 from odradek.pipelines.formats.types import parse
 from odradek.pipelines.moving.values import RECORD_SCHEMA
 from tests.pipelines.formats.records import records
@@ -52,7 +53,7 @@ def test_headers_and_the_type_of_the_time_stand_beside_the_value() -> None:
 )
 def test_a_key_is_decoded(form: str, kind: str, key: bytes, value: object) -> None:
     """It stays as bytes in `_key`, too; a record without a key has none."""
-    format_ = Beside(JsonValues(), keys=Keys(form, parse(kind)))
+    format_ = Beside(JsonValues(), keys=PlainKeys(form, parse(kind)))
     found = format_.convert(keyed((key, b"{}"), (None, b"{}"), (key, b"{}")), format_.schema)
     assert not found.dead
     rows = found.rows.to_pylist()
@@ -72,7 +73,7 @@ def test_a_key_is_decoded(form: str, kind: str, key: bytes, value: object) -> No
 )
 def test_a_key_that_is_not_what_it_should_be(form: str, kind: str, key: bytes, reason: str) -> None:
     """Makes its record a dead letter, and others go on."""
-    format_ = Beside(JsonValues(), keys=Keys(form, parse(kind)))
+    format_ = Beside(JsonValues(), keys=PlainKeys(form, parse(kind)))
     batch = keyed((None, b'{"id": 1}'), (key, b'{"id": 2}'), (None, b"bad"), (None, b'{"id": 3}'))
     found = format_.convert(batch, format_.schema)
     assert list(found.dead) == [1, 2]
@@ -92,6 +93,7 @@ def test_a_file_says_which(tmp_path: Path) -> None:
     values = parse_file(content, tmp_path).archive.values
     assert values.schema.names[-2:] == ["_headers", "_key_decoded"]
     for wrong in (
+        {"keys": {"format": "avor"}},
         {"keys": {"format": "avro"}},
         {"keys": {"format": "json", "type": "lnog"}},
         {"values": {"format": "json", "record-columns": ["header"]}},

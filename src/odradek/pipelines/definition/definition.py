@@ -10,13 +10,13 @@ start = "earliest"                    # latest, -10m, 2026-01-31T00:00:00Z
 on-data-loss = "fail"                 # skip
 
 [values]
-format = "json"                       # raw, json, json-schema, avro
+format = "json"                       # raw, json, json-schema, avro, protobuf
 # envelope = "debezium"               # change records, into a table of mode "upsert"
 [values.columns]
 id = "long"
 
 [keys]
-format = "string"                     # json; without it keys stay bytes
+format = "string"                     # json, json-schema, avro, protobuf; else keys stay bytes
 
 [expectations.has-amount]
 condition = "amount is not null"
@@ -39,7 +39,7 @@ Relative locations are relative to the file. Nothing here needs Spark.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -49,11 +49,20 @@ from odradek.model.units import Millis
 from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
-from odradek.pipelines.formats.beside import CHOICES, KEY_FORMATS, Beside, Keys
+from odradek.pipelines.formats.beside import CHOICES, Beside
 from odradek.pipelines.formats.debezium import Debezium
 from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_values
 from odradek.pipelines.formats.json_values import JsonValues
+from odradek.pipelines.formats.keys import (
+    PLAIN,
+    READERS,
+    Keys,
+    PlainKeys,
+    RegisteredKeys,
+    with_newest,
+)
 from odradek.pipelines.formats.names import Unfit, check_name
+from odradek.pipelines.formats.protobuf_values import ProtobufValues, protobuf_values
 from odradek.pipelines.formats.registry import SchemaRegistry, registry_of
 from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.types import parse as parse_type
@@ -85,7 +94,14 @@ SECTIONS: Final = (
     "trigger",
     "spark",
 )
-FORMATS: Final = ("raw", "json", "json-schema", "avro")
+REGISTERED: Final[Mapping[str, Callable[[SchemaRegistry], Values]]] = {
+    "json-schema": JsonSchemaValues,
+    "avro": AvroValues,
+    "protobuf": ProtobufValues,
+}
+"""Formats whose schemas are in a registry."""
+FORMATS: Final = ("raw", "json", *REGISTERED)
+KEY_FORMATS: Final = (*PLAIN, *READERS)
 ON_LOSS: Final = ("fail", "skip")
 ENVELOPES: Final = ("debezium",)
 MODES: Final = ("append", "upsert")
@@ -110,13 +126,9 @@ class Definition:
     archive: Archive
     trigger: Trigger
     spark: SparkSettings
-    registry: SchemaRegistry | None = None
-    """Of the values' schemas; `with_newest_columns` asks it."""
 
     def with_newest_columns(self) -> "Definition":
         """With the columns that the registry knows, which a table of such values is made with."""
-        if self.registry is None:
-            return self
         topics = self.archive.source.selection.topics
         values = _with_newest(self.archive.values, topics)
         return replace(self, archive=replace(self.archive, values=values))
@@ -125,7 +137,10 @@ class Definition:
 def _with_newest(values: Values, topics: tuple[str, ...]) -> Values:
     match values:
         case Beside():
-            return replace(values, values=_with_newest(values.values, topics))
+            keys = values.keys
+            if isinstance(keys, RegisteredKeys):
+                keys = with_newest(keys, topics)
+            return replace(values, values=_with_newest(values.values, topics), keys=keys)
         case Debezium():
             inner = _with_newest(values.values, topics)
             assert isinstance(inner, (JsonValues, AvroValues))
@@ -134,6 +149,8 @@ def _with_newest(values: Values, topics: tuple[str, ...]) -> Values:
             return avro_values(values.registry, topics)
         case JsonSchemaValues():
             return json_schema_values(values.registry, topics)
+        case ProtobufValues():
+            return protobuf_values(values.registry, topics)
     return values
 
 
@@ -193,7 +210,7 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
     )
     trigger, spark = _trigger(of["trigger"]), _spark(of["spark"])
     table.done()
-    return Definition(name, archive, trigger, spark, registry)
+    return Definition(name, archive, trigger, spark)
 
 
 def _file_bytes(table: Section, unsaid: int) -> int:
@@ -277,13 +294,13 @@ def redriving(definition: Definition, topic: str | None) -> Redrive:
 def _values(
     section: Section, keys: Section, of_rows: tuple[str, ...]
 ) -> tuple[Values, SchemaRegistry | None]:
-    envelope = section.text("envelope")
-    beside, decoded = section.texts("record-columns"), _keys(keys)
+    envelope, beside = section.text("envelope"), section.texts("record-columns")
     for name in beside:
         if name not in CHOICES:
             known = " and ".join(CHOICES)
             raise WrongFile(f"values.record-columns: there are {known}, not {name!r}")
     values, registry = _format(section)
+    decoded = _keys(keys, registry)
     if envelope is not None:
         values = _unwrapped(envelope, values, of_rows)
     if not beside and decoded is None:
@@ -310,16 +327,24 @@ def _unwrapped(envelope: str, values: Values, keys: tuple[str, ...]) -> Values:
     return Debezium(values, keys)
 
 
-def _keys(section: Section) -> Keys | None:
-    """How keys are decoded; None: they are not."""
-    form, kind = section.text("format"), section.text("type", "string")
-    section.done()
+def _keys(section: Section, of_values: SchemaRegistry | None) -> Keys | None:
+    """How keys are decoded; None: they are not. They have the values' registry, or their own."""
+    form = section.text("format")
     if form is None:
+        section.done()
         return None
     if form not in KEY_FORMATS:
-        raise WrongFile(f"keys.format must be string or json, not {form!r}")
+        raise WrongFile(f"keys.format must be one of {', '.join(KEY_FORMATS)}, not {form!r}")
+    if form in READERS:
+        is_own = of_values is None or "registry" in section
+        registry = _registry(section) if is_own else of_values
+        section.done()
+        assert registry is not None
+        return RegisteredKeys(form, registry)
+    kind = section.text("type", "string")
+    section.done()
     try:
-        return Keys(form, parse_type(kind or ""))
+        return PlainKeys(form, parse_type(kind or ""))
     except InvalidOption as error:
         raise WrongFile(f"keys.type: {error}") from error
 
@@ -332,10 +357,10 @@ def _format(section: Section) -> tuple[Values, SchemaRegistry | None]:
             f"values.format must be one of {', '.join(FORMATS)}, not {form!r}"
             f"{nearest(form, FORMATS)}"
         )
-    if form in {"avro", "json-schema"}:
+    if form in REGISTERED:
         registry = _registry(section)
         section.done()
-        return (AvroValues if form == "avro" else JsonSchemaValues)(registry), registry
+        return REGISTERED[form](registry), registry
     if form == "raw":
         section.done()
         return RAW, None
@@ -361,7 +386,8 @@ def _registry(section: Section) -> SchemaRegistry:
     try:
         return registry_of(section.needed("registry"), section.plain("registry-options"))
     except InvalidOption as error:
-        raise WrongFile(f"values.registry and values.registry-options: {error}") from error
+        name = section.name
+        raise WrongFile(f"{name}.registry and {name}.registry-options: {error}") from error
 
 
 def _expectations(section: Section) -> tuple[Check, ...]:

@@ -6,9 +6,8 @@ time of day, a time without a zone, a decimal of any size) is a text.
 """
 
 import datetime as dt
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Context, Decimal
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,31 +15,23 @@ import pyarrow as pa
 
 from odradek.model.moments import EPOCH
 from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.formats.column import (
+    NANOS,
+    Column,
+    Convert,
+    as_it_is,
+    check_columns,
+    converted,
+    moment,
+    unscaled,
+)
 from odradek.pipelines.formats.types import TIMESTAMP
-from odradek.pipelines.moving.values import PREFIX
 
 DECIMAL_DIGITS_MAX: Final = 38
-EXACT: Final = Context(prec=10_000)
-NANOS: Final = 1_000_000_000
 DURATION: Final = pa.struct([(name, pa.int64()) for name in ("months", "days", "millis")])
 
-Convert = Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A type of Avro's: the column it becomes, and how values become those of the column."""
-
-    kind: pa.DataType
-    convert: Convert
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 PRIMITIVE: Final[Mapping[str, Column]] = {
-    name: Column(kind, _as_it_is)
+    name: Column(kind, as_it_is)
     for name, kind in (
         ("null", pa.null()),
         ("boolean", pa.bool_()),
@@ -55,13 +46,7 @@ PRIMITIVE: Final[Mapping[str, Column]] = {
 
 
 def _moment(per_second: int) -> Convert:
-    def convert(value: int) -> dt.datetime:
-        micros, rest = divmod(value * 1_000_000, per_second)
-        if rest:
-            raise ValueError(f"{value} has nanoseconds, which no column keeps")
-        return EPOCH + dt.timedelta(microseconds=micros)
-
-    return convert
+    return partial(moment, per_second=per_second)
 
 
 def _text(per_second: int, *, with_date: bool) -> Convert:
@@ -84,7 +69,7 @@ def _big_decimal(value: bytes) -> str:
     scale, end = _varint(value, at + size)
     if end != len(value):
         raise ValueError("it is no big-decimal")
-    return str(Decimal(int.from_bytes(value[at : at + size], signed=True)).scaleb(-scale, EXACT))
+    return str(unscaled(value[at : at + size], scale))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -117,7 +102,7 @@ LOGICAL: Final[Mapping[tuple[str, str], Column]] = {
     ("long", "local-timestamp-millis"): Column(pa.string(), _text(1_000, with_date=True)),
     ("long", "local-timestamp-micros"): Column(pa.string(), _text(1_000_000, with_date=True)),
     ("long", "local-timestamp-nanos"): Column(pa.string(), _text(NANOS, with_date=True)),
-    ("string", "uuid"): Column(pa.string(), _as_it_is),
+    ("string", "uuid"): Column(pa.string(), as_it_is),
     ("fixed", "uuid"): Column(pa.string(), lambda value: str(UUID(bytes=value))),
     ("bytes", "big-decimal"): Column(pa.string(), _big_decimal),
     ("fixed", "duration"): Column(DURATION, _duration),
@@ -131,10 +116,13 @@ def columns_of(schema: Any) -> dict[str, Column]:
         raise InvalidOption("the Avro schema of the values is no record")
     named: dict[str, Any] = {}
     found = {it["name"]: _column(it["type"], named, ()) for it in _fields(schema, named)}
-    for name in found:
-        if name.startswith(PREFIX):
-            raise InvalidOption(f"field {name}: names with {PREFIX!r} before them are the record's")
+    check_columns(found)
     return {name: it for name, it in found.items() if not pa.types.is_null(it.kind)}
+
+
+def column_of(schema: Any) -> Column:
+    """A schema of any kind, such as keys have."""
+    return _column(schema, {}, ())
 
 
 def as_stored(schema: Any) -> Any:
@@ -222,12 +210,4 @@ def _decimal(precision: int, scale: int) -> Column:
     if precision > DECIMAL_DIGITS_MAX:
         raise InvalidOption(f"a decimal of {precision} digits has no column type: 38 are the most")
 
-    def convert(value: bytes) -> Decimal:
-        return Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, EXACT)
-
-    return Column(pa.decimal128(precision, scale), convert)
-
-
-def converted(column: Column, value: Any) -> Any:
-    """A value as its column has it."""
-    return None if value is None else column.convert(value)
+    return Column(pa.decimal128(precision, scale), partial(unscaled, scale=scale))

@@ -1,8 +1,4 @@
-"""Values that are Avro records behind the number of their schema, as Confluent's serializers write.
-
-Byte 0, four bytes of the number, then the record. The schema that a value was written with says
-which columns it has; a newer schema adds columns to the table.
-"""
+"""Values that are Avro records behind the number of their schema."""
 
 import io
 import struct
@@ -14,20 +10,18 @@ from typing import Any, Final
 import fastavro
 import pyarrow as pa
 
-from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.formats.avro_types import Column, as_stored, columns_of, converted
+from odradek.pipelines.formats.avro_types import as_stored, column_of, columns_of
+from odradek.pipelines.formats.column import Column, Convert, converted
+from odradek.pipelines.formats.framed import fields_of, framed_rows, parted
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
-    UnknownSchema,
     newest_schema,
     schema_by_id,
+    value_subject,
 )
-from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
+from odradek.pipelines.formats.rows import record_fields
 from odradek.pipelines.moving.values import PREFIX, Converted
-from odradek.pipelines.tables.table import TableRefused
 
-MAGIC: Final = 0
-HEAD: Final = struct.Struct(">bI")
 OF_BYTES: Final = (
     ArithmeticError,
     EOFError,
@@ -42,12 +36,25 @@ Columns = tuple[tuple[str, pa.DataType], ...]
 
 
 @lru_cache(maxsize=1_000)
-def _known(registry: SchemaRegistry, number: int) -> tuple[Any, Mapping[str, Column], pa.Schema]:
+def _parsed(registry: SchemaRegistry, number: int) -> Any:
     """Parsed once in each worker."""
-    schema = schema_by_id(registry, number)
-    columns = columns_of(schema)
+    return fastavro.parse_schema(as_stored(schema_by_id(registry, number)))
+
+
+@lru_cache(maxsize=1_000)
+def _known(registry: SchemaRegistry, number: int) -> tuple[Mapping[str, Convert], pa.Schema]:
+    columns = columns_of(schema_by_id(registry, number))
     kinds = pa.schema([(name, it.kind) for name, it in columns.items()])
-    return fastavro.parse_schema(as_stored(schema)), columns, kinds
+    return {name: _reading(name, it) for name, it in columns.items()}, kinds
+
+
+def _reading(name: str, column: Column) -> Convert:
+    return lambda record: converted(column, record.get(name))
+
+
+@lru_cache(maxsize=1_000)
+def _key_column(registry: SchemaRegistry, number: int) -> Column:
+    return column_of(schema_by_id(registry, number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,51 +81,38 @@ class AvroValues:
 
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """One row for each record of Avro."""
-        dead: dict[int, str] = {}
-        dropped: set[int] = set()
-        parsed: list[Mapping[str, Any] | None] = []
-        for at, value in enumerate(batch.column("value").to_pylist()):
-            parsed.append(None)
-            if value is None:
-                dropped.add(at)
-                continue
-            try:
-                parsed[at], kinds = self.read(value)
-                table = with_columns(table, kinds, batch, at)
-            except (ValueError, UnknownSchema, InvalidOption, TableRefused) as error:
-                parsed[at], dead[at] = None, str(error)
-        return make_rows(
-            batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False
-        )
+        return framed_rows(batch, table, self.read)
 
     def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
         """A record, and the columns of the schema that it was written with."""
-        if len(value) < HEAD.size or value[0] != MAGIC:
-            raise ValueError("the value does not begin with the number of an Avro schema")
-        _, number = HEAD.unpack_from(value)
-        schema, columns, kinds = _known(self.registry, number)
-        body = io.BytesIO(value[HEAD.size :])
-        try:
-            record: Any = fastavro.schemaless_reader(body, schema, None)
-        except OF_BYTES as error:
-            raise ValueError(f"the value is no record of Avro schema {number}: {error}") from error
-        if rest := len(value) - HEAD.size - body.tell():
-            raise ValueError(f"{rest} bytes are behind the record of Avro schema {number}")
-        return {name: _field(name, it, record) for name, it in columns.items()}, kinds
+        number, body = parted(value)
+        reads, kinds = _known(self.registry, number)
+        return fields_of(reads, _decoded(self.registry, number, body)), kinds
 
 
-def _field(name: str, column: Column, record: Mapping[str, Any]) -> Any:
+def read_avro_key(registry: SchemaRegistry, key: bytes) -> tuple[Any, pa.DataType]:
+    """What a key holds, of any type of Avro's, and the type that its schema says."""
+    number, body = parted(key)
+    column = _key_column(registry, number)
+    return converted(column, _decoded(registry, number, body)), column.kind
+
+
+def _decoded(registry: SchemaRegistry, number: int, stored: memoryview) -> Any:
+    body = io.BytesIO(stored)
     try:
-        return converted(column, record.get(name))
-    except (ArithmeticError, ValueError) as error:
-        raise ValueError(f"column {name}: {error}") from error
+        found: Any = fastavro.schemaless_reader(body, _parsed(registry, number), None)
+    except OF_BYTES as error:
+        raise ValueError(f"it is no record of Avro schema {number}: {error}") from error
+    if rest := len(stored) - body.tell():
+        raise ValueError(f"{rest} bytes are behind the record of Avro schema {number}")
+    return found
 
 
 def avro_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> AvroValues:
     """With the columns of the newest schemas of the topics, as far as the registry has them."""
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
-        schema = newest_schema(registry, topic)
+        schema = newest_schema(registry, value_subject(topic))
         for name, it in columns_of(schema).items() if schema is not None else ():
             columns.setdefault(name, it.kind)
     return AvroValues(registry, tuple(columns.items()))

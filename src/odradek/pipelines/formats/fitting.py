@@ -8,6 +8,7 @@ digits as the text has. So `0.1` fits a double, `9007199254740993` and `1e999` f
 import datetime as dt
 import re
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +40,8 @@ def fitted(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_map(kind):
         if not isinstance(value, dict):
             raise _unfit(value, kind)
-        return [(_name(name), fitted(once(value, name), kind.item_type)) for name in value]
+        at = _name if pa.types.is_string(kind.key_type) else partial(fitted, kind=kind.key_type)
+        return [(at(name), fitted(once(value, name), kind.item_type)) for name in value]
     if pa.types.is_list(kind):
         if isinstance(value, dict) and is_pairs(kind):
             inner = kind.value_type.field("value").type

@@ -11,20 +11,20 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from odradek.pipelines.formats.avro_values import HEAD, MAGIC
-from odradek.pipelines.formats.beside import convert_sound
+from odradek.pipelines.formats.framed import HEAD, OF_RECORD, parted
+from odradek.pipelines.formats.json_text import read_value
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
-    UnknownSchema,
     newest_schema,
     schema_by_id,
+    value_subject,
 )
 from odradek.pipelines.formats.rows import check_own, with_columns
-from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP
+from odradek.pipelines.formats.sound import convert_sound
+from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP, type_of
 from odradek.pipelines.moving.values import Converted
-from odradek.pipelines.tables.table import TableRefused
 
 SIMPLE: Final[Mapping[str, pa.DataType]] = {
     "integer": pa.int64(),
@@ -71,16 +71,29 @@ class JsonSchemaValues:
             if value is not None:
                 try:
                     table = with_columns(table, self._columns(value), batch, at)
-                except (ValueError, UnknownSchema, TableRefused) as error:
+                except OF_RECORD as error:
                     dead[at] = str(error)
         place = batch.schema.get_field_index(VALUE)
         plain = batch.set_column(place, VALUE, pa.array(texts, pa.binary()))
         return convert_sound(self.json, plain, table, dead)
 
     def _columns(self, value: bytes) -> pa.Schema:
-        if len(value) < HEAD.size or value[0] != MAGIC:
-            raise ValueError("the value does not begin with the number of a schema")
-        return _known(self.registry, HEAD.unpack_from(value)[1])
+        number, _ = parted(value)
+        return _known(self.registry, number)
+
+
+def read_json_key(registry: SchemaRegistry, key: bytes) -> tuple[Any, pa.DataType]:
+    """What a key holds, and the type that its schema says, or else the value."""
+    number, body = parted(key)
+    schema = schema_by_id(registry, number)
+    value = read_value(bytes(body))
+    kind = type_said(schema)
+    return value, type_of(value) if kind is None else kind
+
+
+def type_said(schema: Any) -> pa.DataType | None:
+    """What a schema of any kind says; None: it may be of several types, or of any."""
+    return _type(schema, schema, 0)
 
 
 def columns_of(schema: Any) -> list[tuple[str, pa.DataType]]:
@@ -151,7 +164,7 @@ def json_schema_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> Jso
     """With the columns of the newest schemas of the topics, as far as the registry has them."""
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
-        schema = newest_schema(registry, topic)
+        schema = newest_schema(registry, value_subject(topic))
         for name, kind in columns_of(schema) if schema is not None else ():
             columns.setdefault(name, kind)
     return JsonSchemaValues(registry, JsonValues(tuple(columns.items())))

@@ -22,6 +22,7 @@ from odradek.pipelines.secrets import revealed
 
 TIMEOUT_SECONDS: Final = 10
 SERVER_ERROR: Final = 500
+NOT_IMPLEMENTED: Final = 501
 REFUSALS: Final = (401, 403)
 OPTIONS: Final = (
     "username",
@@ -102,16 +103,39 @@ def registry_of(url: str, options: Mapping[str, str]) -> SchemaRegistry:
 @lru_cache(maxsize=1_000)
 def schema_by_id(registry: SchemaRegistry, number: int) -> Any:
     """The schema that values with this number were written with; a number's never changes."""
-    return json.loads(registry.get(f"/schemas/ids/{number}")["schema"])
+    return _as_json(registry.get(f"/schemas/ids/{number}"), f"schema {number}")
 
 
-def newest_schema(registry: SchemaRegistry, topic: str) -> Any:
-    """What values of a topic are written with now; None: the registry has none."""
-    subject = quote(topic, safe="")
+def newest_schema(registry: SchemaRegistry, subject: str) -> Any:
+    """What is written with now under this name; None: the registry has none."""
+    found = newest(registry, subject)
+    return None if found is None else _as_json(found, f"the newest schema of {subject}")
+
+
+def newest(registry: SchemaRegistry, subject: str) -> Mapping[str, Any] | None:
+    """All that the registry says of the newest schema of this name."""
     try:
-        return json.loads(registry.get(f"/subjects/{subject}-value/versions/latest")["schema"])
+        return dict(registry.get(f"/subjects/{quote(subject, safe='')}/versions/latest"))
     except UnknownSchema:
         return None
+
+
+def value_subject(topic: str) -> str:
+    """The name of the schemas of a topic's values."""
+    return f"{topic}-value"
+
+
+def key_subject(topic: str) -> str:
+    """The name of the schemas of a topic's keys."""
+    return f"{topic}-key"
+
+
+def _as_json(answer: Mapping[str, Any], what: str) -> Any:
+    try:
+        return json.loads(answer["schema"])
+    except ValueError as error:
+        kind = answer.get("schemaType", "AVRO")
+        raise ValueError(f"{what} is of type {kind}, and no JSON") from error
 
 
 def _login(options: Mapping[str, str]) -> str:
@@ -144,7 +168,8 @@ def _refused(error: urllib.error.HTTPError, where: str) -> RegistryFailed:
             f"the schema registry answers {error.code} at {where}: [values.registry-options] of a "
             "pipeline's file has the login, username and password or token"
         )
-    kind = RegistryAway if error.code >= SERVER_ERROR else RegistryFailed
+    is_away = error.code >= SERVER_ERROR and error.code != NOT_IMPLEMENTED
+    kind = RegistryAway if is_away else RegistryFailed
     return kind(f"the schema registry answers {error.code} at {where}")
 
 

@@ -109,7 +109,7 @@ def written(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"array<{written(kind.value_type)}>"
     if pa.types.is_map(kind):
-        return f"map<string, {written(kind.item_type)}>"
+        return f"map<{written(kind.key_type)}, {written(kind.item_type)}>"
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     return next(name for name, it in NAMES.items() if it == kind)

@@ -1,0 +1,61 @@
+"""Bytes behind the number of their schema, as Confluent's serializers write values and keys.
+
+Byte 0, four bytes of the number, then what the schema describes. The schema that a value was
+written with says which columns it has; a newer schema adds columns to the table.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.formats.registry import UnknownSchema
+from odradek.pipelines.formats.rows import make_rows, with_columns
+from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.tables.table import TableRefused
+
+MAGIC: Final = 0
+HEAD: Final = struct.Struct(">bI")
+OF_RECORD: Final = (ValueError, UnknownSchema, InvalidOption, TableRefused)
+"""Why one record gives no row; others may."""
+
+Read = Callable[[bytes], tuple[Mapping[str, Any], pa.Schema]]
+"""The fields of a value, and the columns of the schema that it was written with."""
+
+
+def parted(value: bytes) -> tuple[int, memoryview]:
+    """The number of its schema, and what is behind it."""
+    if len(value) < HEAD.size or value[0] != MAGIC:
+        raise ValueError("it does not begin with the number of a schema")
+    return HEAD.unpack_from(value)[1], memoryview(value)[HEAD.size :]
+
+
+def framed_rows(batch: pa.RecordBatch, table: pa.Schema, read: Read) -> Converted:
+    """One row for each value that this reads."""
+    dead: dict[int, str] = {}
+    dropped: set[int] = set()
+    parsed: list[Mapping[str, Any] | None] = []
+    for at, value in enumerate(batch.column("value").to_pylist()):
+        parsed.append(None)
+        if value is None:
+            dropped.add(at)
+            continue
+        try:
+            parsed[at], columns = read(value)
+            table = with_columns(table, columns, batch, at)
+        except OF_RECORD as error:
+            parsed[at], dead[at] = None, str(error)
+    return make_rows(batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False)
+
+
+def fields_of(reads: Mapping[str, Callable[[Any], Any]], record: Any) -> Mapping[str, Any]:
+    """Each field as its column has it; ValueError names the first that no column keeps."""
+    found = {}
+    for name, read in reads.items():
+        try:
+            found[name] = read(record)
+        except (ArithmeticError, ValueError) as error:
+            raise ValueError(f"column {name}: {error}") from error
+    return found
