@@ -86,6 +86,13 @@ STORED: dict[str, Any] = {
     "many": [0, 1],
     "inner": {"m": {"x": 0.5}},
 }
+NARROW = {
+    "type": "record",
+    "name": "Narrow",
+    "fields": [{"name": "id", "type": "int"}]
+    + [{"name": name, "type": "string"} for name in ("kind", "note")],
+}
+LONGER = {**NARROW, "fields": [{"name": "id", "type": "long"}, *NARROW["fields"][1:]]}
 OTHER = {"type": "record", "name": "Other", "fields": [{"name": "id", "type": "string"}]}
 
 
@@ -108,6 +115,7 @@ class Registry(BaseHTTPRequestHandler):
         "/schemas/ids/2": SECOND,
         "/schemas/ids/3": OTHER,
         "/schemas/ids/4": ALL,
+        "/schemas/ids/5": NARROW,
         "/subjects/all-value/versions/latest": ALL,
         "/schemas/ids/11": SHOP,
         "/schemas/ids/12": {
@@ -249,6 +257,23 @@ def test_what_no_column_keeps_is_a_dead_letter(
     )
     assert reason in found.dead[0]
     assert found.dead[1] == "1 bytes are behind the record of Avro schema 4"
+
+
+def test_one_value_beyond_its_type_costs_no_other(registry: SchemaRegistry) -> None:
+    """A batch's values become a column at once, or one by one where that fails: the same rows."""
+    rows = [{"id": it, "kind": "A", "note": "x" * it} for it in range(3)]
+    beyond = value(6, LONGER, {"id": 1 << 40, "kind": "B", "note": "y"})
+    good = [value(5, NARROW, it) for it in rows]
+    format_ = AvroValues(registry)
+    alone = format_.convert(records(good), format_.schema)
+    assert not alone.dead
+    columns = ["id", "kind", "note"]
+    assert alone.rows.select(columns).to_pylist() == rows
+    stored = beyond.replace(struct.pack(">I", 6), struct.pack(">I", 5), 1)
+    found = format_.convert(records([good[0], stored, *good[1:]]), format_.schema)
+    assert list(found.dead) == [1]
+    assert "column id" in found.dead[1]
+    assert found.rows.select(columns).to_pylist() == rows
 
 
 def test_a_registry_that_does_not_answer_stops_the_run() -> None:

@@ -176,9 +176,7 @@ def _column(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> Colu
             return _record(schema, named, (*within, _name(schema)))
         case "array":
             item = _column(schema["items"], named, within)
-            return Column(
-                pa.list_(item.kind), lambda values: [converted(item, it) for it in values]
-            )
+            return Column(pa.list_(item.kind), _each(item))
         case "map":
             inner = _column(schema["values"], named, within)
             return Column(
@@ -200,10 +198,18 @@ def _record(schema: Mapping[str, Any], named: dict[str, Any], within: tuple[str,
     said = {name: it for name, it in found.items() if not pa.types.is_null(it.kind)}
     if not said:
         raise InvalidOption(f"the Avro type {_name(schema)!r} has no fields, which no column can")
+    kind = pa.struct([(name, it.kind) for name, it in said.items()])
+    if all(it.convert is as_it_is for it in found.values()):
+        return Column(kind, as_it_is)
     return Column(
-        pa.struct([(name, it.kind) for name, it in said.items()]),
-        lambda value: {name: converted(it, value.get(name)) for name, it in said.items()},
+        kind, lambda value: {name: converted(it, value.get(name)) for name, it in said.items()}
     )
+
+
+def _each(item: Column) -> Convert:
+    if item.convert is as_it_is:
+        return as_it_is
+    return lambda values: [converted(item, it) for it in values]
 
 
 def _decimal(precision: int, scale: int) -> Column:

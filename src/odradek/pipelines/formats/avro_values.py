@@ -11,7 +11,7 @@ import fastavro
 import pyarrow as pa
 
 from odradek.pipelines.formats.avro_types import as_stored, column_of, columns_of
-from odradek.pipelines.formats.column import Column, Convert, converted
+from odradek.pipelines.formats.column import Column, Convert, as_it_is, converted
 from odradek.pipelines.formats.framed import fields_of, framed_rows, parted
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
@@ -37,15 +37,17 @@ Columns = tuple[tuple[str, pa.DataType], ...]
 
 @lru_cache(maxsize=1_000)
 def _parsed(registry: SchemaRegistry, number: int) -> Any:
-    """Parsed once in each worker."""
+    """Made once in each worker, as what follows."""
     return fastavro.parse_schema(as_stored(schema_by_id(registry, number)))
 
 
 @lru_cache(maxsize=1_000)
 def _known(registry: SchemaRegistry, number: int) -> tuple[Mapping[str, Convert], pa.Schema]:
+    """The fields that are not taken as they are, and the columns of all."""
     columns = columns_of(schema_by_id(registry, number))
     kinds = pa.schema([(name, it.kind) for name, it in columns.items()])
-    return {name: _reading(name, it) for name, it in columns.items()}, kinds
+    special = {name: it for name, it in columns.items() if it.convert is not as_it_is}
+    return {name: _reading(name, it) for name, it in special.items()}, kinds
 
 
 def _reading(name: str, column: Column) -> Convert:
@@ -87,7 +89,8 @@ class AvroValues:
         """A record, and the columns of the schema that it was written with."""
         number, body = parted(value)
         reads, kinds = _known(self.registry, number)
-        return fields_of(reads, _decoded(self.registry, number, body)), kinds
+        record = _decoded(self.registry, number, body)
+        return (record | fields_of(reads, record) if reads else record), kinds
 
 
 def read_avro_key(registry: SchemaRegistry, key: bytes) -> tuple[Any, pa.DataType]:

@@ -5,7 +5,7 @@ written with says which columns it has; a newer schema adds columns to the table
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.registry import UnknownSchema
 from odradek.pipelines.formats.rows import make_rows, with_columns
 from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.tables.growth import has_map, same
 from odradek.pipelines.tables.table import TableRefused
 
 MAGIC: Final = 0
@@ -35,22 +36,38 @@ def parted(value: bytes) -> tuple[int, memoryview]:
 def framed_rows(batch: pa.RecordBatch, table: pa.Schema, read: Read) -> Converted:
     """One row for each value that this reads."""
     dead: dict[int, str] = {}
-    dropped: set[int] = set()
     parsed: list[Mapping[str, Any] | None] = []
+    schemas: dict[int, pa.Schema] = {}
     for at, value in enumerate(batch.column("value").to_pylist()):
         parsed.append(None)
         if value is None:
-            dropped.add(at)
             continue
         try:
             parsed[at], columns = read(value)
-            table = with_columns(table, columns, batch, at)
+            if id(columns) not in schemas:
+                table = with_columns(table, columns, batch, at)
+                schemas[id(columns)] = columns
         except OF_RECORD as error:
             parsed[at], dead[at] = None, str(error)
-    return make_rows(batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=False)
+    typed = _typed(table, list(schemas.values()))
+    return make_rows(batch, parsed, table, dead=dead, may_grow=False, typed=typed)
 
 
-def fields_of(reads: Mapping[str, Callable[[Any], Any]], record: Any) -> Mapping[str, Any]:
+def _typed(table: pa.Schema, schemas: Sequence[pa.Schema]) -> frozenset[str]:
+    """The columns whose values have the column's type already, by each schema."""
+    return frozenset(
+        it.name
+        for it in table
+        if not has_map(it.type)
+        and all(
+            same(one.field(it.name).type, it.type)
+            for one in schemas
+            if one.get_field_index(it.name) >= 0
+        )
+    )
+
+
+def fields_of(reads: Mapping[str, Callable[[Any], Any]], record: Any) -> dict[str, Any]:
     """Each field as its column has it; ValueError names the first that no column keeps."""
     found = {}
     for name, read in reads.items():

@@ -66,11 +66,15 @@ class JsonSchemaValues:
         """One row for each object."""
         dead: dict[int, str] = {}
         texts: list[bytes | None] = []
+        seen: dict[int, pa.Schema] = {}
         for at, value in enumerate(batch.column(VALUE).to_pylist()):
             texts.append(None if value is None else value[HEAD.size :])
             if value is not None:
                 try:
-                    table = with_columns(table, self._columns(value), batch, at)
+                    columns = self._columns(value)
+                    if id(columns) not in seen:
+                        table = with_columns(table, columns, batch, at)
+                        seen[id(columns)] = columns
                 except OF_RECORD as error:
                     dead[at] = str(error)
         place = batch.schema.get_field_index(VALUE)

@@ -78,12 +78,10 @@ class JsonValues:
     def one_by_one(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """The same of each object by itself, exactly."""
         dead: dict[int, str] = {}
-        dropped: set[int] = set()
         parsed: list[Mapping[str, Any] | None] = []
         for at, value in enumerate(batch.column("value").to_pylist()):
             parsed.append(None)
             if value is None:
-                dropped.add(at)
                 continue
             try:
                 found = parsed[at] = read_object(value)
@@ -91,9 +89,7 @@ class JsonValues:
                 dead[at] = str(error)
                 continue
             self.in_units(found, table)
-        return make_rows(
-            batch, parsed, table, dead=dead, dropped=frozenset(dropped), may_grow=self.may_grow
-        )
+        return make_rows(batch, parsed, table, dead=dead, may_grow=self.may_grow)
 
     def in_units(self, found: dict[str, Any], table: pa.Schema) -> None:
         """Turns numbers that are times into milliseconds."""

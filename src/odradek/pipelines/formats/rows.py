@@ -46,11 +46,15 @@ def make_rows(
     table: pa.Schema,
     *,
     dead: dict[int, str],
-    dropped: frozenset[int] = frozenset(),
     may_grow: bool = True,
+    typed: frozenset[str] = frozenset(),
 ) -> Converted:
-    """The rows of a batch. Rows of `dead` and `dropped` give none."""
+    """The rows of a batch. Records of `dead` give none, and those without a value.
+
+    Columns of `typed` have values of their types already.
+    """
     columns: dict[str, list[Any]] = {}
+    ready: dict[str, pa.Array] = {}
     types: dict[str, pa.DataType] = {it.name: it.type for it in own_columns(table)}
     known = frozenset(types)
     maker = Columns(batch, parsed, dead, may_grow=may_grow)
@@ -61,14 +65,20 @@ def make_rows(
         if name not in known and not maker.can_be_column(name, types):
             continue
         kind = maker.type_for(name, types.get(name))
-        if kind is not None:
-            types[name], columns[name] = kind, maker.fitted(name, kind)
+        if kind is None:
+            continue
+        if name in typed and (array := maker.as_array(name, kind)) is not None:
+            ready[name] = array
+        types[name], columns[name] = kind, [] if name in ready else maker.fitted(name, kind)
+    dropped = frozenset(at for at, it in enumerate(parsed) if it is None and at not in dead)
     alive = [at for at in range(batch.num_rows) if at not in dead and at not in dropped]
-    arrays = [pa.array([column[at] for at in alive], types[it]) for it, column in columns.items()]
+    rows = pa.array(alive, pa.int32())
+    arrays = [
+        ready[it].take(rows) if it in ready else pa.array([column[at] for at in alive], types[it])
+        for it, column in columns.items()
+    ]
     fields = [maker.field(name, types[name]) for name in columns]
-    return Converted(
-        with_record(batch.take(pa.array(alive, pa.int32())), fields, arrays), dead, dropped
-    )
+    return Converted(with_record(batch.take(rows), fields, arrays), dead, dropped)
 
 
 def with_record(
@@ -148,9 +158,19 @@ class Columns:
         """The record that others are compared with."""
         return f"; the first is at {self.first[name]}" if name in self.first else ""
 
+    def as_array(self, name: str, kind: pa.DataType) -> pa.Array | None:
+        """The values at once; None: there are some that this type does not hold."""
+        try:
+            return pa.array(self._values(name), kind)
+        except (pa.ArrowException, ArithmeticError):
+            return None
+
+    def _values(self, name: str) -> list[Any]:
+        return [fields.get(name) if fields else None for fields in self._parsed]
+
     def fitted(self, name: str, kind: pa.DataType) -> list[Any]:
         """The values, each as its column takes it."""
-        values = [fields.get(name) if fields else None for fields in self._parsed]
+        values = self._values(name)
         if {type(it) for it in values} <= _TAKEN_AS_THEY_ARE.get(kind, _NONE):
             return values
         for at, fields in enumerate(self._parsed):

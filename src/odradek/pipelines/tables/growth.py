@@ -115,6 +115,13 @@ def same(old: pa.DataType, new: pa.DataType) -> bool:
     return bool(old.equals(new))
 
 
+def has_map(kind: pa.DataType) -> bool:
+    """Whether it is a map, or has one within."""
+    if pa.types.is_struct(kind):
+        return any(has_map(it.type) for it in kind)
+    return bool(pa.types.is_map(kind)) or (pa.types.is_list(kind) and has_map(kind.value_type))
+
+
 def is_pairs(kind: pa.DataType) -> bool:
     """Whether it is a list of keys and values, as which maps were stored once."""
     return (
