@@ -49,8 +49,13 @@ class Timers:
         """Calls once the clock has reached the deadline, in a turn of its own."""
         timer = Timer(self, call)
         heappush(self._heap, (deadline, next(self._arrival), timer))
-        self._arm_for_next()
+        if self._handle is None or deadline < self._wakes_at:
+            self._arm_for_next()
         return timer
+
+    def after(self, pause: Millis, call: Callable[[], None]) -> Timer:
+        """Calls so long from now on."""
+        return self.at(Millis(self._clock.monotonic() + pause), call)
 
     def close(self) -> None:
         """Nothing more is done."""

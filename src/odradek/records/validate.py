@@ -47,6 +47,7 @@ NAMED_MAX: Final = 1_000
 """Refused records that an answer names: it stays far below a frame."""
 HEADER_BYTES: Final[int] = BATCH_HEADER_BYTES
 ANY_TIME: Final = (-INT64_END, INT64_END - 1)
+ONE_BYTE_END: Final = 0x80  # a varint below it has no second byte
 ZSTD_SINCE: Final = 7  # the version of Produce from which on clients may send zstd (KIP-110)
 PLAIN_ATTRIBUTES: Final = 0x03  # nothing but a codec that every version knows
 PRODUCED_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_BIT
@@ -76,8 +77,9 @@ def check_produced(
         raise InvalidRecord(
             f"{header.record_count} records, where the last is number {header.last_offset_delta}"
         )
-    if header.record_count * RECORD_BYTES_MIN > len(buffer) and not header.codec:
-        raise InvalidRecord(f"{header.record_count} records cannot be in {len(buffer)} bytes")
+    is_plain = not header.attributes & CODEC_MASK
+    if is_plain and header.record_count * RECORD_BYTES_MIN > header.size:
+        raise InvalidRecord(f"{header.record_count} records cannot be in {header.size} bytes")
     if (
         header.producer_id != NO_PRODUCER
         and header.producer_id | header.producer_epoch | header.base_sequence < 0  # any of them
@@ -86,7 +88,7 @@ def check_produced(
             f"producer {header.producer_id} with epoch {header.producer_epoch} "
             f"and sequence {header.base_sequence}"
         )
-    if not header.codec:
+    if is_plain:
         _check_lengths(buffer, header.record_count)
     return header
 
@@ -132,7 +134,11 @@ def _is_plain_record(data: bytes, at: int, offset_delta: int) -> bool:
     end = at + length
     if length < RECORD_BYTES_MIN or end != len(data):
         return False
-    _, at = read_varlong(data, at + 1)
+    at += 1
+    if data[at] < ONE_BYTE_END:  # its time, whatever it is
+        at += 1
+    else:
+        _, at = read_varlong(data, at)
     delta, at = read_varint(data, at)
     key = data[at]
     if delta != offset_delta or key > 0x7F or (key & 1 and key != 1):

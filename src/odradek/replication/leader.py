@@ -125,6 +125,7 @@ class Leader:
         "_incarnation",
         "_incarnations",
         "_me",
+        "_min_isr",
         "_producers",
         "_replicas",
         "_settings",
@@ -155,6 +156,7 @@ class Leader:
         self._settings = settings
         self._eligible = leadership.eligible
         self._eligible_min_isr = leadership.eligible_min_isr
+        self._min_isr = 0  # found by `_take_replicas`
         self._incarnation = ends.incarnation
         self._incarnations = dict(leadership.incarnations)  # as which the controller knows them
         self._replicas: tuple[BrokerId, ...] = ()
@@ -347,6 +349,7 @@ class Leader:
     def on_min_isr(self, min_isr: int, now: Millis) -> LeaderEffects:
         """The operator changed min.insync.replicas."""
         self._settings = self._settings._replace(min_isr=min_isr)
+        self._find_min_isr()
         return self._advanced(now)
 
     # What is asked before something is served
@@ -404,7 +407,13 @@ class Leader:
         Not less than what others were named eligible under, whatever the setting says here and now:
         they lead on the strength of it that nothing was committed since.
         """
-        return max(self._eligible_min_isr, min(self._settings.min_isr, len(self._replicas)))
+        return self._min_isr
+
+    @property
+    def verdict(self) -> ErrorCode | None:
+        """What a producer is told whose records are committed; no error means: enough have them."""
+        enough = len(self.isr.maximal) >= self.min_isr
+        return None if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     # Who waits
 
@@ -436,6 +445,12 @@ class Leader:
             for broker in leadership.replicas
             if broker != self._me
         }
+        self._find_min_isr()
+
+    def _find_min_isr(self) -> None:
+        """Something has changed that it is made of; every append and every fetch asks for it."""
+        possible = min(self._settings.min_isr, len(self._replicas))
+        self._min_isr = max(self._eligible_min_isr, possible)
 
     def _accept(self, isr: ChangeInFlight, answer: IsrAccepted, now: Millis) -> LeaderEffects:
         if (
@@ -451,6 +466,7 @@ class Leader:
         self.isr = Committed(members)
         self._eligible = answer.eligible
         self._eligible_min_isr = answer.eligible_min_isr
+        self._find_min_isr()
         self._incarnations = {it.broker: it.incarnation for it in isr.proposal.isr}
         return self._and_deleted(self._joined(self._advanced(now)))
 
@@ -577,8 +593,7 @@ class Leader:
         )
 
     def _verdict(self, ticket: Ticket) -> Verdict:
-        enough = len(self.isr.maximal) >= self.min_isr
-        return Verdict(ticket, None if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        return Verdict(ticket, self.verdict)
 
 
 def check_leader_epoch(asked: LeaderEpoch, known: LeaderEpoch) -> None:

@@ -210,15 +210,10 @@ class SystemDisk:
 
     def __init__(self, directory: str, loop_thread: int | None = None) -> None:
         """With the thread of a loop, that thread is refused what it might wait for."""
-        self._name = directory
+        self.name = directory
         self._beside = Beside(directory, loop_thread)
         self._no_atime = NO_ATIME  # 0 once a file was not ours
         self._commits_in_order: bool | None = None  # once it was asked
-
-    @property
-    def name(self) -> str:
-        """The directory as it was given."""
-        return self._name
 
     def open(self, path: str, *, create: bool = False) -> File:
         """For reading and writing; children do not inherit it.
@@ -306,7 +301,7 @@ class SystemDisk:
         One that commits changes in their order has all directories in the commit of the last.
         """
         if self._commits_in_order is None:
-            self._commits_in_order = commits_in_order(self._name)
+            self._commits_in_order = commits_in_order(self.name)
         paths = [*files, *(directories[-1:] if self._commits_in_order else directories)]
         if len(paths) <= SYNCED_ALONE_MAX:
             for path in paths:
@@ -365,12 +360,12 @@ class SystemDisk:
 
     def free_bytes(self) -> Bytes:
         """What an ordinary user may still take."""
-        space = os.statvfs(self._name)
+        space = os.statvfs(self.name)
         return Bytes(space.f_bavail * space.f_frsize)
 
     def total_bytes(self) -> Bytes:
         """As `df` shows it."""
-        space = os.statvfs(self._name)
+        space = os.statvfs(self.name)
         return Bytes(space.f_blocks * space.f_frsize)
 
     def boot(self) -> str:
@@ -388,7 +383,7 @@ class SystemDisk:
     def _at(self, path: str) -> str:
         assert ".." not in path.split("/"), path
         assert not path.startswith("/"), path
-        return f"{self._name}/{path}" if path else self._name
+        return f"{self.name}/{path}" if path else self.name
 
     def _status(self, path: str) -> os.stat_result | None:
         with suppress(FileNotFoundError, NotADirectoryError):

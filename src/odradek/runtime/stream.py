@@ -93,15 +93,7 @@ class SystemStream:
 
     def read(self) -> None:
         """Reads what is there; called by the loop, or by a sweep to make sure."""
-        if not self._continuing:
-            self._read()
-
-    def _continue(self) -> None:
-        self._continuing = False
-        self._read()
-
-    def _read(self) -> None:
-        if self._sock is None:
+        if self._continuing or self._sock is None:
             return
         receiver = self._receiver
         assert receiver is not None, "nothing is read before `attach`"
@@ -110,7 +102,8 @@ class SystemStream:
             if self._paused or self._closing or self._sock is None:
                 return
             room = receiver.buffer()
-            assert len(room), "no room to read into would look like the end of the stream"
+            size = len(room)
+            assert size, "no room to read into would look like the end of the stream"
             try:
                 count = self._sock.recv_into(room)
             except BlockingIOError:
@@ -122,10 +115,14 @@ class SystemStream:
                 self.close()
                 return
             receiver.received(count)
-            if count < len(room):
+            if count < size:
                 return
         self._continuing = True
         self._loop.call_soon(self._continue)
+
+    def _continue(self) -> None:
+        self._continuing = False
+        self.read()
 
     def pause(self) -> None:
         """Takes the reader away."""

@@ -21,10 +21,10 @@ _FLEXIBLE_START = struct.Struct(">BhiBB").unpack_from
 _FLEXIBLE_PARTITION = struct.Struct(">Bi").unpack_from
 
 _HEAD = struct.Struct(">iiih").pack  # length, correlation id, count of topics, the name's length
-_ROW = struct.Struct(">iihqq").pack  # count of partitions, number, code, base offset, append time
+_OLD_ROW = struct.Struct(">iihqq").pack  # count of partitions, number, code, base offset, time
+_ROW = struct.Struct(">iihqqq").pack  # and where the log begins
 _FLEXIBLE_HEAD = struct.Struct(">iibBB").pack
 _FLEXIBLE_ROW = struct.Struct(">Bihqqq").pack
-_OFFSET = struct.Struct(">q").pack
 _NO_ERRORS: Final = b"\0\0\0\0\xff\xff"  # an empty array and a null string
 _THROTTLE: Final = b"\0\0\0\0"
 _FLEXIBLE_END: Final = b"\1\0\0\0" + _THROTTLE + b"\0"  # no errors, no message, no tags
@@ -94,9 +94,10 @@ def one_batch_answer(
         head = _FLEXIBLE_HEAD(size, correlation_id, 0, 2, len(name) + 1)
         row = _FLEXIBLE_ROW(2, number, 0, base_offset, append_time, log_start_offset)
         return head + name + row + _FLEXIBLE_END
-    row = _ROW(1, number, 0, base_offset, append_time)
     if version >= LOG_START_SINCE:
-        row += _OFFSET(log_start_offset)
+        row = _ROW(1, number, 0, base_offset, append_time, log_start_offset)
+    else:
+        row = _OLD_ROW(1, number, 0, base_offset, append_time)
     if version >= ERRORS_SINCE:
         row += _NO_ERRORS
     size = 4 + 4 + 2 + len(name) + len(row) + 4

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.produce_one import ALL, Patience, mark, mark_rejected, quick
+from odradek.broker.handlers.produce_one import ALL, mark, mark_rejected, quick
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
-from odradek.broker.partitions.replica import Patience as StuckPatience
+from odradek.broker.partitions.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer
@@ -162,7 +162,7 @@ class _Production:
         batch, header, stamp = led.produce_rules.admit(records, version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             raise TransactionsNotServed("transactions are not served")
-        appended = led.append(batch, header, self, len(self._parts))
+        appended = led.append(batch, header, self, len(self._parts), now=now)
         row.base_offset = appended.base_offset
         row.log_append_time_ms = stamp
         row.log_start_offset = led.log.log_start_offset
@@ -187,7 +187,7 @@ class _Production:
             return
         self.on_outcome()
 
-    def on_stuck(self, place: int, patience: StuckPatience) -> None:
+    def on_stuck(self, place: int, patience: Patience) -> None:
         """The producer's time counts, although nothing is written."""
         del place
         if not self._is_stuck and self._request.acks != NONE:
@@ -206,9 +206,8 @@ class _Production:
         """For the other replicas, until the producer's patience ends."""
         self._waiting.append(give_up)
         if self._timer is None:
-            services, timeout_ms = self._services, self._request.timeout_ms
-            patience = Patience(services.timers, services.doors.clock, timeout_ms)
-            self._timer = patience.until(self._on_timeout)
+            pause = Millis(max(self._request.timeout_ms, 0))
+            self._timer = self._services.timers.after(pause, self._on_timeout)
             self._pending.wait(self._give_up)
 
     def _on_timeout(self) -> None:

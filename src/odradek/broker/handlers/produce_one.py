@@ -7,18 +7,17 @@ one replica as with three, for there may be others by then. Everything else goes
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.replica import Patience as StuckPatience
+from odradek.broker.partitions.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.timers import Timer, Timers
 from odradek.model.errors import BrokerError, ErrorCode, RejectedBatch
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
-from odradek.ports import Clock
 from odradek.records.batch import TRANSACTIONAL_BIT
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -50,11 +49,12 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
         if header.attributes & TRANSACTIONAL_BIT:
             return False
         if acks == ALL:
-            patience = Patience(services.timers, services.doors.clock, timeout_ms)
-            one: _One = _OneCommitted(pending, (name, number), led, patience)
+            one: _One = _OneCommitted(
+                pending, (name, number), timeout_ms, led=led, timers=services.timers
+            )
         else:
             one = _One(pending, (name, number), timeout_ms)
-        appended = led.append(batch, header, one, 0)
+        appended = led.append(batch, header, one, 0, now=now)
         one.where = (appended.base_offset, stamp, led.log.log_start_offset)
         one.end_offset = Offset(appended.last_offset + 1)
     except BrokerError as error:
@@ -66,19 +66,6 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
     traffic.messages_in += header.record_count
     traffic.bytes_in += header.size
     return True
-
-
-class Patience(NamedTuple):
-    """How long a producer waits for the other replicas."""
-
-    timers: Timers
-    clock: Clock
-    timeout_ms: int
-
-    def until(self, call: Callable[[], None]) -> Timer:
-        """Calls when it is at its end."""
-        deadline = self.clock.monotonic() + max(self.timeout_ms, 0)
-        return self.timers.at(Millis(deadline), call)
 
 
 class _One:
@@ -106,7 +93,7 @@ class _One:
         else:
             self.answer()
 
-    def on_stuck(self, place: int, patience: StuckPatience) -> None:
+    def on_stuck(self, place: int, patience: Patience) -> None:
         """The producer's time counts, although nothing is written."""
         del place
         patience.after(Millis(max(self.timeout_ms, 0)), self._on_still_stuck)
@@ -128,18 +115,20 @@ class _One:
 class _OneCommitted(_One):
     """A single batch, answered once every member of the in-sync set has it."""
 
-    __slots__ = ("_give_up", "_led", "_patience", "_timer")
+    __slots__ = ("_give_up", "_led", "_timer", "_timers")
 
     def __init__(
         self,
         pending: PendingRequest,
         about: tuple[bytes, int],
+        timeout_ms: int,
+        *,
         led: LeadingReplica,
-        patience: Patience,
+        timers: Timers,
     ) -> None:
-        super().__init__(pending, about, patience.timeout_ms)
+        super().__init__(pending, about, timeout_ms)
         self._led = led
-        self._patience = patience
+        self._timers = timers
         self._give_up: Callable[[], None] | None = None
         self._timer: Timer | None = None
 
@@ -150,7 +139,8 @@ class _OneCommitted(_One):
             return
         self._give_up = self._led.await_commit(self.end_offset, self)
         if self._give_up is not None:
-            self._timer = self._patience.until(self._on_timeout)
+            pause = Millis(max(self.timeout_ms, 0))
+            self._timer = self._timers.after(pause, self._on_timeout)
             self.pending.wait(self._stop_waiting)
 
     def on_verdict(self, error: ErrorCode | None) -> None:

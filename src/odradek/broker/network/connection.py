@@ -16,7 +16,7 @@ from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.network.session import Session
-from odradek.model.units import MIB, Bytes
+from odradek.model.units import MIB, Bytes, Micros
 from odradek.ports import Address, Clock, Stream
 from odradek.security.principal import ANONYMOUS
 from odradek.wire.framing import Framer, Scratch
@@ -25,6 +25,8 @@ OPEN_REQUESTS_MAX: Final = 64
 """Requests of one connection that are open at a time; clients have five as a rule."""
 UNSENT_BYTES_MAX: Final = Bytes(MIB)
 """Bytes of answers that may wait for a client; beyond it no further request is read."""
+
+NOT_NOW: Final = Micros(0)
 
 
 class ConnectionHost(Protocol):
@@ -58,6 +60,7 @@ class Connection:
         "_claimed",
         "_closing",
         "_counts",
+        "_first_at",
         "_framer",
         "_host",
         "_is_held",
@@ -66,6 +69,7 @@ class Connection:
         "_leaving",
         "_paused",
         "arrived_at",
+        "buffer",
         "is_over",
         "listener",
         "principal",
@@ -86,9 +90,11 @@ class Connection:
         self.is_over = False
         self.arrived_at = host.clock.micros()  # when something was last read
         self.taken_at = self.arrived_at  # when the client last took all that waited for it
+        self._first_at = NOT_NOW  # the first request of a read begins when it arrives
         self._host = host
         self._counts = host.memory.is_bounded
         self._framer = Framer(host.scratch, limit=host.frame_bytes_max)
+        self.buffer = self._framer.buffer  # the shared one, or the rest of a large frame's
         self._claimed = 0  # bytes that were claimed for a request that is arriving
         self._leaving: list[PendingRequest] = []  # whose answers wait for the client to read them
         self._is_held = False  # a request is done in slices: the next ones are not begun
@@ -109,14 +115,10 @@ class Connection:
 
     # -- in ------------------------------------------------------------------------------------
 
-    def buffer(self) -> memoryview:
-        """The shared scratch buffer, or the rest of a large frame's buffer."""
-        return self._framer.buffer()
-
     def received(self, count: int) -> None:
         """Begins every request that has arrived completely."""
         host, framer = self._host, self._framer
-        self.arrived_at = host.clock.micros()
+        self.arrived_at = self._first_at = host.clock.micros()
         frames = framer.received(count)
         if frames:
             self._is_reading = True
@@ -130,8 +132,9 @@ class Connection:
                 if self.is_over:
                     return
             self._is_reading = False
+            self._first_at = NOT_NOW
             if self.row and self.row[0].chunks is not None:
-                self._send_ready()
+                self._send_ready(host.clock.micros())
         if framer.fault is not None:
             host.lines.info("connection.refused", peer=self.peer, reason=str(framer.fault))
             self.close()
@@ -144,7 +147,7 @@ class Connection:
         self, key: int, version: int, correlation_id: int, client_id: str, frame: bytearray
     ) -> PendingRequest:
         """Adds a request to the row."""
-        now = self._host.clock.micros()
+        now, self._first_at = self._first_at or self._host.clock.micros(), NOT_NOW
         pending = PendingRequest(
             self, key, version, correlation_id, client_id, frame, self.arrived_at, now
         )
@@ -184,13 +187,13 @@ class Connection:
 
     def answered(self, pending: PendingRequest) -> None:
         """Sends the answer if it is the next one; otherwise it waits for those before it."""
-        pending.ready_at = self._host.clock.micros()
+        now = pending.ready_at = self._host.clock.micros()
         if not self._is_reading and self.row and self.row[0] is pending:
-            self._send_ready()
+            self._send_ready(now)
             if self._paused:
                 self.look_at_bounds()
 
-    def _send_ready(self) -> None:
+    def _send_ready(self, now: Micros) -> None:
         """Sends every answer that is next; the first in the row is ready."""
         row = self.row
         left = [row.popleft()]
@@ -203,7 +206,6 @@ class Connection:
             left.append(pending)
         if self._counts:
             self._host.memory.give_back(sum(len(pending.frame) for pending in left))
-        now = self._host.clock.micros()
         for pending in left:
             pending.sent_at = now
         if out:

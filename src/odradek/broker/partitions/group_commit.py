@@ -12,27 +12,22 @@ is written to the log that takes its place, or to the same one if none does.
 """
 
 import asyncio
-from typing import NamedTuple
+from typing import TypeAlias
 
 from odradek.broker.jobs import drained, foreseen
 from odradek.broker.partitions.replica import Expecting, Patience, Replica
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import SECOND
 from odradek.ports import Clock, Worker
 from odradek.storage.errors import JobFailed, StorageError
 from odradek.storage.logs.flushing import sync_group
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob
 
-
-class _Part(NamedTuple):
-    """One log's share of a turn. Without a job, only those who wait for an earlier one."""
-
-    replica: Replica
-    job: WriteJob | None
-    expecting: list[Expecting]
+_Part: TypeAlias = tuple[Replica, WriteJob | None, list[Expecting]]
+"""One log's share of a turn. Without a job, only those who wait for an earlier one."""
 
 
 class GroupCommit:
@@ -94,28 +89,24 @@ class GroupCommit:
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, []
-        self._held += [replica for replica in turn if replica.log.is_held]
-        parts = [
-            _Part(replica, replica.log.take_job(), replica.take_expecting())
-            for replica in turn
-            if not replica.log.is_held
-        ]
-        if not parts:
-            return
+        parts: list[_Part] = []
+        wants_sync = False
+        for replica in turn:
+            log = replica.log
+            if log.is_held:
+                self._held.append(replica)
+                continue
+            job = log.take_job()
+            wants_sync = wants_sync or (job is not None and job.wants_sync)
+            parts.append((replica, job, replica.take_expecting()))
         if self._is_busy:
             self._gathered += parts
-        elif linger := self._linger(parts):
+        elif wants_sync and (linger := self._settings.broker[LOG_FLUSH_BEFORE_ACK_LINGER_MS]):
             self._gathered, self._is_busy = parts, True
             loop = asyncio.get_running_loop()
             self._lingering = loop.call_later(linger / SECOND, self.written)
-        else:
+        elif parts:
             self._write(parts)
-
-    def _linger(self, parts: list[_Part]) -> Millis:
-        """How long this group waits for others to share its sync."""
-        if any(part.job is not None and part.job.wants_sync for part in parts):
-            return self._settings.broker[LOG_FLUSH_BEFORE_ACK_LINGER_MS]
-        return Millis(0)
 
     async def settled(self) -> None:
         """Returns once all that was decided so far is written; nothing lingers for it."""
@@ -130,16 +121,11 @@ class GroupCommit:
         self._under_way = parts
         self._worker.submit(_Group(self, parts))
 
-    def count(self, micros: int) -> None:
-        """One more group is written."""
-        self.writes += 1
-        self.write_micros += micros
-
     def on_stuck(self, patience: Patience) -> None:
         """The disk hangs: those who wait for it do so no longer than they were asked to."""
         parts = [*self._under_way, *self._gathered]
         for part in parts[self._told_stuck :]:
-            for writer, place, _ in part.expecting:
+            for writer, place, _ in part[2]:
                 writer.on_stuck(place, patience)
         self._told_stuck = len(parts)
 
@@ -177,16 +163,19 @@ class _Group:
             raise self._mistake
 
     def _write_all(self) -> None:
-        for part in self._parts:
+        syncing: list[WriteJob] = []
+        for replica, job, _ in self._parts:
+            met: BrokerError | None = None
             try:
-                self._errors.append(_run(part.job))
+                if job is not None:
+                    job.run()
+                    if job.wants_sync:
+                        syncing.append(job)
+            except BrokerError as error:
+                met = error
             except Exception as error:  # noqa: BLE001 - raised again once the others are written
-                self._errors.append(self._on_mistake(error, [part.replica.log]))
-        syncing = [
-            part.job
-            for part, error in zip(self._parts, self._errors, strict=True)
-            if part.job is not None and error is None and part.job.wants_sync
-        ]
+                met = self._on_mistake(error, [replica.log])
+            self._errors.append(met)
         if syncing:
             self._sync(syncing)
 
@@ -196,13 +185,13 @@ class _Group:
         except StorageError as error:
             self._fail(jobs, error)
         except Exception as error:  # noqa: BLE001 - likewise
-            logs = [part.replica.log for part in self._parts if part.job in jobs]
+            logs = [replica.log for replica, job, _ in self._parts if job in jobs]
             self._fail(jobs, self._on_mistake(error, logs))
 
     def _fail(self, jobs: list[WriteJob], error: StorageError) -> None:
         self._errors = [
-            error if part.job in jobs else found
-            for part, found in zip(self._parts, self._errors, strict=True)
+            error if job in jobs else found
+            for (_, job, _), found in zip(self._parts, self._errors, strict=True)
         ]
 
     def _on_mistake(self, error: Exception, logs: list[PartitionLog]) -> StorageError:
@@ -211,27 +200,22 @@ class _Group:
         self._given_up += logs
         return JobFailed(f"{type(error).__name__}: {error}")
 
-    def done(self, error: Exception | None) -> None:
-        """On the loop: all is published, in its order."""
+    def _on_error(self, error: Exception) -> None:
         if isinstance(error, StorageError):  # the dir was given up
             self._errors = [error] * len(self._parts)
-        elif error is not None:
+        else:
             foreseen(error, *self._given_up)
-        self._appends.count(self._micros)
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop: all is published, in its order."""
+        if error is not None:
+            self._on_error(error)
+        self._appends.writes += 1
+        self._appends.write_micros += self._micros
         try:
             _finish(self._parts, self._errors)
         finally:
             self._appends.written()
-
-
-def _run(job: WriteJob | None) -> BrokerError | None:
-    """Writes one job; what went wrong."""
-    if job is not None:
-        try:
-            job.run()
-        except BrokerError as error:
-            return error
-    return None
 
 
 def _finish(parts: list[_Part], errors: list[BrokerError | None]) -> None:

@@ -13,10 +13,12 @@ from odradek.broker.partitions.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.units import Timestamp
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
 from odradek.replication.isr import IsrProposal
-from odradek.replication.leader import Leader, LeaderEffects, Verdict
+from odradek.replication.leader import Leader, LeaderEffects
+from odradek.replication.waiters import Waiter
 from odradek.storage.logs.log import Appended, PartitionLog
 
 
@@ -89,13 +91,19 @@ class LeadingReplica(Replica):
     # Appending
 
     def append(
-        self, batch: bytearray | memoryview, header: BatchHeader, writer: Writer, place: int
+        self,
+        batch: bytearray | memoryview,
+        header: BatchHeader,
+        writer: Writer,
+        place: int,
+        *,
+        now: Timestamp,
     ) -> Appended:
         """Gives a checked batch its place; raises what the log has against it.
 
         A duplicate has its place already, but perhaps not yet in the file.
         """
-        appended = self.log.append(batch, header, self.leader.leader_epoch, self._clock.wall())
+        appended = self.log.append(batch, header, self.leader.leader_epoch, now)
         self.expecting.append((writer, place, Offset(appended.last_offset + 1)))
         if not self.is_scheduled:
             self._appends.schedule(self)
@@ -107,7 +115,8 @@ class LeadingReplica(Replica):
         `done` is called in a later turn than this, in the order of the calls.
         """
         own = _Own(done)
-        own.base_offset = self.append(batch, read_header(batch), own, 0).base_offset
+        now = self._clock.wall()
+        own.base_offset = self.append(batch, read_header(batch), own, 0, now=now).base_offset
 
     def begin_epoch(self, writer: Writer, place: int) -> None:
         """Notes this leader epoch in the log's history, and tells `writer` so: no disk is asked."""
@@ -142,7 +151,7 @@ class LeadingReplica(Replica):
         if effects.propose is not None:
             self._isr_changes.propose(self, effects.propose)
         for verdict in effects.verdicts:
-            _tell(verdict)
+            verdict.ticket.on_verdict(verdict.error)  # type: ignore[attr-defined]  # tickets are ours
         for sleeper in effects.wake:
             sleeper.wake()  # type: ignore[attr-defined]  # tickets are ours
         if effects.high_watermark is not None:
@@ -155,15 +164,12 @@ class LeadingReplica(Replica):
         if self.is_over:
             committer.on_verdict(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             return None
-        waiter = self.leader.await_commit(end_offset, committer)
-        if isinstance(waiter, Verdict):
-            _tell(waiter)
+        if end_offset <= self.leader.high_watermark:
+            committer.on_verdict(self.leader.verdict)
             return None
+        waiter = self.leader.await_commit(end_offset, committer)
+        assert isinstance(waiter, Waiter), waiter
         return waiter.give_up
-
-
-def _tell(verdict: Verdict) -> None:
-    verdict.ticket.on_verdict(verdict.error)  # type: ignore[attr-defined]  # tickets are ours
 
 
 class _Own:

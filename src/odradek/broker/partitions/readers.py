@@ -62,7 +62,8 @@ class Readers:
 
     def on_high_watermark(self) -> None:
         """The high watermark has moved."""
-        self.on_offsets()
+        if self._told:
+            self.on_offsets()
         woken, self._at_high_watermark = self._at_high_watermark, None
         for reader in woken or ():
             reader.wake()

@@ -83,6 +83,7 @@ class ReplicaManager:
         self._factory = ReplicaFactory(broker_id, deps)
         self.roles = Roles(broker_id, self.logs, self._factory, doors.clock)
         self._hosted = self.roles.hosted
+        self.find_led = self._hosted.leading  # by what a request has, which need not be text
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
             self.logs, self._lanes, self, clock=doors.clock, settings=settings, tasks=tasks
@@ -100,10 +101,6 @@ class ReplicaManager:
         if leader_epoch is not None:
             hosted.replica.leader.check_leader_epoch(leader_epoch)
         return hosted.replica
-
-    def find_led(self, name: bytes, number: int) -> LeadingReplica | None:
-        """The partition, if this broker leads it: by what a request has, which need not be text."""
-        return self._hosted.leading(name, number)
 
     def all_led(self) -> list[LeadingReplica]:
         """Every partition that this broker leads."""

@@ -147,7 +147,8 @@ class PartitionLog(ReadableLog):
         """All below this is on every replica that could be elected. It never passes the end."""
         assert high_watermark <= self.log_end_offset, (high_watermark, self.log_end_offset)
         self.high_watermark = max(high_watermark, self.log_start_offset)
-        self.producers.on_high_watermark(self.high_watermark)
+        if self.producers.unreplicated:
+            self.producers.on_high_watermark(self.high_watermark)
 
     def give_up(self) -> None:
         """It is not served any more until the broker starts again. On the loop."""

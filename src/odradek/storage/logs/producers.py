@@ -249,10 +249,9 @@ class ProducerState:
 
     def on_high_watermark(self, high_watermark: int) -> None:
         """Transactions whose marker is committed no longer hold readers back."""
-        if self.unreplicated:
-            self.unreplicated = {
-                first: last for first, last in self.unreplicated.items() if last >= high_watermark
-            }
+        self.unreplicated = {
+            first: last for first, last in self.unreplicated.items() if last >= high_watermark
+        }
 
     @property
     def first_unstable_offset(self) -> Offset | None:

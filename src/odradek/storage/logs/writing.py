@@ -124,16 +124,17 @@ class WriteJob:
             )
         has_begun = False
         try:
-            self._warm()
-            if not self.pieces[0].is_new:
-                _ = self.pieces[0].segment.file
-            has_begun = True
+            if self.warming:
+                self._warm()
             for piece in self.pieces:
-                if piece.replaces is not None:
-                    self._give_way(piece.replaces)
                 if piece.is_new:
+                    has_begun = True
+                    if piece.replaces is not None:
+                        self._give_way(piece.replaces)
                     self._begin(piece)
-                piece.segment.file.write(piece.chunks, piece.position)
+                file = piece.segment.file
+                has_begun = True
+                file.write(piece.chunks, piece.position)
             for save in self.saves:
                 save.write(log.folder.disk)
         except OSError as error:

@@ -362,7 +362,6 @@ class Segment:
         base, interval = self.base_offset, self.index_interval
         since, newest = self.bytes_since_entry, self.newest
         latest, latest_at = newest.timestamp, newest.offset - base
-        relatives, positions, times = self.index.relatives, self.index.positions, self.times
         if headers:
             self._tail = position, headers[0]
             if self.first_timestamp is None and not position:
@@ -372,10 +371,10 @@ class Segment:
             if header.max_timestamp > latest:
                 latest, latest_at = Timestamp(header.max_timestamp), relative
             if since > interval:
-                relatives.append(relative)
-                positions.append(position)
+                self.index.relatives.append(relative)
+                self.index.positions.append(position)
                 if latest >= 0:
-                    times.append(latest, latest_at)
+                    self.times.append(latest, latest_at)
                 since = 0
             since += header.size
             position += header.size
