@@ -7,6 +7,7 @@ order, so nothing behind it can come first.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from odradek.model.units import SECOND, Millis
@@ -25,6 +26,8 @@ CONNECT_MS: Final = Millis(10 * SECOND)
 ANSWER_MS: Final = Millis(30 * SECOND)
 
 OnEnd = Callable[[ConnectionGone], None]
+OnAnswer = Callable[[Any, ConnectionGone | None], None]
+"""Told of the answer in the turn in which it comes, or of why there will be none."""
 
 
 class Connection:
@@ -40,7 +43,7 @@ class Connection:
         self.address = address
         self._clock = clock
         self._on_end = on_end
-        self._flight: RequestsInFlight[asyncio.Future[Any]] = RequestsInFlight(client_id)
+        self._flight: RequestsInFlight[OnAnswer] = RequestsInFlight(client_id)
         self._stream: Stream | None = None
         self._reason: ConnectionGone | None = None  # why we ended it; or None, and the peer did
         self._timer: asyncio.TimerHandle | None = None
@@ -76,13 +79,19 @@ class Connection:
         self, request: EncodedRequest, *, timeout_ms: Millis = ANSWER_MS
     ) -> asyncio.Future[Any]:
         """Sends now; the future gets the answer."""
-        stream = self._open_stream()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.send_then(request, partial(_settle, future), timeout_ms=timeout_ms)
+        return future
+
+    def send_then(
+        self, request: EncodedRequest, on_answer: OnAnswer, *, timeout_ms: Millis = ANSWER_MS
+    ) -> None:
+        """Sends now; `on_answer` gets the answer, in fewer turns of the loop than a future."""
+        stream = self._open_stream()
         deadline = Millis(self._clock.monotonic() + timeout_ms)
-        stream.send(self._flight.send(request, deadline, future))
+        stream.send(self._flight.send(request, deadline, on_answer))
         if self._timer is None or deadline < self._rings_at:
             self._arm(deadline)
-        return future
 
     def post(self, request: EncodedRequest) -> None:
         """Sends a request that gets no answer."""
@@ -130,9 +139,8 @@ class Connection:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for future in self._flight.abandon():
-            if not future.done():
-                future.set_exception(reason)
+        for on_answer in self._flight.abandon():
+            on_answer(None, reason)
 
     # The receiver
 
@@ -146,9 +154,8 @@ class Connection:
 
     def received(self, count: int) -> None:
         """Whole answers go to those who wait for them."""
-        for future, response in self._flight.received(count):
-            if not future.done():
-                future.set_result(response)
+        for on_answer, response in self._flight.received(count):
+            on_answer(response, None)
         if self._flight.fault is not None:
             self._end(self._flight.fault)
 
@@ -162,3 +169,12 @@ class Connection:
         self._fail(reason)
         if self._on_end is not None:
             self._on_end(reason)
+
+
+def _settle(future: "asyncio.Future[Any]", response: Any, error: ConnectionGone | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(response)
+    else:
+        future.set_exception(error)

@@ -219,6 +219,11 @@ class ReplicaFetcher:
         """Its log starts elsewhere, by retention or DeleteRecords: the leader is told."""
         self._look_at(self._slots[partition], now)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether logs are being changed that the next fetch waits for."""
+        return bool(self._busy)
+
     # Requests
 
     def next_request(self, now: Millis) -> Request | Pause:

@@ -2,11 +2,13 @@
 
 A fetcher's core (`replication.fetcher`) decides what is asked for and what an answer means; here
 requests go out, and logs change as the effects say. Appends are written at the end of the turn like
-those of clients. A truncation has the log for itself, in the lane of its dir: a dir that hangs
-holds up its own partitions, and the fetcher goes on without them.
+those of clients, and the next fetch goes out in the turn that hears of the last of them. A
+truncation has the log for itself, in the lane of its dir: a dir that hangs holds up its own
+partitions, and the fetcher goes on without them.
 """
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -156,7 +158,10 @@ class LeaderFetcher:
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
         self._starts: dict[FollowingReplica, Offset] = {}  # where logs are about to begin
         self._connection: Connection | None = None
-        self._has_news = asyncio.Event()
+        self._wakes = asyncio.Event()  # who makes connections
+        self._will_go_on = False  # at the end of this turn
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = Millis(0)
         self._is_lost = False  # since the last answer
         self._is_over = False
 
@@ -172,78 +177,102 @@ class LeaderFetcher:
         follower = Follower(name, replica.log, state, settings=FollowerSettings())
         self._replicas[replica.partition] = replica
         self._carry_out(replica, self._core.add(follower, self._now))
-        self._has_news.set()
+        self._go_on_soon()
 
     def remove(self, partition: TopicPartition) -> None:
         """Follows it no more."""
         if self._replicas.pop(partition, None) is not None:
             self._core.remove(partition)
-            self._has_news.set()
+            self._go_on_soon()
 
     def on_log_start(self, replica: FollowingReplica) -> None:
         """Its log starts elsewhere now: the leader is told."""
         if self._replicas.get(replica.partition) is replica:
             self._core.on_log_start(replica.partition, self._now)
-            self._has_news.set()
+            self._go_on_soon()
 
     def look_up_leader(self) -> None:
         """The leader's registration has changed: another life of it, or another address."""
         if self._connection is not None:
             self._connection.close()
-        self._has_news.set()
+        self._go_on_soon()
 
     def stop(self) -> None:
         """Fetches nothing any more."""
         self._is_over = True
         if self._connection is not None:
             self._connection.close()
-        self._has_news.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._wakes.set()
 
     # Requests
 
-    async def run(self) -> None:
-        """Asks, as long as there is something to follow.
+    def _go_on_soon(self) -> None:
+        """At the end of this turn: more may happen in it."""
+        if not self._will_go_on:
+            self._will_go_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Asks for what there is to ask now.
 
         What was on its way on a connection that has closed is lost before the next request is made:
         that one would count as lost with it, and be answered all the same on the next connection.
         """
-        while not self._is_over:
-            self._has_news.clear()
-            if self._connection is not None and not self._connection.is_open:
+        self._will_go_on = False
+        while not self._is_over and self._connection is not None:
+            if not self._connection.is_open:
                 self._on_gone(NotConnected(f"broker {self.leader} has closed the connection"))
-            if self._connection is None:
-                await self._connect()
-                continue
+                return
             self._core.broker_epoch = self._deps.cluster.broker_epoch
             request = self._core.next_request(self._now)
             if isinstance(request, Pause):
-                await self._rest(request.until)
-            else:
-                self._send(self._connection, request)
+                if request.until is not None:
+                    self._go_on_at(request.until)
+                return
+            self._send(self._connection, request)
 
-    async def _rest(self, until: Millis | None) -> None:
-        """Until something happens, or this moment."""
-        if until is None:
-            await self._has_news.wait()
-            return
-        try:
-            async with asyncio.timeout(max(0, until - self._now) / 1_000):
-                await self._has_news.wait()
-        except TimeoutError:
-            return
+    def _go_on_at(self, moment: Millis) -> None:
+        """Unless the timer rings earlier: it asks again then."""
+        if self._timer is not None:
+            if self._rings_at <= moment:
+                return
+            self._timer.cancel()
+        self._rings_at = moment
+        seconds = max(0, moment - self._now) / SECOND
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._go_on()
 
     def _send(self, connection: Connection, request: Request) -> None:
         version = VERSIONS.get(request.KEY, self._core.fetch_version)
         wait_max = request.max_wait_ms if isinstance(request, FetchRequest) else 0
-        answer = connection.send(
-            encode_request(request, version), timeout_ms=Millis(self._patience + wait_max)
+        connection.send_then(
+            encode_request(request, version),
+            partial(self._on_answer, connection),
+            timeout_ms=Millis(self._patience + wait_max),
         )
-        answer.add_done_callback(partial(self._on_answer, connection))
+
+    async def run(self) -> None:
+        """Connects whenever there is no connection, as long as there is something to follow."""
+        while not self._is_over:
+            self._wakes.clear()
+            if self._connection is None:
+                await self._connect()
+                self._go_on()
+            else:
+                await self._wakes.wait()
 
     async def _connect(self) -> None:
         """Before a request is made: for a dead broker none is made, however often it is tried."""
-        if self._core.retry_at is not None and self._now < self._core.retry_at:
-            await self._rest(self._core.retry_at)
+        retry_at = self._core.retry_at
+        if retry_at is not None and (pause := retry_at - self._now) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause / SECOND):
+                    await self._wakes.wait()
             return
         name = f"broker-{self._deps.cluster.me}"
         try:
@@ -265,33 +294,32 @@ class LeaderFetcher:
             raise NotConnected(f"broker {self.leader} has no {self._deps.listener} listener now")
         return endpoint.host, endpoint.port
 
-    def _on_answer(self, connection: Connection, answer: "asyncio.Future[Response]") -> None:
-        error = answer.exception()
+    def _on_answer(
+        self, connection: Connection, response: Response, error: ConnectionGone | None
+    ) -> None:
         if self._is_over or connection is not self._connection:
             return
-        if isinstance(error, ConnectionGone):
+        if error is not None:
             self._on_gone(error)
             return
-        if error is not None:
-            raise error
         self._is_lost = False
-        for step in self._core.on_response(answer.result(), self._now):
+        for step in self._core.on_response(response, self._now):
             replica = self._replicas.get(step.follower.partition)
             if replica is not None:
                 self._carry_out(replica, step.effects)
-        self._has_news.set()
+        self._go_on()
 
     def _on_gone(self, error: ConnectionGone) -> None:
         """Every request on its way is lost with the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
         if not self._is_over:
             told = log.debug if self._is_lost else log.info  # once, until it answers again
             told("fetcher.disconnected", leader=self.leader, error=str(error))
             self._is_lost = True
             self._core.on_no_response(self._now)
-            self._has_news.set()
+            self._wakes.set()
 
     # Effects
 
@@ -377,7 +405,10 @@ class LeaderFetcher:
             self._core.on_apply_failed(replica.partition, code, self._now)
             if self._core.has_given_up(replica.partition):
                 begin(self._deps.tasks, self._begin_again(replica))
-        self._has_news.set()
+        if self._core.is_busy:
+            self._go_on_soon()
+        else:
+            self._go_on()
 
     async def _begin_again(self, replica: FollowingReplica) -> None:
         """The disk may have room by now, or a batch that was in the way be mended."""
