@@ -334,6 +334,7 @@ class Broker:
         config_admin = ConfigAdmin(client, self.settings, self.cluster)
         return Services(
             broker_id=me,
+            inter_broker_listener=inter_broker_listener_name(self.config),
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,

@@ -36,6 +36,8 @@ from odradek.wire.schema import Request
 
 _START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
 _CLIENT_ID_AT: Final = 10
+FLEXIBLE: Final = 2  # the version of a header with tags
+NO_TAGS: Final = b"\0"
 LARGE_BYTES: Final = Bytes(8 * KIB)
 """A request without records that has more may have thousands of rows."""
 
@@ -126,9 +128,11 @@ class Dispatch:
                 return
             row = self._rows.get((key, version)) or self._find(key, version, correlation_id)
             at = _CLIENT_ID_AT
-            if row.header_version == 1 and size >= 0:
-                at += size
-                client_id = frame[_CLIENT_ID_AT:at].decode("utf-8", "replace")
+            end = at + size
+            is_tagged = row.header_version == FLEXIBLE and frame[end : end + 1] != NO_TAGS
+            if row.header_version and size >= 0 and not is_tagged:
+                at = end + 1 if row.header_version == FLEXIBLE else end
+                client_id = frame[_CLIENT_ID_AT:end].decode("utf-8", "replace")
             else:
                 header, at = read_request_header(frame)
                 client_id = header.client_id or ""

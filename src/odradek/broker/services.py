@@ -52,6 +52,7 @@ class Services:
     """The parts. They know each other as far as they were told, never by way of this."""
 
     broker_id: BrokerId
+    inter_broker_listener: str
     doors: Doors
     settings: Settings
     cluster: MetadataCache

@@ -20,18 +20,24 @@ from odradek.model.units import Millis
 from odradek.peers.errors import ConnectionGone, MalformedAnswer, TimedOut, UnexpectedAnswer
 from odradek.ports import Chunk
 from odradek.wire.apis import APIS
-from odradek.wire.codec import encode, encoded
+from odradek.wire.codec import encode
 from odradek.wire.framing import Framer, Scratch, framed
-from odradek.wire.headers import read_response, request_header_version
-from odradek.wire.messages.headers import RequestHeader
+from odradek.wire.headers import CORRELATION_ID_END, read_response_body, request_head
 from odradek.wire.schema import Request
 
 CORRELATION_IDS: Final = 1 << 31
-CORRELATION_ID_END: Final = 4  # where it ends in the frame of an answer
 ANSWER_BYTES_MAX: Final = (1 << 31) - 1
 """As many as a frame can announce: a batch that a broker took is also copied from it."""
 
 T = TypeVar("T")
+
+
+def _encoded_id(client_id: str | None) -> bytes:
+    """With its length before it."""
+    if client_id is None:
+        return b"\xff\xff"
+    text = client_id.encode()
+    return len(text).to_bytes(2, "big") + text
 
 
 class EncodedRequest(NamedTuple):
@@ -72,7 +78,7 @@ class RequestsInFlight(Generic[T]):
 
     def __init__(self, client_id: str | None) -> None:
         self.fault: ConnectionGone | None = None
-        self._client_id = client_id
+        self._client_id = _encoded_id(client_id)
         self._framer: Framer | None = None  # made when bytes may come: it takes some memory
         self._next_id = 0
         self._expected: deque[_Expected[T]] = deque()
@@ -91,9 +97,9 @@ class RequestsInFlight(Generic[T]):
     def post(self, request: EncodedRequest) -> list[Chunk]:
         """The frame of a request that gets no answer: Produce with acks=0."""
         key, version, body = request
-        header = RequestHeader(key, version, self._next_id, self._client_id)
+        head = request_head(key, version, self._next_id, self._client_id)
         self._next_id = (self._next_id + 1) % CORRELATION_IDS
-        return framed(encoded(header, request_header_version(APIS[key], version)), body)
+        return framed(head, body)
 
     def buffer(self) -> memoryview:
         """Where the next bytes go."""
@@ -122,7 +128,7 @@ class RequestsInFlight(Generic[T]):
         first = self._expected.popleft()
         api = APIS[first.key]
         try:
-            _, response = read_response(api.response, first.version, frame)
+            response = read_response_body(api.response, first.version, frame)
         except BrokerError as error:
             self._expected.appendleft(first)
             self.fault = MalformedAnswer(f"{api.name} v{first.version}: {error}")

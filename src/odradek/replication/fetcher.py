@@ -120,6 +120,8 @@ class ReplicaFetcher:
         self._throttle = throttle
         self._me = me
         self._settings = settings
+        by_name = min(settings.fetch_version, TOPIC_IDS_FROM - 1)
+        self._by_name = settings._replace(fetch_version=by_name)
         self._session = FollowerSession()
         self._slots: dict[TopicPartition, _Slot] = {}  # in the order of a full request
         self._by_id: dict[tuple[bytes, int], _Slot] = {}
@@ -160,8 +162,8 @@ class ReplicaFetcher:
     @property
     def fetch_version(self) -> int:
         """The version of the next fetch: topics without an id are named by their names."""
-        version = self._settings.fetch_version
-        return min(version, TOPIC_IDS_FROM - 1) if self._without_id else version
+        settings = self._by_name if self._without_id else self._settings
+        return settings.fetch_version
 
     # Partitions come and go
 
@@ -228,7 +230,8 @@ class ReplicaFetcher:
 
     def next_request(self, now: Millis) -> Request | Pause:
         """What to send now; asked again after each answer, `on_applied`, `add` and pause."""
-        self._wake(now)
+        if self._delayed:
+            self._wake(now)
         if self._in_flight and not self._may_overtake():
             return self._rest()
         if self.retry_at is not None and now < self.retry_at:
@@ -321,7 +324,7 @@ class ReplicaFetcher:
             named=((slot.follower, wanted) for slot, wanted in named),
             forgotten=forgotten,
             wait=Millis(0) if is_brief else self._wait(turn),
-            settings=self._settings._replace(fetch_version=self.fetch_version),
+            settings=self._by_name if self._without_id else self._settings,
         )
 
     def _wait(self, turn: SessionTurn) -> Millis:
@@ -374,7 +377,10 @@ class ReplicaFetcher:
         return steps
 
     def _is_throttled(self, follower: Follower) -> bool:
-        return bool(follower.lag) and self._throttle.applies_to(follower.partition)
+        throttle = self._throttle
+        if throttle.rate is None:
+            return False
+        return bool(follower.lag) and throttle.applies_to(follower.partition)
 
     def _hold_back(self, copied: int, now: Millis) -> None:
         """Above the rate all replicas that it holds for wait, not only those that had records."""

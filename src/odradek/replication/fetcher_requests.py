@@ -68,6 +68,8 @@ class Sender(NamedTuple):
 
 def error_of(number: int) -> ErrorCode:
     """A code on the wire; one that Kafka adds some day is an unexpected error."""
+    if not number:
+        return ErrorCode.NONE
     try:
         return ErrorCode(number)
     except ValueError:

@@ -13,7 +13,7 @@ sure by itself that it is called again, and `SystemNetwork` looks after quiet st
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -146,18 +146,39 @@ class SystemStream:
             return
         if not self._out and len(chunks) == 1 and type(chunks[0]) is bytes:
             self._send_one(self._sock, chunks[0])
-            return
+        elif self._out or not self._send_all(self._sock, chunks):
+            self._keep(chunks)
+            if not self._writing:
+                self._flush()
+
+    def unsent(self) -> int:
+        """The count of bytes that the socket has not taken."""
+        return self._unsent
+
+    def _keep(self, chunks: Sequence[Chunk]) -> None:
         for chunk in chunks:
             size = size_of(chunk)
             if size:
                 self._out.append(chunk)
                 self._unsent += size
-        if not self._writing:
-            self._flush()
 
-    def unsent(self) -> int:
-        """The count of bytes that the socket has not taken."""
-        return self._unsent
+    def _send_all(self, sock: socket.socket, chunks: Sequence[Chunk]) -> bool:
+        """In one call, if all of it is in memory; otherwise nothing is sent."""
+        try:
+            vector, is_all = _gathered(chunks)
+            if not is_all or not vector:
+                return False
+            count = sock.sendmsg(vector)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self._end(error)
+            return True
+        if count < sum(map(len, vector)):
+            self._keep(chunks)
+            self._sent(count)
+            self._wait_to_write()
+        return True
 
     def _send_one(self, sock: socket.socket, chunk: bytes) -> None:
         try:
@@ -205,25 +226,9 @@ class SystemStream:
 
     def _send_some(self, sock: socket.socket) -> None:
         """As much as one call takes."""
-        out, filled = self._out, 0
-        vector: list[bytes | bytearray | memoryview] = []
-        is_all = False
-        for chunk in out:
-            if len(vector) == VECTORS_MAX:
-                break
-            if isinstance(chunk, FileRange):
-                found = _read_now(chunk, _ROOM[filled : filled + chunk.length])
-                filled += len(found)
-                if len(found):
-                    vector.append(found)
-                if len(found) < chunk.length:
-                    break
-            else:
-                vector.append(chunk)
-        else:
-            is_all = True
+        vector, is_all = _gathered(self._out)
         if not vector:
-            self._fetch(out[0])
+            self._fetch(self._out[0])
             return
         count = sock.sendmsg(vector, (), 0 if is_all else MSG_MORE)
         is_full = count < sum(map(len, vector))
@@ -309,6 +314,26 @@ class SystemStream:
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.closed(error)
+
+
+def _gathered(chunks: Iterable[Chunk]) -> tuple[list[bytes | bytearray | memoryview], bool]:
+    """As much as one call takes, of files what is in memory; and whether that is all."""
+    vector: list[bytes | bytearray | memoryview] = []
+    filled = 0
+    for chunk in chunks:
+        if len(vector) == VECTORS_MAX:
+            return vector, False
+        if not isinstance(chunk, FileRange):
+            vector.append(chunk)
+            continue
+        found = _read_now(chunk, _ROOM[filled : filled + chunk.length])
+        size = len(found)
+        filled += size
+        if size:
+            vector.append(found)
+        if size < chunk.length:
+            return vector, False
+    return vector, True
 
 
 def _read_now(chunk: FileRange, room: memoryview) -> memoryview:

@@ -10,7 +10,7 @@ reason to refuse a request: it is a label, and what cannot be read in it is repl
 """
 
 import struct
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from odradek.model.errors import MalformedRequest, UnsupportedVersion
 from odradek.ports import Chunk
@@ -23,6 +23,10 @@ from odradek.wire.schema import Request, Response
 R = TypeVar("R", bound=Response)
 
 _START = struct.Struct(">hhi").unpack_from  # the same in all versions of a request header
+_HEAD = struct.Struct(">hhi").pack
+CORRELATION_ID_END: Final = 4  # where it ends in the frame of an answer
+_UNTAGGED_END: Final = 5
+_NO_TAGS: Final = b"\0"
 _RESPONSE_HEADERS = struct.Struct(">i").pack, struct.Struct(">ix").pack  # by version; no tags
 
 
@@ -81,6 +85,26 @@ def request_frame(
     header = RequestHeader(request.KEY, version, correlation_id, client_id)
     header_version = request_header_version(APIS[request.KEY], version)
     return framed(encoded(header, header_version), encode(request, version))
+
+
+def request_head(key: int, version: int, correlation_id: int, client_id: bytes) -> bytes:
+    """A request's header by hand; the client id as it is encoded, with its length."""
+    header_version = request_header_version(APIS[key], version)
+    head = _HEAD(key, version, correlation_id)
+    if not header_version:
+        return head
+    return head + client_id if header_version == 1 else head + client_id + _NO_TAGS
+
+
+def read_response_body(response: type[R], version: int, frame: bytes | bytearray) -> R:
+    """A whole response, for those who know which request it answers."""
+    if not response_header_version(APIS[response.KEY], version):
+        position = CORRELATION_ID_END
+    elif frame[CORRELATION_ID_END:_UNTAGGED_END] == _NO_TAGS:
+        position = _UNTAGGED_END
+    else:
+        position = decode(ResponseHeader, 1, frame)[1]
+    return decode(response, version, frame, position)[0]
 
 
 def read_response(

@@ -66,6 +66,7 @@ class Slot:
     """One partition of a session: what the client wants, and what it was told last."""
 
     __slots__ = (
+        "_partition",
         "bytes_max",
         "incarnation",
         "is_forgotten",
@@ -84,6 +85,7 @@ class Slot:
     )
 
     def __init__(self, session: "Session", name: str, topic_id: TopicId, number: int) -> None:
+        self._partition: TopicPartition | None = None  # once its name is known
         self.session = session
         self.name = name  # empty: only the id is known
         self.topic_id = topic_id
@@ -103,7 +105,9 @@ class Slot:
     @property
     def partition(self) -> TopicPartition:
         """What it is a slot for."""
-        return TopicPartition(self.name, self.number)
+        if self._partition is None or not self._partition.topic:
+            self._partition = TopicPartition(self.name, self.number)
+        return self._partition
 
     def update(self, wanted: FetchPartition) -> None:
         """What a request says of it. A client that goes back has not taken what it was told."""

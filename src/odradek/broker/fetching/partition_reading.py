@@ -118,7 +118,7 @@ class PartitionReading:
             replica.check_leader_epoch(LeaderEpoch(slot.leader_epoch))
         if replica.log.lent_to is not None:
             raise NotLeaderOrFollower(f"{partition} is being truncated")
-        known = replica.topic_id
+        known = replica.log.topic_id
         if slot.topic_id != known and NO_TOPIC_ID not in {slot.topic_id, known}:
             raise InconsistentTopicId(f"{partition} is of another topic with this name")
         return replica
@@ -138,6 +138,10 @@ class PartitionReading:
                 _name_offsets(row, log)
                 return Found(slot, row, replica, was_read=False)
             end = log.log_end_offset
+            if slot.offset >= end:  # as a rule, where it comes from its last append
+                log.failures.check(log.folder.disk.name)
+                _name_offsets(row, log)
+                return Found(slot, row, replica)
         else:
             end = log.last_stable_offset if reader.committed_only else log.high_watermark
         _name_offsets(row, log)
@@ -152,8 +156,7 @@ class PartitionReading:
             return Found(slot, row, replica, was_read=is_end)
         is_committed = isinstance(reader, Consumer) and reader.committed_only
         wanted = Wanted(slot.offset, end, bytes_max, look.is_first, is_committed)
-        with self._replicas.logs.watched(log):
-            found = self._part(log, wanted, look.sought)
+        found = self._part(log, wanted, look.sought)
         if found is None:
             sought = SoughtRead(log, wanted)
             return Found(slot, row, replica, was_read=False, sought=sought)
@@ -170,18 +173,20 @@ class PartitionReading:
 
     def _part(self, log: PartitionLog, wanted: Wanted, sought: SoughtRead | None) -> Part | None:
         """None: only the disk can tell."""
-        found = None if sought is None else sought.part_for(log, wanted)
-        if found is not None:
-            return found
         try:
-            return read_part(log, wanted)
+            found = None if sought is None else sought.part_for(log, wanted)
+            return found or read_part(log, wanted)
         except WouldBlock:
             return None
+        except CorruptFile as error:
+            self._replicas.logs.on_corrupt_file(log, error)
+            raise
 
     def is_throttled(self, replica: ReadableReplica, reader: Follower) -> bool:
         """Whether what this follower copies is bounded: not while it is in sync."""
         return (
-            self._throttle.applies_to(replica.partition)
+            self._throttle.rate is not None
+            and self._throttle.applies_to(replica.partition)
             and isinstance(replica, LeadingReplica)
             and reader.broker not in replica.leader.isr.committed
         )

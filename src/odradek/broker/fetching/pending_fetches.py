@@ -180,6 +180,7 @@ class Fetch:
         "_fetches",
         "_found",
         "_is_arrival",
+        "_is_full",
         "_is_over",
         "_is_parked",
         "_is_warm",
@@ -206,6 +207,7 @@ class Fetch:
         self._to_look_at: Iterator[Slot] = iter(())
         self._found = LookedAt(request.min_bytes)
         self._timer: Timer | None = None
+        self._is_full = request.session_epoch in {FIRST_EPOCH, FINAL_EPOCH}  # it names every row
         self._is_arrival = True  # until every partition was looked at once
         self._is_parked = False  # waits for more
         self._will_look = False
@@ -215,11 +217,6 @@ class Fetch:
         self._round = 0  # of jobs
         self._sought: dict[Slot, SoughtRead] = {}  # what jobs have looked for
         self._wants_answer = False  # however little there is
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether the answer names every partition."""
-        return self._request.session_epoch in {FIRST_EPOCH, FINAL_EPOCH}
 
     # Looking, some partitions in each turn of the loop
 
@@ -239,8 +236,9 @@ class Fetch:
 
     def _look(self) -> None:
         session = self._session
-        session.look_again(found.slot for found in self._found.rows)
-        self._found = LookedAt(self._request.min_bytes)
+        if not self._is_arrival:
+            session.look_again(found.slot for found in self._found.rows)
+            self._found = LookedAt(self._request.min_bytes)
         self._to_look_at = iter(tuple(session if self._is_full else session.ready))
         self._look_on()
 
@@ -452,7 +450,7 @@ class Fetch:
         response = FetchResponse(
             session_id=session.id,
             responses=list(topics.values()),
-            node_endpoints=self._endpoints(moved),
+            node_endpoints=self._endpoints(moved) if moved else [],
         )
         self._stop()
         self._pending.answer(response)

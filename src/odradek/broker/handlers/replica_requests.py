@@ -2,7 +2,6 @@
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.config.derived import inter_broker_listener_name
 from odradek.model.errors import BrokerError, ErrorCode
 
 
@@ -14,7 +13,7 @@ class NotAmongBrokers(BrokerError):
 
 def check_replica_listener(services: Services, pending: PendingRequest) -> None:
     """Refuses a replica id that did not come by the inter-broker listener."""
-    listener = inter_broker_listener_name(services.settings.broker)
+    listener = services.inter_broker_listener
     if pending.connection.listener != listener:
         raise NotAmongBrokers(
             f"a replica id on listener {pending.connection.listener}; brokers use {listener}"

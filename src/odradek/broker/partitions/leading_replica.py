@@ -82,7 +82,8 @@ class LeadingReplica(Replica):
 
     def check_leader_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Refuses a request of another leader epoch."""
-        self.leader.check_leader_epoch(leader_epoch)
+        if leader_epoch != self.leader.leader_epoch:
+            self.leader.check_leader_epoch(leader_epoch)
 
     def eligible_apart(self, offset: Offset) -> frozenset[BrokerId]:
         """Those who have the record at this offset and do not fetch from here."""

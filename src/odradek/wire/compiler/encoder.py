@@ -149,13 +149,21 @@ class _Encoder(Source):
         """Whether a field has another value than its default, as an expression."""
         text = default_text(self, field)
         if isinstance(field.type, type) and field.default is DEFAULT:
-            silent = f"{value} != {self.constant(field.type(), 'D')}"
+            silent = self.differs_in(field.type, value)
             return f"{value} is not None and {silent}" if text == "None" else silent
         if text == "None":
             return f"{value} is not None"
         if isinstance(field.type, Array) or field.type is BYTES:
             return f"{value} is None or {value}" if field.null else value
         return f"{value} != {text}"
+
+    def differs_in(self, kind: type[Struct], value: str) -> str:
+        """Field by field where all are plain: comparing structs costs a call for each."""
+        blank = self.constant(kind(), "D")
+        if not all(isinstance(field.type, Primitive) for field in kind.FIELDS):
+            return f"{value} != {blank}"
+        pairs = (f"{value}.{field.name} != {blank}.{field.name}" for field in kind.FIELDS)
+        return f"({' or '.join(pairs)})"
 
     def tags(self, depth: int, value: str, fields: list[Field]) -> None:
         """Only what differs from its default is written."""
