@@ -258,7 +258,8 @@ class Leader:
 
     def on_follower_fetch(self, fetch: FollowerFetch, now: Millis) -> LeaderEffects:
         """A follower says, by where it fetches from, how far its log goes."""
-        self.check_leader_epoch(fetch.leader_epoch)
+        if fetch.leader_epoch != self.leader_epoch:
+            self.check_leader_epoch(fetch.leader_epoch)
         follower = self._followers.get(fetch.broker)
         if follower is None:
             # With an epoch it is ours, so its word may only be newer than ours on the replicas.

@@ -35,6 +35,7 @@ def services_of(t: Reading) -> Services:
     """What these handlers work with."""
     parts = {
         "replicas": t.replicas,
+        "inter_broker_listener": "PLAINTEXT",
         "settings": PlainSettings({}, {}),
         "timers": t.timers,
         "doors": SimpleNamespace(clock=t.clock),

@@ -134,7 +134,11 @@ class PartitionReading:
         if isinstance(reader, Follower):
             if look.is_arrival:
                 self._note(slot, replica, reader)
-            if self.is_throttled(replica, reader) and self._throttle.free_at(self._now) is not None:
+            if (
+                self._throttle.rate is not None
+                and self.is_throttled(replica, reader)
+                and self._throttle.free_at(self._now) is not None
+            ):
                 _name_offsets(row, log)
                 return Found(slot, row, replica, was_read=False)
             end = log.log_end_offset
@@ -185,15 +189,16 @@ class PartitionReading:
     def is_throttled(self, replica: ReadableReplica, reader: Follower) -> bool:
         """Whether what this follower copies is bounded: not while it is in sync."""
         return (
-            self._throttle.rate is not None
-            and self._throttle.applies_to(replica.partition)
+            self._throttle.applies_to(replica.partition)
             and isinstance(replica, LeadingReplica)
             and reader.broker not in replica.leader.isr.committed
         )
 
     def copied(self, one: Found, reader: Follower) -> None:
         """These records go to a follower."""
-        if one.size and one.replica is not None and self.is_throttled(one.replica, reader):
+        if self._throttle.rate is None or not one.size or one.replica is None:
+            return
+        if self.is_throttled(one.replica, reader):
             self._throttle.note(one.size, self._now)
 
     @property
@@ -225,6 +230,8 @@ def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:
     if slot.last_fetched_epoch < 0:
         if not start <= slot.offset <= end:
             raise OffsetOutOfRange(f"offset {slot.offset} is not from {start} to {end}")
+        return None
+    if slot.last_fetched_epoch == log.epochs.latest and start <= slot.offset <= end:
         return None
     epoch, epoch_end = log.epochs.end_offset_for(LeaderEpoch(slot.last_fetched_epoch), end)
     if epoch_end < 0:

@@ -176,7 +176,7 @@ class LeaderFetcher:
         name = (replica.partition, replica.topic_id)
         follower = Follower(name, replica.log, state, settings=FollowerSettings())
         self._replicas[replica.partition] = replica
-        self._carry_out(replica, self._core.add(follower, self._now))
+        self._carry_out(replica, self._core.add(follower, self._clock.monotonic()))
         self._go_on_soon()
 
     def remove(self, partition: TopicPartition) -> None:
@@ -188,7 +188,7 @@ class LeaderFetcher:
     def on_log_start(self, replica: FollowingReplica) -> None:
         """Its log starts elsewhere now: the leader is told."""
         if self._replicas.get(replica.partition) is replica:
-            self._core.on_log_start(replica.partition, self._now)
+            self._core.on_log_start(replica.partition, self._clock.monotonic())
             self._go_on_soon()
 
     def look_up_leader(self) -> None:
@@ -226,7 +226,7 @@ class LeaderFetcher:
                 self._on_gone(NotConnected(f"broker {self.leader} has closed the connection"))
                 return
             self._core.broker_epoch = self._deps.cluster.broker_epoch
-            request = self._core.next_request(self._now)
+            request = self._core.next_request(self._clock.monotonic())
             if isinstance(request, Pause):
                 if request.until is not None:
                     self._go_on_at(request.until)
@@ -240,7 +240,7 @@ class LeaderFetcher:
                 return
             self._timer.cancel()
         self._rings_at = moment
-        seconds = max(0, moment - self._now) / SECOND
+        seconds = max(0, moment - self._clock.monotonic()) / SECOND
         self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
 
     def _ring(self) -> None:
@@ -269,7 +269,7 @@ class LeaderFetcher:
     async def _connect(self) -> None:
         """Before a request is made: for a dead broker none is made, however often it is tried."""
         retry_at = self._core.retry_at
-        if retry_at is not None and (pause := retry_at - self._now) > 0:
+        if retry_at is not None and (pause := retry_at - self._clock.monotonic()) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause / SECOND):
                     await self._wakes.wait()
@@ -303,7 +303,7 @@ class LeaderFetcher:
             self._on_gone(error)
             return
         self._is_lost = False
-        for step in self._core.on_response(response, self._now):
+        for step in self._core.on_response(response, self._clock.monotonic()):
             replica = self._replicas.get(step.follower.partition)
             if replica is not None:
                 self._carry_out(replica, step.effects)
@@ -318,7 +318,7 @@ class LeaderFetcher:
             told = log.debug if self._is_lost else log.info  # once, until it answers again
             told("fetcher.disconnected", leader=self.leader, error=str(error))
             self._is_lost = True
-            self._core.on_no_response(self._now)
+            self._core.on_no_response(self._clock.monotonic())
             self._wakes.set()
 
     # Effects
@@ -397,12 +397,16 @@ class LeaderFetcher:
         if self._is_over or self._replicas.get(replica.partition) is not replica:
             return
         if error is None:
-            self._carry_out(replica, self._core.on_applied(replica.partition, self._now))
+            self._carry_out(
+                replica, self._core.on_applied(replica.partition, self._clock.monotonic())
+            )
         else:
             log_dir = replica.log.folder.disk.name
-            self._write_failures.failed(log_dir, replica.partition, str(error), self._now)
+            self._write_failures.failed(
+                log_dir, replica.partition, str(error), self._clock.monotonic()
+            )
             code = ErrorCode(error.code)
-            self._core.on_apply_failed(replica.partition, code, self._now)
+            self._core.on_apply_failed(replica.partition, code, self._clock.monotonic())
             if self._core.has_given_up(replica.partition):
                 begin(self._deps.tasks, self._begin_again(replica))
         if self._core.is_busy:
@@ -412,10 +416,6 @@ class LeaderFetcher:
 
     async def _begin_again(self, replica: FollowingReplica) -> None:
         """The disk may have room by now, or a batch that was in the way be mended."""
-        await self._clock.sleep_until(Millis(self._now + BEGIN_AGAIN))
+        await self._clock.sleep_until(Millis(self._clock.monotonic() + BEGIN_AGAIN))
         if not self._is_over and self._replicas.get(replica.partition) is replica:
             self.add(replica)
-
-    @property
-    def _now(self) -> Millis:
-        return self._clock.monotonic()

@@ -254,11 +254,6 @@ class ProducerState:
         }
 
     @property
-    def has_transactions(self) -> bool:
-        """Whether any is open, or its marker not committed."""
-        return bool(self.open_transactions or self.unreplicated)
-
-    @property
     def first_unstable_offset(self) -> Offset | None:
         """Where the oldest transaction begins that is not decided for good."""
         oldest = next(iter(self.open_transactions), None)

@@ -106,9 +106,10 @@ class ReadableLog:
     @property
     def last_stable_offset(self) -> Offset:
         """All below is decided and committed: how far a reader of committed records may go."""
-        if not self.producers.has_transactions:
+        producers = self.producers
+        if not producers.open_transactions and not producers.unreplicated:
             return self.high_watermark
-        unstable = self.producers.first_unstable_offset
+        unstable = producers.first_unstable_offset
         if unstable is None or unstable > self.high_watermark:
             return self.high_watermark
         return max(unstable, self.log_start_offset)
