@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.broker import raw_answer, raw_frame
 from benchmarks.counted_broker import PRINTED
 from odradek.client.coordinators import COORDINATOR_VERSION, find_coordinator
+from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.wire.headers import read_response
@@ -53,7 +54,11 @@ from tests.live.cluster import ClusterBroker, LiveCluster
 REQUESTS: Final = 1_000
 TOPICS: Final = 10
 GROUP: Final = "counted"
+ROUNDS: Final = 3  # warm, counted, and under strace
+FOLLOWER: Final = 2
+ONE_BATCH: Final = 200  # bytes: not two
 FETCH: Final = 11
+FETCH_BY_NAME: Final = 12
 JOIN_GROUP: Final = 0
 SETTINGS: Final = {"min.insync.replicas": "1", "offsets.topic.replication.factor": "1"}
 CALLS: Final = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", re.MULTILINE)
@@ -117,6 +122,33 @@ def fetch(sock: socket.socket, topic: str) -> Iterator[bytes]:
         yield raw_frame(again, FETCH)
 
 
+def follower_fetch(sock: socket.socket, topic: str) -> Iterator[bytes]:
+    """Of the next record of 100 B, as the other replica asks for it."""
+    for frame in islice(produce(sock, topic), ROUNDS * REQUESTS + 1):
+        sock.sendall(frame)
+        raw_answer(sock)
+    asked = FetchRequest(
+        replica_id=FOLLOWER, min_bytes=1, max_bytes=1 << 20, session_epoch=0, topics=[at(topic, 0)]
+    )
+    version = FETCH_BY_NAME
+    answer = read_response(FetchResponse, version, ask(sock, asked, version))[1]
+    records = answer.responses[0].partitions[0].records
+    assert isinstance(records, memoryview), answer
+    epoch = read_header(records).leader_epoch
+    for number in count(1):
+        asked.session_id, asked.session_epoch = answer.session_id, number
+        asked.topics = [at(topic, number, epoch)]
+        yield raw_frame(asked, version)
+
+
+def at(topic: str, offset: int, epoch: int = -1) -> FetchTopic:
+    """The batch there, which is the first that this leader epoch has or one behind it."""
+    wanted = FetchPartition(
+        0, epoch, offset, epoch, log_start_offset=0, partition_max_bytes=ONE_BATCH
+    )
+    return FetchTopic(topic, partitions=[wanted])
+
+
 def heartbeat(sock: socket.socket, _: str) -> Iterator[bytes]:
     """Of the only member of a group."""
     join = JoinGroupRequest(
@@ -154,12 +186,14 @@ class Case(NamedTuple):
     frames: Callable[[socket.socket, str], Iterator[bytes]]
     replicas: int = 1
     topics: int = 0  # beside the one that is led
+    is_follower: bool = False  # the frames are those of the second broker, which is stopped
 
 
 CASES: Final = {
     "produce": Case(produce),
     "produce-3": Case(produce, replicas=3),
     "fetch": Case(fetch),
+    "follower-fetch": Case(follower_fetch, replicas=2, is_follower=True),
     "heartbeat": Case(heartbeat),
     "metadata": Case(metadata, topics=TOPICS),
 }
@@ -172,6 +206,9 @@ def count_case(name: str, folder: Path, *, traced: bool = True) -> list[dict[str
         cluster.place(name, list(cluster.brokers), **{"min.insync.replicas": "1"})
         for number in range(case.topics):
             cluster.place(f"{name}-{number}", list(cluster.brokers))
+        if case.is_follower:
+            cluster.brokers.pop(FOLLOWER).stop()
+            cluster.await_gone(FOLLOWER, name)
         brokers = [it for it in cluster.brokers.values() if isinstance(it, CountedBroker)]
         leader = brokers[0]
         with socket.create_connection((leader.host, leader.port)) as sock:

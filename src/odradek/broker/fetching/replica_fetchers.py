@@ -396,17 +396,13 @@ class LeaderFetcher:
         """The log has been changed, or could not be."""
         if self._is_over or self._replicas.get(replica.partition) is not replica:
             return
+        now = self._clock.monotonic()
         if error is None:
-            self._carry_out(
-                replica, self._core.on_applied(replica.partition, self._clock.monotonic())
-            )
+            self._carry_out(replica, self._core.on_applied(replica.partition, now))
         else:
             log_dir = replica.log.folder.disk.name
-            self._write_failures.failed(
-                log_dir, replica.partition, str(error), self._clock.monotonic()
-            )
-            code = ErrorCode(error.code)
-            self._core.on_apply_failed(replica.partition, code, self._clock.monotonic())
+            self._write_failures.failed(log_dir, replica.partition, str(error), now)
+            self._core.on_apply_failed(replica.partition, ErrorCode(error.code), now)
             if self._core.has_given_up(replica.partition):
                 begin(self._deps.tasks, self._begin_again(replica))
         if self._core.is_busy:
