@@ -199,7 +199,7 @@ CASES: Final = {
 }
 
 
-def count_case(name: str, folder: Path, *, traced: bool = True) -> list[dict[str, Any]]:
+def count_case(name: str, folder: Path) -> list[dict[str, Any]]:
     """What each broker counted for a request, the leader first."""
     case = CASES[name]
     with CountedCluster(folder, case.replicas, SETTINGS) as cluster:
@@ -220,7 +220,7 @@ def count_case(name: str, folder: Path, *, traced: bool = True) -> list[dict[str
             drive(sock, frames)
             found = [broker.end() for broker in brokers]
             with ExitStack() as traces:
-                traced = traced and shutil.which("strace") is not None
+                traced = shutil.which("strace") is not None
                 systems = [traces.enter_context(SystemCalls(it.pid)) for it in brokers if traced]
                 drive(sock, frames)
     for mine, system in zip(found, systems, strict=False):

@@ -1,8 +1,8 @@
 """What a request costs may only become less: counted, so that no noise hides a little more.
 
 Calls of Python functions and of built-in ones for one request, of all brokers, and with which
-Python. A change that makes one dearer says in its commit what for; `python benchmarks/counts.py
---functions` shows where.
+Python; and turns of the loop, where there is strace to count them. A change that makes one dearer
+says in its commit what for; `python benchmarks/counts.py --functions` shows where.
 """
 
 import sys
@@ -15,22 +15,41 @@ from benchmarks.counts import REQUESTS, count_case
 
 CEILINGS: Final = {
     (3, 11): {
-        "produce": 220,  # with the hand-over to the thread of the disk, which no write goes without
-        "produce-3": 2_050,  # 1,860 where nothing else runs: then fewer Fetches come in between
-        "fetch": 115,
-        "heartbeat": 165,
-        "metadata": 590,
+        "produce": 165,  # with the hand-over to the thread of the disk, which no write goes without
+        "produce-3": 1_560,  # 1,436 where nothing else runs: then fewer Fetches come in between
+        "fetch": 101,
+        "follower-fetch": 267,
+        "heartbeat": 162,
+        "metadata": 570,
     },
+    (3, 13): {
+        "produce": 165,
+        "produce-3": 1_560,
+        "fetch": 101,
+        "follower-fetch": 267,
+        "heartbeat": 162,
+        "metadata": 550,
+    },
+}
+TURNS: Final = {
+    "produce": 2.3,  # the request, and the end of its write
+    "produce-3": 11.0,  # five of the leader, two and a half of each follower
+    "fetch": 1.2,
+    "follower-fetch": 1.2,
+    "heartbeat": 1.2,
+    "metadata": 1.2,
 }
 KEPT_MAX: Final = 0.1
 """Blocks of memory for one request: what is kept grows for ever."""
 
 
 @pytest.mark.skipif(sys.version_info[:2] not in CEILINGS, reason="not counted with this Python")
-@pytest.mark.parametrize("case", ["produce", "produce-3", "fetch", "heartbeat", "metadata"])
+@pytest.mark.parametrize("case", TURNS)
 def test_no_request_costs_more_than_it_did(case: str, tmp_path: Path) -> None:
     """Nor does it keep memory."""
-    rows = count_case(case, tmp_path / "cluster", traced=False)
+    rows = count_case(case, tmp_path / "cluster")
     called = sum(row["calls"] + row["built-in calls"] for row in rows) / REQUESTS
     assert called <= CEILINGS[sys.version_info[:2]][case]
+    turns = sum(row.get("turns of the loop", 0) for row in rows) / REQUESTS
+    assert turns <= TURNS[case]
     assert all(row["blocks kept"] / REQUESTS < KEPT_MAX for row in rows), rows

@@ -14,7 +14,7 @@ from typing import Final
 from odradek.model.units import Millis
 from odradek.ports import Clock
 
-CANCELLED_MIN: Final = 1_024
+CANCELLED_MIN: Final = 16
 """Fewer are not worth a look at the whole heap."""
 
 
