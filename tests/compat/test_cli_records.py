@@ -5,10 +5,13 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
+from tests.compat.broker_process import Broker
 from tests.compat.odradek_shell import Shell, fresh
 
 
@@ -183,3 +186,33 @@ def test_a_typed_line_is_sent_before_the_next(odradek: Shell, topic: str) -> Non
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr.read() == f"2 records produced to {topic}\n".encode()
+
+
+def test_which_client_floods(odradek: Shell, broker: Broker, topic: str) -> None:
+    """By the id that it gives itself; who has asked for nothing meanwhile is not there."""
+    settings = {"bootstrap.servers": broker.bootstrap, "client.id": "flood", "linger.ms": "0"}
+    producer, over = Producer(settings), threading.Event()
+
+    def flood() -> None:
+        while not over.is_set():
+            producer.produce(topic, b"x" * 1_000)
+            producer.flush(5)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        (row,) = (
+            it
+            for it in odradek("broker", "clients", "1", "--seconds", "1", "--json").json
+            if it["client_id"] == "flood"
+        )
+        shown = odradek("broker", "clients", "--seconds", "1")
+    finally:
+        over.set()
+        thread.join()
+    assert (row["broker"], row["address"]) == (1, "127.0.0.1")
+    assert row["requests"] >= 2
+    assert row["in"] > 1_000 * row["requests"] > row["out"] > 0
+    assert shown.rows[0][1] == "flood"
+    assert shown.err == "requests and bytes in a second, over 1 s\n"
+    assert "there is no broker 9" in odradek.fails("broker", "clients", "9")

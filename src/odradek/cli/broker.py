@@ -5,17 +5,17 @@ from collections.abc import Mapping
 
 import click
 
+from odradek.cli.broker_clients import clients
 from odradek.cli.broker_demote import demote
 from odradek.cli.broker_drain import drain, undrain
 from odradek.cli.cordon import cordoned
 from odradek.cli.grammar import Noun
-from odradek.cli.logdirs import log_dirs_of
+from odradek.cli.logdirs import hanging_of, log_dirs_of, state_of
 from odradek.cli.naming import brokers_named
 from odradek.cli.printing import cell, show, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Ongoing, reassignments_if_known
-from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
@@ -29,6 +29,7 @@ def command() -> None:
     """Brokers: list them, show one, empty one."""
 
 
+command.add_command(clients)
 command.add_command(drain)
 command.add_command(undrain)
 command.add_command(demote)
@@ -94,14 +95,16 @@ def describe(*, broker: int) -> None:
         (row,) = [row for row in await _rows(cluster) if row[0] == broker]
         found: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
         found["cordoned"] = broker in await cordoned(cluster)
+        dirs = await log_dirs_of(cluster, known)
+        hanging = await hanging_of(cluster, known, dirs)
         found["log_dirs"] = [
             {
                 "log_dir": it.log_dir,
                 "size": sum(row.partition_size for topic in it.topics for row in topic.partitions),
                 "free": it.usable_bytes if it.usable_bytes >= 0 else None,
-                "state": "offline" if it.error_code != ErrorCode.NONE else "online",
+                "state": state_of(it, hanging),
             }
-            for it in await log_dirs_of(cluster, known)
+            for it in dirs
         ]
         return found
 

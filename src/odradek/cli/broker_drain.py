@@ -27,7 +27,7 @@ from odradek.cli.moving import (
     placement_of,
 )
 from odradek.cli.printing import Size, counted, show_table
-from odradek.cli.reassigning import Targets, sizes_of
+from odradek.cli.reassigning import Targets, sizes_of, waits_for
 from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
 from odradek.cli.throttle import RATE
@@ -64,7 +64,8 @@ async def _plan(cluster: Cluster, broker: int) -> _Plan:
     await check_known(cluster, [broker], placement, closed)  # a dead one that is empty is done
     try:
         room = await _room(cluster, {broker, *closed})
-        targets = drained(placement.wanted, room, broker)
+        lost = {it: placement.whole[it] for it in _lost(placement, broker, room, cluster.brokers)}
+        targets = drained({**placement.wanted, **lost}, room, broker)
     except TooFewBrokers as error:
         next_step = "start another broker, or fewer replicas: odradek partition reassign -r"
         raise Failed(str(error), next_step) from None
@@ -122,7 +123,9 @@ async def _drain(cluster: Cluster, broker: int, how: How) -> tuple[Rows, "_Left"
         rows |= {row[0]: row for row in more}
         if how.dry_run or not how.wait:
             break
-        plan = await _plan(cluster, broker)
+        former, plan = plan, await _plan(cluster, broker)
+        if plan.going == former.going:  # it waits for what does not come back soon
+            break
     return list(rows.values()), await _left(cluster, broker, plan, rows)
 
 
@@ -178,7 +181,9 @@ async def _left(
     there = {it: row for it, row in found.items() if broker in row.replica_nodes}
     leaderless = [it for it, row in there.items() if row.leader_id < 0]
     stuck = {**(await why_leaderless(cluster, leaderless) if leaderless else {})}
-    states = {it: stuck.get(it) or _state(it, plan, rows) for it in there}
+    moving = {it: row.target for it, row in plan.placement.moving.items()}
+    held = {it: waits_for([it], moving, cluster.brokers) for it in there if it in moving}
+    states = {it: stuck.get(it) or held.get(it) or _state(it, plan, rows) for it in there}
     alone = frozenset(it for it in stuck if len(plan.placement.whole.get(it, ())) == 1)
     return _Left(states, stuck, alone)
 
@@ -193,6 +198,18 @@ def _state(it: TopicPartition, plan: _Plan, rows: Mapping[object, tuple[object, 
 def _under_way(placement: Placement, broker: int) -> dict[TopicPartition, tuple[int, ...]]:
     """Where partitions go that an earlier call moves away."""
     return {it: row.target for it, row in placement.moving.items() if broker in row.removing}
+
+
+def _lost(
+    placement: Placement, broker: int, room: Room, registered: Container[int]
+) -> list[TopicPartition]:
+    """What an earlier call moves to a broker that has gone, where another can take it."""
+    return [
+        it
+        for it in _under_way(placement, broker)
+        if any(added not in registered for added in placement.moving[it].adding)
+        and set(room.racks) - set(placement.whole[it])
+    ]
 
 
 def _show_status(broker: int) -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from odradek.cli import throttle
-from odradek.cli.logdirs import log_dirs_of
+from odradek.cli.logdirs import hanging_of, log_dirs_of
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
@@ -200,10 +200,11 @@ async def _sick_brokers(cluster: Cluster, answer: MetadataResponse) -> list[Sick
         except ConnectionGone as error:
             found.append(Sick(str(error), f"no answer from broker {row.node_id}"))
             continue
+        hanging = await hanging_of(cluster, BrokerId(row.node_id), log_dirs)
         found += [
             Sick(f"broker {row.node_id}: {it.log_dir}", "log dir offline")
             for it in log_dirs
-            if it.error_code != ErrorCode.NONE
+            if it.error_code != ErrorCode.NONE and it.log_dir not in hanging
         ]
         found += await _disks_to_watch(cluster, BrokerId(row.node_id))
     return found

@@ -1,7 +1,7 @@
 """`odradek logdirs`: the log dirs of the brokers, and which partition is in which."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from odradek.model.admin_operations import (
     LOG_DIRS_DESCRIBE,
     AdminOperation,
 )
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.moments import moment_text
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
@@ -75,12 +75,14 @@ def list_log_dirs(*, brokers: tuple[int, ...]) -> None:
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []
         for broker in await brokers_named(cluster, brokers):
-            for result in await log_dirs_of(cluster, broker):
+            results = await log_dirs_of(cluster, broker)
+            hanging = await hanging_of(cluster, broker, results)
+            for result in results:
                 sizes = [row.partition_size for topic in result.topics for row in topic.partitions]
                 free, total = (
                     None if it < 0 else Size(it) for it in (result.usable_bytes, result.total_bytes)
                 )
-                size, state = Size(sum(sizes)), _state(result)
+                size, state = Size(sum(sizes)), state_of(result, hanging)
                 rows.append((broker, result.log_dir, len(sizes), size, free, total, state))
         return rows
 
@@ -88,8 +90,25 @@ def list_log_dirs(*, brokers: tuple[int, ...]) -> None:
     show_table(columns, talk(ask))
 
 
-def _state(found: DescribeLogDirsResult) -> str:
+async def hanging_of(
+    cluster: Cluster, broker: BrokerId, results: Iterable[DescribeLogDirsResult]
+) -> frozenset[str]:
+    """Which of these hang: Kafka's request has one error for them and for those that failed."""
+    if all(it.error_code == ErrorCode.NONE for it in results):
+        return frozenset()
+    try:
+        wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
+        described = (await operate(cluster, wanted))["dirs"]
+    except UnsupportedVersion:
+        return frozenset()
+    return frozenset(it["dir"] for it in described if it["state"] == "hangs")
+
+
+def state_of(found: DescribeLogDirsResult, hanging: Container[str]) -> str:
+    """For people, as Kafka's request tells it."""
     code = ErrorCode(found.error_code)
+    if found.log_dir in hanging:
+        return "hangs"
     if code is not ErrorCode.NONE:
         return f"offline: {code.sentence}"
     return "cordoned" if found.is_cordoned else "online"

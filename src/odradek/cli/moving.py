@@ -131,10 +131,10 @@ async def move(
                 _tell_of_file(answer.cluster_id or "", kept)
             if how.wait:
                 stuck = await wait_for(cluster, begun, whole, to_copy, gives_up=how.goes_on)
-                bound.goes_on = bool(stuck)
+                bound.goes_on, bound.waiting = bool(stuck), stuck
                 over = {it: to for it, to in begun.items() if it not in stuck}
                 state, states = "done", await _elsewhere(cluster, over)
-                states |= dict.fromkeys(stuck, "waits: it has no leader")
+                states |= stuck
     rows: Rows = [
         (
             str(it),
@@ -167,12 +167,11 @@ async def bounded(
         if how.rate is not None and bound.goes_on:  # in the cluster, and not without bounds
             click.echo(f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}", err=True)
         elif how.rate is not None:
-            await throttle.lift(cluster, whole, targets)
+            await throttle.lift(cluster, targets)
         raise
-    if how.wait and not bound.goes_on:
-        if how.rate is not None or bound.is_left:
-            await throttle.lift(cluster, whole, targets)
-    elif how.rate is not None:
+    if how.wait and (how.rate is not None or bound.is_left):
+        await throttle.lift(cluster, targets.keys() - {*bound.waiting})
+    if how.rate is not None and (bound.goes_on or not how.wait):
         click.echo(f"the throttle stays; once the move is over: {throttle.LIFT}", err=True)
 
 

@@ -200,6 +200,6 @@ async def change_throttle(
     now = await reassignments(cluster)
     over = {it: to for it, to in targets.items() if it not in now}
     if over:
-        await throttle.lift(cluster, whole, over)
+        await throttle.lift(cluster, over)
     if len(over) == len(targets):
         raise Failed("the moves have ended meanwhile: there is nothing to throttle any more")

@@ -4,6 +4,7 @@ A partition that is over counts as whole. Where nothing was written yet partitio
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -19,6 +20,8 @@ from odradek.peers.errors import ConnectionGone
 POLL_SECONDS: Final = 0.5
 LEADER_LOOKS: Final = 4
 """So many polls lie between two looks at leaders, and at two looks there was none."""
+GONE_LOOKS: Final = 20
+"""So many polls in a row a broker is not registered that does not come back soon."""
 Targets = Mapping[TopicPartition, tuple[int, ...]]
 Sizes = dict[tuple[TopicPartition, int], int]
 
@@ -65,14 +68,15 @@ async def wait_for(
     to_copy: Mapping[TopicPartition, int],
     *,
     gives_up: bool = False,
-) -> set[TopicPartition]:
+) -> dict[TopicPartition, str]:
     """Until all are over; on a terminal with a bar and the time that is left.
 
-    Who gives up waits only for partitions that have a leader: the others come back.
+    Who gives up waits only for partitions that have a leader and targets that are registered: the
+    others come back, and why they wait.
     """
     total = sum(to_copy.values())
     added = {broker for it, target in targets.items() for broker in set(target) - set(before[it])}
-    leaders = _Leaders(cluster)
+    leaders, absent = _Leaders(cluster), _Absent()
     with progress("copying" if total else "reassigning", total or len(targets)) as bar:
         shown, told = 0, ""
         while True:
@@ -88,15 +92,38 @@ async def wait_for(
             bar.update(max(done - shown, 0))
             shown = max(done, shown)
             if not ongoing:
-                return ongoing
-            if gives_up and ongoing == await leaders.missing(ongoing):
-                return ongoing
+                return {}
             await cluster.refresh([])
             held_up = waits_for(ongoing, targets, cluster.brokers)
+            if gives_up:
+                stuck = dict.fromkeys(await leaders.missing(ongoing), NO_LEADER_YET)
+                stuck |= absent.among(ongoing, targets, cluster.brokers)
+                if stuck.keys() == ongoing:
+                    return stuck
             if held_up and held_up != told:
                 click.echo(f"\n{held_up}; Ctrl-C leaves the move to the cluster", err=True)
             told = held_up
             await asyncio.sleep(POLL_SECONDS)
+
+
+NO_LEADER_YET: Final = "waits: it has no leader"
+
+
+class _Absent:
+    """Which partitions go to a broker that has been away for longer than a restart takes."""
+
+    def __init__(self) -> None:
+        self._polls: Counter[int] = Counter()
+
+    def among(
+        self, ongoing: Iterable[TopicPartition], targets: Targets, brokers: Collection[int]
+    ) -> dict[TopicPartition, str]:
+        """Of these, with what each waits for."""
+        away = {broker for it in ongoing for broker in targets[it]} - set(brokers)
+        self._polls = Counter({broker: self._polls[broker] + 1 for broker in away})
+        known = {*brokers, *(it for it, polls in self._polls.items() if polls < GONE_LOOKS)}
+        found = {it: waits_for([it], targets, known) for it in ongoing}
+        return {it: why for it, why in found.items() if why}
 
 
 class _Leaders:

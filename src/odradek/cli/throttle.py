@@ -6,7 +6,7 @@ every later move is bounded by them until somebody takes them away.
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -66,6 +66,7 @@ class Bound:
 
     goes_on: bool = False  # moves are under way that need it
     is_left: bool = False  # an earlier call may have left one behind for these
+    waiting: Collection[TopicPartition] = ()  # for whom nobody waits any longer
 
 
 class Rates(NamedTuple):
@@ -141,13 +142,15 @@ async def set_rate(cluster: Cluster, brokers: Iterable[int], rate: int) -> None:
         )
 
 
-async def lift(cluster: Cluster, whole: Assignments, targets: Assignments) -> None:
-    """Of these partitions; the rates go with the last reassignment, whoever began it."""
+async def lift(cluster: Cluster, partitions: Collection[TopicPartition]) -> None:
+    """Of these partitions; the rates go with the last reassignment, whoever began it.
+
+    Also of replicas that an earlier target of theirs had.
+    """
     there = {topic.name for topic in (await cluster.decided()).topics}
-    for topic, names in _replicas(whole, targets).items():
-        if topic in there:
-            await admin.alter_list(cluster, admin.TOPIC, topic, names, take=True)
-            await _drop_empty(cluster, topic)
+    for topic in sorted({it.topic for it in partitions} & there):
+        numbers = {str(it.partition) for it in partitions if it.topic == topic}
+        await _drop_replicas(cluster, topic, numbers)
     if not await reassignments(cluster):
         await _drop_rates(cluster)
 
@@ -179,11 +182,16 @@ async def drop_log_dirs_rate(cluster: Cluster, broker: int) -> None:
     await admin.alter_settings(cluster, admin.BROKER, str(broker), to={}, delete=[LOG_DIRS_RATE])
 
 
-async def _drop_empty(cluster: Cluster, topic: str) -> None:
-    settings = await admin.describe_settings(cluster, admin.TOPIC, topic)
-    empty = [it.name for it in settings if it.name in REPLICAS and not it.value]
-    if empty:
-        await admin.alter_settings(cluster, admin.TOPIC, topic, to={}, delete=empty)
+async def _drop_replicas(cluster: Cluster, topic: str, numbers: Container[str]) -> None:
+    for it in await admin.describe_settings(cluster, admin.TOPIC, topic):
+        is_set = it.name in REPLICAS and it.config_source == DYNAMIC_TOPIC
+        named = [row for row in (it.value or "").split(",") if row] if is_set else []
+        mine = [row for row in named if row.partition(":")[0] in numbers]
+        if is_set and mine == named:
+            await admin.alter_settings(cluster, admin.TOPIC, topic, to={}, delete=[it.name])
+        elif mine:
+            change = {it.name: ",".join(mine)}
+            await admin.alter_list(cluster, admin.TOPIC, topic, change, take=True)
 
 
 async def _drop_rates(cluster: Cluster) -> None:

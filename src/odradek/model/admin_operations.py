@@ -45,6 +45,7 @@ CONTROLLER_PLACEMENT: Final = AdminOperation(
     "controller.placement", ResourceType.CLUSTER, Permission.DESCRIBE
 )
 
+CLIENTS_WATCH: Final = AdminOperation("clients.watch", ResourceType.BROKER, Permission.DESCRIBE)
 LOG_DIRS_DESCRIBE: Final = AdminOperation(
     "logdirs.describe", ResourceType.BROKER, Permission.DESCRIBE
 )

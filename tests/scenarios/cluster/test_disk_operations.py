@@ -15,9 +15,14 @@ from odradek.model.admin_operations import (
     AdminOperation,
 )
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
+from odradek.wire.messages.describe_log_dirs import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResult,
+)
 
 
 def stage(t: ClusterScenario, partitions: int = 1) -> tuple[Client, NumberedBroker, str]:
@@ -126,6 +131,35 @@ def test_a_disk_is_said_to_hang_when_it_does_and_not_when_it_is_busy(t: ClusterS
     shop.ends(waits)
     t.run(seconds=3)
     assert described(operator, broker, disk)["state"] == "online"
+
+
+def test_other_dirs_are_described_while_one_hangs(t: ClusterScenario) -> None:
+    """Kafka's request tells it, too: with its error, and with the replicas that are there."""
+    shop, broker, disk = stage(t)
+    operator = t.operator()
+    broker.hang_disk(disk)
+    waits = shop.begins(shop.producing("orders", "b"))
+
+    async def ask() -> list[DescribeLogDirsResult]:
+        connection = await operator.cluster.broker(BrokerId(broker.number))
+        return list((await connection.ask(DescribeLogDirsRequest(None))).results)
+
+    def found() -> tuple[DescribeLogDirsResult, DescribeLogDirsResult]:
+        hanging, other = sorted(operator.does(ask()), key=lambda it: not it.log_dir.endswith(disk))
+        return hanging, other
+
+    hanging, other = found()  # nobody knows yet
+    assert (hanging.error_code, hanging.usable_bytes, other.error_code) == (0, -1, 0)
+    assert other.usable_bytes > 0
+    t.run(seconds=7)
+    hanging, other = found()
+    assert hanging.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [it.name for it in hanging.topics] == ["orders"]
+    assert (other.error_code, other.usable_bytes > 0) == (ErrorCode.NONE, True)
+    broker.release_disk(disk)
+    shop.ends(waits)
+    t.run(seconds=3)
+    assert [it.error_code for it in found()] == [0, 0]
 
 
 def test_a_disk_that_hangs_is_not_replaced_before_it_lets_go() -> None:

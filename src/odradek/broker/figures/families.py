@@ -22,6 +22,7 @@ HELP: Final[dict[str, str]] = {
     "kafka_log_logmanager_logdirectoryoffline": "Whether this log dir failed.",
     "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
     "odradek_log_dir_free_bytes": "Bytes that the disk of this log dir has left.",
+    "odradek_log_dir_total_bytes": "Bytes that the disk of this log dir has room for.",
     "odradek_log_dir_hangs": "Whether the disk of this log dir does not return from a call.",
     "odradek_log_dir_warns": "Whether the disk of this log dir grows slow, or its errors grow.",
     "odradek_log_dir_writes_total": "Groups of appends written to this log dir.",

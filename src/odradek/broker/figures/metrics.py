@@ -94,8 +94,10 @@ def _log_dir(
     yield Sample(f"{prefix}size_bytes", sum(sizes), labels)
     yield Sample(f"{prefix}hangs", log_dir.name in logs.stuck, labels)
     yield Sample(f"{prefix}warns", log_dir.name in logs.warnings, labels)
-    if log_dir.name in logs.free and not log_dir.is_offline:
-        yield Sample(f"{prefix}free_bytes", logs.free[log_dir.name], labels)
+    if log_dir.name in logs.room and not log_dir.is_offline:
+        free, total = logs.room[log_dir.name]
+        yield Sample(f"{prefix}free_bytes", free, labels)
+        yield Sample(f"{prefix}total_bytes", total, labels)
     appends = logs.appends[log_dir.name]
     yield Sample(f"{prefix}writes_total", appends.writes, labels)
     yield Sample(f"{prefix}write_microseconds_total", appends.write_micros, labels)

@@ -1,21 +1,22 @@
 """DescribeLogDirs (key 35), versions 0 to 5.
 
-What lies in each log dir of this broker, and how large it is; a dir that has failed says so. v2
+What lies in each log dir of this broker, and how large it is; a dir that has failed says so. One
+that hangs has the same error, and its replicas: they are there, and cannot be reached. v2
 flexible. v3 an error for all. v4 the size of the disk, and what is left of it (KIP-827).
 v5 whether it is cordoned (KIP-1066), which Kafka 3.9 does not know.
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.room import is_in_reach, room_of
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.storage.dirs.log_dir import LogDir
-from odradek.storage.errors import StorageError
 from odradek.storage.logs.log import PartitionLog
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -40,10 +41,12 @@ async def handle(
             for topic in request.topics
             for number in topic.partitions
         }
-    replicas = services.replicas
-    return DescribeLogDirsResponse(
-        results=[await _result(services, log_dir, wanted) for log_dir in replicas.dirs.dirs]
-    )
+    async with asyncio.TaskGroup() as tasks:  # one that hangs holds up no other
+        results = [
+            tasks.create_task(_result(services, log_dir, wanted))
+            for log_dir in services.replicas.dirs.dirs
+        ]
+    return DescribeLogDirsResponse(results=[it.result() for it in results])
 
 
 async def _result(
@@ -51,24 +54,29 @@ async def _result(
 ) -> DescribeLogDirsResult:
     if log_dir.is_offline:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.name)
+    result = DescribeLogDirsResult(
+        log_dir=log_dir.name,
+        is_cordoned=log_dir.is_cordoned,
+        topics=_topics(services, log_dir, wanted),
+    )
+    room = await room_of(services.replicas.logs, log_dir)
+    if room is not None:
+        result.usable_bytes, result.total_bytes = room
+    elif not is_in_reach(services.replicas.logs, log_dir):
+        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    return result
+
+
+def _topics(
+    services: Services, log_dir: LogDir, wanted: set[TopicPartition] | None
+) -> list[DescribeLogDirsTopic]:
     rows: dict[str, list[DescribeLogDirsPartition]] = {}
     for found, is_future in _logs(log_dir):
         if wanted is None or found.partition in wanted:
             lag = _lag(services, found, is_future=is_future)
             row = DescribeLogDirsPartition(found.partition.partition, found.size, lag, is_future)
             rows.setdefault(found.partition.topic, []).append(row)
-    result = DescribeLogDirsResult(
-        log_dir=log_dir.name,
-        is_cordoned=log_dir.is_cordoned,
-        topics=[DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()],
-    )
-    worker, disk = services.replicas.logs.workers[log_dir.name], log_dir.disk
-    try:
-        result.usable_bytes = await off_loop(worker, disk.free_bytes)
-        result.total_bytes = await off_loop(worker, disk.total_bytes)
-    except (OSError, StorageError):
-        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-    return result
+    return [DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()]
 
 
 def _logs(log_dir: LogDir) -> Iterable[tuple[PartitionLog, bool]]:

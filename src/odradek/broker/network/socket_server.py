@@ -77,7 +77,9 @@ class SocketServer:
         self.accepted = 0
         self.is_open = False
         self.on_frame = _too_early
-        self.on_answer = _nobody
+        self.on_answer: Callable[[PendingRequest], None] = _nobody
+        self._usual: Callable[[PendingRequest], None] = _nobody  # while somebody watches
+        self._watchers: dict[Callable[[PendingRequest], None], None] = {}
         self._config = config
         self._doors = doors
         self._timers = timers
@@ -151,6 +153,24 @@ class SocketServer:
             connection.close()
         for logins in self._logins.values():
             logins.close()
+
+    @contextmanager
+    def watched(self, watcher: Callable[[PendingRequest], None]) -> Iterator[None]:
+        """Each answer that leaves is told to the watcher, too."""
+        if not self._watchers:
+            self._usual, self.on_answer = self.on_answer, self._tell_all
+        self._watchers[watcher] = None
+        try:
+            yield
+        finally:
+            del self._watchers[watcher]
+            if not self._watchers:
+                self.on_answer = self._usual
+
+    def _tell_all(self, pending: PendingRequest) -> None:
+        self._usual(pending)
+        for watcher in self._watchers:
+            watcher(pending)
 
     # Where a broker is found
 

@@ -24,12 +24,13 @@ from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
-from odradek.model.units import SECOND, Bytes, Millis
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Worker
 from odradek.records.batch import headers
 from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
+from odradek.storage.dirs.room import Room
 from odradek.storage.errors import CorruptFile, LogDirOffline, StorageError
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
@@ -74,7 +75,7 @@ class LocalLogs:
         self._clock = doors.clock
         self._settings = settings
         self._starts = LogStarts()
-        self.free: dict[str, Bytes] = {}  # of each disk, when it was last looked at
+        self.room: dict[str, Room] = {}  # of each disk, when it was last looked at
         self.stuck: dict[str, Millis] = {}  # how long disks have not answered, by dir
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}

@@ -26,10 +26,11 @@ from odradek.config.rows import replication as replication_rows
 from odradek.config.setting import BrokerSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import SECOND, Bytes, Millis
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.compacting.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
 from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.dirs.room import measure
 from odradek.storage.errors import CorruptFile, StorageError
 from odradek.storage.files.names import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.logs.closing import RestJob
@@ -231,10 +232,10 @@ class LogMaintenance:
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
-        """How much room is left, for the metrics; where there is some, missing logs are made."""
-        free = await off_loop(self._background(log_dir), partial(_free_bytes, log_dir))
-        self._replicas.logs.free[log_dir.name] = free
-        if free:
+        """How much room there is, for the metrics; where some is left, missing logs are made."""
+        room = await off_loop(self._background(log_dir), partial(measure, log_dir))
+        self._replicas.logs.room[log_dir.name] = room
+        if room.free:
             self._replicas.ask_for_lost()
 
     async def _compact(self, log_dir: LogDir) -> None:
@@ -326,11 +327,6 @@ def _is_at_home(found: PartitionLog, log_dir: LogDir) -> bool:
     """Whether it is there still, is served, and nobody has it for himself."""
     is_free = found.lent_to is None and not found.is_given_up
     return is_free and log_dir.logs.get(found.partition) is found
-
-
-def _free_bytes(log_dir: LogDir) -> Bytes:
-    with log_dir.failures.touching(log_dir.name):
-        return log_dir.disk.free_bytes()
 
 
 def _rate(bytes_per_second: float) -> int | None:

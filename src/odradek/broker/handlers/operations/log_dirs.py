@@ -9,12 +9,11 @@ bytes in a second.
 the number of its `replicas`.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from odradek.broker.handlers.operations.operation import Call, Decider, Operation
-from odradek.broker.jobs import off_loop
+from odradek.broker.handlers.operations.operation import Call, Decider, Operation, check_broker
+from odradek.broker.partitions.room import hangs, room_of
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Json
 from odradek.model.admin_operations import (
@@ -24,60 +23,41 @@ from odradek.model.admin_operations import (
     LOG_DIR_UNCORDON,
     LOG_DIRS_DESCRIBE,
 )
-from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.units import SECOND, Millis
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.moves import Move
-from odradek.storage.errors import StorageError
-
-FREE_PATIENCE: Final = 2.0
-"""Seconds that a disk has to say how much room it has."""
-HANGS_AFTER: Final = Millis(5 * SECOND)
-"""What has not ended for so long is told as a disk that hangs; less happens on a busy machine."""
-
-
-class AnotherBroker(BrokerError):
-    """The dir belongs to its broker, and another one was asked."""
-
-    code = ErrorCode.INVALID_REQUEST
 
 
 async def describe(services: Services, call: Call) -> Mapping[str, Json]:
     """All of them, in the order of the setting."""
-    _check(services, call)
+    check_broker(services, call)
     dirs = services.replicas.dirs.dirs
     return {"dirs": [await _described(services, log_dir) for log_dir in dirs]}
 
 
 async def offline(services: Services, call: Call) -> Mapping[str, Json]:
     """As if it had failed."""
-    _check(services, call)
+    check_broker(services, call)
     return {"replicas": services.dir_admin.set_offline(call.arguments.text("dir"))}
 
 
 async def replace(services: Services, call: Call) -> Mapping[str, Json]:
     """An empty disk is there now."""
-    _check(services, call)
+    check_broker(services, call)
     return {"replicas": await services.dir_admin.replace(call.arguments.text("dir"))}
 
 
 async def cordon(services: Services, call: Call) -> Mapping[str, Json]:
     """No new log comes there."""
-    _check(services, call)
+    check_broker(services, call)
     await services.dir_admin.set_cordoned(call.arguments.text("dir"), is_cordoned=True)
     return {}
 
 
 async def uncordon(services: Services, call: Call) -> Mapping[str, Json]:
     """New logs come there again."""
-    _check(services, call)
+    check_broker(services, call)
     await services.dir_admin.set_cordoned(call.arguments.text("dir"), is_cordoned=False)
     return {}
-
-
-def _check(services: Services, call: Call) -> None:
-    if call.resource != str(services.broker_id):
-        raise AnotherBroker(f"this is broker {services.broker_id}, not {call.resource[:20]}")
 
 
 async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
@@ -89,9 +69,9 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
             "since": services.dir_admin.offline_since.get(name),
             "reason": dirs.failures.reason(name),
         }
-    stuck_for = services.replicas.logs.stuck.get(name)
-    hangs = stuck_for is not None and stuck_for >= HANGS_AFTER
-    state = "hangs" if hangs else "cordoned" if log_dir.is_cordoned else "online"
+    is_stuck = hangs(services.replicas.logs, log_dir)
+    state = "hangs" if is_stuck else "cordoned" if log_dir.is_cordoned else "online"
+    room = await room_of(services.replicas.logs, log_dir)
     leaders = sum(led.log.folder.disk.name == name for led in services.replicas.all_led())
     moving = [Move(dirs, it) for it in sorted(log_dir.futures) if dirs.dir_of(it) is not None]
     return {
@@ -101,7 +81,7 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
         "partitions": len(log_dir.logs),
         "leaders": leaders,
         "bytes": sum(found.size for found in log_dir.logs.values()),
-        "free": None if stuck_for is not None else await _free(services, log_dir),
+        "free": None if room is None else room.free,
         "moves": [_move(services, move) for move in moving],
     }
 
@@ -115,15 +95,6 @@ def _move(services: Services, move: Move) -> Mapping[str, Json]:
         "left": move.bytes_left,
         "bytes_per_second": services.replicas.moves.bytes_per_second(move),
     }
-
-
-async def _free(services: Services, log_dir: LogDir) -> int | None:
-    try:
-        async with asyncio.timeout(FREE_PATIENCE):
-            worker = services.replicas.logs.workers[log_dir.name]
-            return await off_loop(worker, log_dir.disk.free_bytes)
-    except (OSError, StorageError, TimeoutError):
-        return None
 
 
 OPERATIONS: Final = (

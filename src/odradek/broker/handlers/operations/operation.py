@@ -7,6 +7,7 @@ from typing import NamedTuple
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Body, Json
 from odradek.model.admin_operations import AdminOperation
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.units import Millis
 
 
@@ -31,3 +32,15 @@ class Operation(NamedTuple):
     contract: AdminOperation
     decider: Decider
     run: Callable[[Services, Call], Awaitable[Mapping[str, Json]]]
+
+
+class AnotherBroker(BrokerError):
+    """What belongs to one broker was asked of another one."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+def check_broker(services: Services, call: Call) -> None:
+    """Refuses what is meant for another broker."""
+    if call.resource != str(services.broker_id):
+        raise AnotherBroker(f"this is broker {services.broker_id}, not {call.resource[:20]}")

@@ -7,7 +7,7 @@ Result: `replicas`, each with its `partition`, `log_start_offset`, `log_end_offs
 from collections.abc import Mapping
 from typing import Final
 
-from odradek.broker.handlers.operations.operation import Call, Decider, Operation
+from odradek.broker.handlers.operations.operation import Call, Decider, Operation, check_broker
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Json
 from odradek.model.admin_operations import REPLICAS_DESCRIBE
@@ -15,6 +15,7 @@ from odradek.model.admin_operations import REPLICAS_DESCRIBE
 
 async def run(services: Services, call: Call) -> Mapping[str, Json]:
     """Those in log dirs that serve."""
+    check_broker(services, call)
     topic = call.arguments.text("topic")
     logs = [
         found

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from odradek.broker.handlers.operations import (
+    clients,
     cluster_health,
     controller_describe,
     controller_move,
@@ -18,6 +19,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
     {
         it.contract.name: it
         for it in (
+            clients.OPERATION,
             cluster_health.OPERATION,
             controller_describe.OPERATION,
             controller_move.OPERATION,

@@ -1,0 +1,67 @@
+"""`odradek broker clients`: which client asks how much."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from odradek.cli.grammar import Verb
+from odradek.cli.naming import brokers_named
+from odradek.cli.printing import Size, show_table
+from odradek.cli.talking import talk
+from odradek.client.cluster import Cluster
+from odradek.client.operations import Wanted, operate
+from odradek.model.admin_operations import CLIENTS_WATCH
+from odradek.model.ids import BrokerId
+from odradek.model.units import SECOND, Millis
+
+COLUMNS: Final = ("broker", "client_id", "address", "connections", "requests", "in", "out")
+
+
+@click.command(cls=Verb)
+@click.argument("brokers", type=int, nargs=-1, metavar="[BROKER]...")
+@click.option(
+    "--seconds",
+    type=click.IntRange(1, 60),
+    default=3,
+    show_default=True,
+    help="How long to watch.",
+)
+def clients(*, brokers: tuple[int, ...], seconds: int) -> None:
+    """List who asks how much: requests and bytes in a second, the busiest first.
+
+    By client id and address, over the next seconds; other brokers that replicate are in it, too.
+    """
+
+    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+        known = await brokers_named(cluster, brokers)
+        found = await asyncio.gather(*(_rows(cluster, broker, seconds) for broker in known))
+        return sorted((row for rows in found for row in rows), key=_bytes, reverse=True)
+
+    rows = talk(ask, endless=True)
+    show_table(COLUMNS, rows, "no client has asked for anything")
+    if rows:
+        click.echo(f"requests and bytes in a second, over {seconds} s", err=True)
+
+
+async def _rows(cluster: Cluster, broker: BrokerId, seconds: int) -> list[tuple[object, ...]]:
+    wanted = Wanted(
+        CLIENTS_WATCH,
+        {"seconds": seconds},
+        resource=str(broker),
+        broker=broker,
+        timeout=Millis((seconds + 30) * SECOND),
+    )
+    found = (await operate(cluster, wanted))["clients"]
+    return [_row(broker, it, seconds) for it in found]
+
+
+def _row(broker: BrokerId, it: Mapping[str, Any], seconds: int) -> tuple[object, ...]:
+    size_in, size_out = (Size(it[name] // seconds) for name in ("bytes_in", "bytes_out"))
+    who = (it["client_id"] or None, it["address"], it["connections"])
+    return (broker, *who, round(it["requests"] / seconds, 1), size_in, size_out)
+
+
+def _bytes(row: tuple[Any, ...]) -> int:
+    return int(row[-1]) + int(row[-2])
