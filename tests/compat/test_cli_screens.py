@@ -113,6 +113,12 @@ def environment(bootstrap: str) -> dict[str, str]:
 
 def screen(bootstrap: str, call: str) -> str:
     """What stands on the terminal afterwards, and the exit code."""
+    text, code = raw_screen(environment(bootstrap), call)
+    return f"{COLOURS.sub('', text).rstrip()}\n[exit code {code}]\n"
+
+
+def raw_screen(variables: dict[str, str], call: str) -> tuple[str, int]:
+    """All that was written to the terminal, and the exit code."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     process = subprocess.Popen(
@@ -120,7 +126,7 @@ def screen(bootstrap: str, call: str) -> str:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment(bootstrap),
+        env=variables,
         start_new_session=True,
     )
     os.close(theirs)
@@ -134,8 +140,7 @@ def screen(bootstrap: str, call: str) -> str:
         pass
     os.close(ours)
     code = process.wait(30)
-    text = COLOURS.sub("", said.decode()).replace("\r\n", "\n")
-    return f"{text.rstrip()}\n[exit code {code}]\n"
+    return said.decode().replace("\r\n", "\n"), code
 
 
 def told(bootstrap: str, call: str) -> str:
@@ -167,6 +172,19 @@ def test_a_screen(prepared: OdradekBroker, name: str) -> None:
     if "help" in name or "no " in name:
         assert max(map(len, seen.splitlines())) <= COLUMNS
     assert "Traceback" not in seen
+
+
+def test_colours_are_for_terminals_that_want_them(prepared: OdradekBroker) -> None:
+    """None in a pipe, and none where NO_COLOR or TERM=dumb asks for none."""
+    around = environment(prepared.bootstrap)
+    for name in ("broker list", "cluster health", "topic describe", "partition reassign"):
+        call = CALLS[name]
+        pipe = subprocess.run(
+            command(*call.split()), env=around, capture_output=True, check=False, timeout=30
+        )
+        assert b"\x1b" not in pipe.stdout + pipe.stderr, call
+        for refusal in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            assert "\x1b[3" not in raw_screen({**around, **refusal}, call)[0], call
 
 
 def test_every_screen_that_is_kept_is_shown() -> None:

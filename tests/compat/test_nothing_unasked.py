@@ -1,6 +1,7 @@
 """No verb destroys anything unasked: without a terminal it says what it would do, and ends."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -30,22 +31,65 @@ ELSEWHERE: Final = {
     "pipeline reset": "tests/pipelines",
 }
 """Verbs that ask in a state of their own, and where that is tested."""
+HARMLESS: Final = {
+    "only looks": """
+        audit; broker apis; broker clients; broker describe; broker list; check; cluster describe
+        cluster health; cluster restart-order; completion; config describe; consume; context list
+        controller describe; controller history; dump-log; group describe; group list
+        group members; logdirs describe; logdirs list; logdirs partitions; offsets list
+        partition reassignments; pipeline check; pipeline preview; pipeline status
+        producer-id list; telemetry; topic describe; topic list; verify
+    """,
+    "adds": """
+        archive; pipeline draft; pipeline init; pipeline redrive; pipeline run; produce; replay
+        topic create
+    """,
+    "moves or restarts, and no record is lost by it": """
+        broker demote; broker drain; broker undrain; cluster roll; controller move
+        controller prefer; logdirs cordon; logdirs move; logdirs uncordon; partition reassign
+        partition throttle; serve; zookeeper serve
+    """,
+    "shows a plan unless it is told to --execute": "group reset-offsets; logdirs balance",
+    "sets what its arguments say, of which the former value can be set again": """
+        config alter; context delete; context set; context use; topic alter
+    """,
+    "refuses what is not empty, or not its own": "logdirs replace; zookeeper raise-epochs",
+    "keeps the rows that are there, or makes them again from the log": """
+        compact; pipeline backfill; pipeline follow
+    """,
+}
+"""Every verb that does not ask, by the reason."""
+
+
+def all_verbs() -> dict[str, click.Command]:
+    """By noun and verb."""
+    context, found = click.Context(command), {}
+    for noun in NOUNS:
+        called = command.get_command(context, noun)
+        assert called is not None
+        below = called.commands if isinstance(called, click.Group) else {"": called}
+        found |= {f"{noun} {name}".strip(): verb for name, verb in below.items()}
+    return found
 
 
 def verbs_with_yes() -> set[str]:
     """All that take `--yes`."""
-    context, found = click.Context(command), set()
-    for noun in NOUNS:
-        called = command.get_command(context, noun)
-        below = called.commands if isinstance(called, click.Group) else {"": called}
-        for name, verb in below.items():
-            assert verb is not None
-            asks = any("--yes" in it.opts for it in verb.params)
-            calls = "confirm(" in inspect.getsource(verb.callback or verbs_with_yes)
-            assert asks or not (calls or isinstance(verb, DestroyingVerb)), name
-            if asks:
-                found.add(f"{noun} {name}".strip())
+    found = set()
+    for name, verb in all_verbs().items():
+        asks = any("--yes" in it.opts for it in verb.params)
+        calls = "confirm(" in inspect.getsource(verb.callback or verbs_with_yes)
+        assert asks or not (calls or isinstance(verb, DestroyingVerb)), name
+        if asks:
+            found.add(name)
     return found
+
+
+def test_every_verb_asks_or_is_known_to_be_harmless() -> None:
+    """A new one is in one list or in the other."""
+    harmless = [name for names in HARMLESS.values() for name in re.split(r"\s*[;\n]\s*", names)]
+    known = {name for name in harmless if name}
+    assert not known & verbs_with_yes()
+    assert known | verbs_with_yes() == all_verbs().keys()
 
 
 def test_every_verb_that_asks_is_tried() -> None:

@@ -105,6 +105,11 @@ def test_what_is_told_of_disks_and_of_the_process(cluster: LiveCluster) -> None:
     room = os.statvfs(broker.directory)
     assert len(free) == 2
     assert all(0.5 < it / (room.f_bavail * room.f_frsize) < 2 for it in free)
+    total = [
+        float(it)
+        for it in re.findall(r"^odradek_log_dir_total_bytes{.*} (\S+)$", text, re.MULTILINE)
+    ]
+    assert total == [room.f_blocks * room.f_frsize] * 2
     (opened,) = re.findall(r"^process_open_fds (\S+)$", text, re.MULTILINE)
     (most,) = re.findall(r"^process_max_fds (\S+)$", text, re.MULTILINE)
     there = len(list(Path(f"/proc/{broker.pid}/fd").iterdir()))
