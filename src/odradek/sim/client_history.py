@@ -85,16 +85,20 @@ class ClientHistory:
         self._positions.pop((reader, place), None)
 
     def polled(self, reader: str, place: Place, records: Sequence[tuple[int, str]]) -> None:
-        """A reader was handed these."""
+        """A reader was handed these; what another was handed before it says nothing new."""
+        position = self._positions.get((reader, place))
+        if position is None:
+            return  # it began before the power failed, or strays
+        known, read = self._known[place], self._read[place]
         for offset, value in records:
-            position = self._positions.get((reader, place))
-            if position is None:
-                return  # it began before the power failed, or strays
-            self._follow(place, position, offset)
-            self._positions[reader, place] = offset + 1
-            self._learn(place, offset, value)
-            self._read[place].add(offset)
-            self._unread[place].pop(offset, None)
+            if offset != position:
+                self._follow(place, position, offset)
+            position = offset + 1
+            if offset not in read or known[offset] != value:
+                self._learn(place, offset, value)
+                read.add(offset)
+                self._unread[place].pop(offset, None)
+        self._positions[reader, place] = position
 
     def lost(self, topics: Collection[str]) -> None:
         """What these have may be gone."""

@@ -153,6 +153,8 @@ class Copies:
         for place, replicas in self._places:
             copied, state = self.of[place], self.states.get(place)
             now = self._disks(place.partition.topic, replicas)
+            if copied.disks == now:
+                continue
             there = {*replicas} & copied.holders
             is_whole = state is not None and there.issuperset(replicas) and there <= {*state.isr}
             copied.disks = now if is_whole else min(now, copied.disks)
@@ -194,17 +196,22 @@ class Copies:
                 copied.ends[number] = found.log_end_offset
             if state is None:
                 continue
-            may_be_elected = number in state.isr or number in state.eligible
-            if may_be_elected and self._is_whole(number, found, copied):
-                copied.lacking.discard(number)
-                copied.outside.discard(number)
-            if number in state.isr and number not in copied.spoilt:
+            is_in_sync = number in state.isr
+            if number in copied.lacking:
+                may_be_elected = is_in_sync or number in state.eligible
+                if may_be_elected and self._is_whole(number, found, copied):
+                    copied.lacking.discard(number)
+                    copied.outside.discard(number)
+            if is_in_sync and number not in copied.lacking and number not in copied.corrupt:
                 self._compare(number, place, found)
         self._forget()
 
     def _see_joined(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
-        copied, state = self.of[place], self.states.get(place)
-        has_joined = state is not None and number in copied.outside and number in state.isr
+        copied = self.of[place]
+        if number not in copied.outside:
+            return
+        state = self.states.get(place)
+        has_joined = state is not None and number in state.isr
         if has_joined and self._is_whole(number, found, copied):
             copied.lacking.discard(number)
             copied.outside.discard(number)
@@ -310,7 +317,7 @@ class Copies:
         lost: set[str] = set()
         for place, replicas in self.view.places():
             copied, state = self.of[place], self.states.get(place)
-            if state is None or not copied.committed or not copied.spoilt:
+            if state is None or not copied.committed or not (copied.lacking or copied.corrupt):
                 continue
             electable = copied.holders & {*state.isr, *state.eligible}
             if not electable and len(copied.spoilt & {*replicas}) >= copied.disks:
