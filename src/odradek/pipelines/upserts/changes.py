@@ -6,7 +6,7 @@ own key has to say them: as JSON with fields of these names, or, for one column 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ from odradek.pipelines.upserts.columns import (
     table_schema,
 )
 from odradek.pipelines.upserts.record_keys import key_values
+
+NO_KEY: Final = "it has no value, so it deletes a row: and it has no key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,12 @@ class Changes:
         found: dict[str, pa.Array] = {}
         dead: dict[int, str] = {}
         if DECODED_KEY in self.keys and isinstance(self.values, Beside) and self.values.keys:
-            found[DECODED_KEY], dead = self.values.keys.decoded(records.column("key"))
+            at = table.get_field_index(DECODED_KEY)
+            kind = None if at < 0 else table.field(at).type
+            column, dead = self.values.keys.decoded(records.column("key"), kind)
+            if column is None:
+                dead = dict.fromkeys(range(records.num_rows), NO_KEY) | dead
+            found[DECODED_KEY] = pa.nulls(records.num_rows) if column is None else column
         said = [it for it in self.keys if it not in known and it not in found]
         if said:
             kinds = [table.field(name).type for name in said]
