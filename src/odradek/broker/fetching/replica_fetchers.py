@@ -29,7 +29,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import NO_OFFSET, Offset
 from odradek.model.units import SECOND, Millis
 from odradek.peers.connection import Connection
-from odradek.peers.errors import ConnectionGone, NotConnected
+from odradek.peers.errors import ClosedByPeer, ConnectionGone, NotConnected
 from odradek.peers.requests import encode_request
 from odradek.ports import Address, Clock, Network
 from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Response
@@ -44,6 +44,12 @@ from odradek.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRe
 
 VERSIONS: Final = {OffsetForLeaderEpochRequest.KEY: 4, ListOffsetsRequest.KEY: 9}
 """As Kafka 3.9 speaks among brokers; that of Fetch depends on whether all topics have ids."""
+
+REFUSALS_TOLD: Final = 5
+OLDER: Final = (
+    "it may be of an older version, which closes the connection at requests that it does not know; "
+    "bring it to Kafka 3.9, and set inter.broker.protocol.version to 3.9 on all brokers"
+)
 
 BEGIN_AGAIN: Final = Millis(SECOND)
 """After so long a follower whose log could not be cut is begun again."""
@@ -163,6 +169,7 @@ class LeaderFetcher:
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = Millis(0)
         self._is_lost = False  # since the last answer
+        self._refusals = 0  # connections that were closed at our requests, since the last answer
         self._is_over = False
 
     def __len__(self) -> int:
@@ -302,7 +309,7 @@ class LeaderFetcher:
         if error is not None:
             self._on_gone(error)
             return
-        self._is_lost = False
+        self._is_lost, self._refusals = False, 0
         for step in self._core.on_response(response, self._clock.monotonic()):
             replica = self._replicas.get(step.follower.partition)
             if replica is not None:
@@ -314,12 +321,20 @@ class LeaderFetcher:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+            self._on_closed(error)
         if not self._is_over:
             told = log.debug if self._is_lost else log.info  # once, until it answers again
             told("fetcher.disconnected", leader=self.leader, error=str(error))
             self._is_lost = True
             self._core.on_no_response(self._clock.monotonic())
             self._wakes.set()
+
+    def _on_closed(self, error: ConnectionGone) -> None:
+        """A process that closes one connection after the other at our requests, and lives."""
+        if isinstance(error, ClosedByPeer) and not self._is_over:
+            self._refusals += 1
+            if self._refusals == REFUSALS_TOLD:
+                log.warning("fetcher.refused", leader=self.leader, error=str(error), hint=OLDER)
 
     # Effects
 
