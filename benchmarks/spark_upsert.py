@@ -2,10 +2,10 @@
 
 `./dev test pipelines` makes the environment; then
 `.venv-spark/bin/python benchmarks/spark_upsert.py [--rows 10000000] [--rounds 5] [--kind uniform]`.
-One session with two slots does both, in turn; a tenth of a batch is new keys. Its updates are among the newest
-twentieth of the keys, or anywhere. What the connector would take to read the changes does not
-count: MERGE is given them in a Parquet file. Ours reads them from a topic, and the broker works on
-the same two cores.
+One session with two slots does both, in turn; a tenth of a batch is new keys. Its updates are
+among the newest twentieth of the keys, or anywhere. What the connector would take to read the
+changes does not count: MERGE is given them in a Parquet file. Ours reads them from a topic, and the
+broker works on the same two cores.
 
 Bars: at least 1.5 times MERGE; a worker of at most 512 MB.
 """
@@ -26,6 +26,7 @@ from odradek.client.blocking import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.definition.definition import KEYED_FILE_BYTES
 from odradek.pipelines.encoding.batches import Rows, encode
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse as parse_type
 from odradek.pipelines.moving.archive import Archive, archive
@@ -64,7 +65,7 @@ class Ours:
         self._job = Archive(
             parse(options, Mode.STREAM),
             f"delta:{where.folder / name}",
-            values=JsonValues(columns, may_grow=False),
+            values=Changes(JsonValues(columns, may_grow=False), ("id",)),
             keys=("id",),
             file_bytes=KEYED_FILE_BYTES,
         )

@@ -50,6 +50,7 @@ def test_batches_are_counted_and_partitions_told_apart() -> None:
         "records_dropped_total": 2,
         "dead_letters_total": 1,
         "written_bytes_total": 600,
+        "changed_bytes_total": 0,
         "batches_total": 2,
         "files_total": 4,
         "offsets_skipped_total": 0,

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
 from odradek.pipelines.moving.archive import Archive, archive
@@ -78,7 +79,9 @@ def job_of(case: Case) -> Archive:
         return job
     values = JsonValues((("n", parse("long")), ("key", parse("long")), ("text", parse("string"))))
     job = replace(job, values=values, dead_letters=DeadLetterTable(f"{case.lake}-dead"))
-    return replace(job, keys=("key",), file_bytes=2_000) if case.kind == UPSERT else job
+    if case.kind != UPSERT:
+        return job
+    return replace(job, values=Changes(values, ("key",)), keys=("key",), file_bytes=2_000)
 
 
 def run(case: Case, *, once: bool) -> None:

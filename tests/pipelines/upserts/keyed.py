@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
 from odradek.pipelines.moving.compact import merge_small
@@ -92,7 +93,9 @@ class KeyedTable:
         step = Step(
             nowhere, nowhere, Positions(CLUSTER, {TOPIC: latest}), tuple(ranges), tuple(pieces)
         )
-        work = WriteRange(SOURCE, self.values, self.rows.layout(self.file_bytes))
+        work = WriteRange(
+            SOURCE, Changes(self.values, self.keys), self.rows.layout(self.file_bytes)
+        )
         work = changing(work, step)
 
         def run(it: WriteRange, some: Sequence[OffsetRange]) -> list[Written]:

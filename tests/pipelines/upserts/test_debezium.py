@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.definition.sections import WrongFile
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.debezium import PLACEHOLDER, Debezium
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
-from odradek.pipelines.upserts.changes import Changes
+from odradek.pipelines.moving.truncates import Truncates
 from tests.pipelines.definition.test_definition import read
 from tests.pipelines.upserts.keyed import FORMATS, KeyedTable, Record, place_of, records_at
 
@@ -115,7 +116,7 @@ def test_what_was_truncated_is_gone(tmp_path: Path, ends: tuple[int, ...]) -> No
 
 
 def test_what_changes_nothing_that_is_known_is_dead() -> None:
-    """Each says why."""
+    """Each of these records is a dead letter that says why; the others are changes."""
     some = [
         change("t", None, None, None),
         (b"{}", b'{"id": 1}'),
@@ -127,7 +128,7 @@ def test_what_changes_nothing_that_is_known_is_dead() -> None:
         (b"1", b'{"schema": {}, "payload": 5}'),
         change("c", 4, None, row(4, "four")),
     ]
-    made = Changes(VALUES, ("id",))
+    made = Truncates(Changes(VALUES, ("id",)), frozenset())
     found = made.convert(records_at(0, 0, some), made.schema)
     said = [
         "several partitions",
@@ -160,6 +161,6 @@ def test_what_changes_nothing_that_is_known_is_dead() -> None:
 def test_what_cannot_be_is_refused(
     table: dict[str, Any], values: dict[str, Any], said: str
 ) -> None:
-    """Before anything is read."""
+    """The file says so before anything is read, with what would be right instead."""
     with pytest.raises(WrongFile, match=said):
         read(table={"location": "delta:lake/orders", **table}, values=values)

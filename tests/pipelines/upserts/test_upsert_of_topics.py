@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
 from odradek.pipelines.moving.archive import Archive, archive
@@ -16,6 +17,7 @@ from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.replay import Replay, replay
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.values import RAW
 from odradek.pipelines.moving.verify import DIFFERENT, EXTRA, GAP, Verify, verify
 from odradek.pipelines.moving.verify_keys import verify_keys
 from odradek.pipelines.sink.options import SinkOptions
@@ -33,10 +35,8 @@ VALUES = JsonValues((("id", parse("long")), ("n", parse("long"))))
 
 def job_of(topics: Topics, topic: str, lake: str, **more: Any) -> Archive:
     """With dead letters in a table."""
-    job = archive_of(topics.bootstrap, topic, lake, values=VALUES)
-    return replace(
-        job, **{"keys": ("id",), "dead_letters": DeadLetterTable(f"{lake}-dead"), **more}
-    )
+    job = archive_of(topics.bootstrap, topic, lake, values=Changes(VALUES, ("id",)), keys=("id",))
+    return replace(job, **{"dead_letters": DeadLetterTable(f"{lake}-dead"), **more})
 
 
 def run(job: Archive) -> Account:
@@ -107,7 +107,7 @@ def test_what_would_undo_what_came_later_is_refused(topics: Topics, tmp_path: Pa
         run(replace(job, keys=()))
     with pytest.raises(TableRefused, match="would write one row for each n"):
         run(replace(job, keys=("n",)))
-    plain = replace(job, table=f"delta:{tmp_path}/plain", keys=())
+    plain = replace(job, table=f"delta:{tmp_path}/plain", keys=(), values=VALUES)
     run(plain)
     with pytest.raises(TableRefused, match="would write one row for each id"):
         run(replace(plain, keys=("id",)))
@@ -121,15 +121,15 @@ def test_raw_records_by_their_key(topics: Topics, tmp_path: Path, form: str) -> 
     lake = f"{form}:{tmp_path}/t"
     rows = [(b"a", b"1"), (b"b\0", b"2"), (b"a", b"3"), (b"c", b"4"), (b"c", None)]
     topics.fill(topic, [{"key": key, "value": value} for key, value in rows])
-    job = replace(job_of(topics, topic, lake), values=archive_of("x:1", "t", lake).values)
-    assert run(replace(job, keys=("key",))).written == 5
+    job = replace(job_of(topics, topic, lake), values=Changes(RAW, ("key",)), keys=("key",))
+    assert run(job).written == 5
     found = [row for batch in batches_in(lake) for row in batch.to_pylist()]
     assert sorted((row["key"], row["value"], row["offset"]) for row in found) == [
         (b"a", b"3", 2),
         (b"b\0", b"2", 1),
     ]
     topics.fill(topic, [{"key": None, "value": b"5"}])
-    assert run(replace(job, keys=("key",))).dead == 1
+    assert run(job).dead == 1
 
 
 @pytest.mark.parametrize("form", ["delta", "iceberg"])

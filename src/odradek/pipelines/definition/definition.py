@@ -50,6 +50,7 @@ from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
 from odradek.pipelines.formats.beside import CHOICES, Beside
+from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.debezium import Debezium
 from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_values
 from odradek.pipelines.formats.json_values import JsonValues
@@ -141,6 +142,8 @@ def _with_newest(values: Values, topics: tuple[str, ...]) -> Values:
             if isinstance(keys, RegisteredKeys):
                 keys = with_newest(keys, topics)
             return replace(values, values=_with_newest(values.values, topics), keys=keys)
+        case Changes():
+            return replace(values, values=_with_newest(values.values, topics))
         case Debezium():
             inner = _with_newest(values.values, topics)
             assert isinstance(inner, (JsonValues, AvroValues))
@@ -201,7 +204,7 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
         source,
         location,
         table.plain("options"),
-        values,
+        Changes(values, keys) if keys else values,
         partitioning,
         dead_letters,
         expectations,

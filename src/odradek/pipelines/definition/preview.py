@@ -14,6 +14,7 @@ from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan
 from odradek.pipelines.source.reading import read_batches
+from odradek.pipelines.upserts.columns import is_ours
 
 ROW = "_odradek_row"
 
@@ -61,7 +62,8 @@ def _shown(definition: Definition, batch: pa.RecordBatch, open_session: OpenSess
     if job.checks and given:
         for row, reason in _not_met(definition, converted.rows, open_session).items():
             fates[given[row]] = reason
-    rows = dict(zip(given, _readable(converted.rows).to_pylist(), strict=True))
+    table = converted.rows.select([it for it in converted.rows.schema.names if not is_ours(it)])
+    rows = dict(zip(given, _readable(table).to_pylist(), strict=True))
     places = batch.select(("topic", "partition", "offset")).to_pylist()
     return [
         Shown(**place, row=None if at in fates else rows[at], reason=fates.get(at, ""))

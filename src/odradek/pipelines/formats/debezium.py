@@ -21,6 +21,7 @@ from odradek.pipelines.formats.fitting import fitted
 from odradek.pipelines.formats.json_text import NoObject, read_object
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, once
+from odradek.pipelines.formats.record_keys import CONNECT, key_values
 from odradek.pipelines.formats.registry import UnknownSchema
 from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
 from odradek.pipelines.moving.values import PREFIX, Converted
@@ -34,7 +35,6 @@ from odradek.pipelines.upserts.columns import (
     TRUNCATE,
     WAS,
 )
-from odradek.pipelines.upserts.record_keys import CONNECT, key_values
 
 OPS: Final[Mapping[str, int]] = {"c": PUT, "r": PUT, "u": PUT, "d": DELETE, "t": TRUNCATE}
 """Created, read by a snapshot, updated; deleted; truncated."""

@@ -45,6 +45,7 @@ from odradek.pipelines.tables.store import now_ms as wall_ms
 from odradek.pipelines.tables.sweep import BATCH_AGE_MS_MAX
 from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import FILE_BYTES, Layout
+from odradek.pipelines.upserts.columns import table_schema
 
 NANOS: Final = 1_000_000  # of a millisecond
 MERGE_AFTER: Final = 100
@@ -64,7 +65,7 @@ class Archive:
     dead_letters: DeadLetters | None = None  # without them the run stops at a dead record
     checks: tuple[Check, ...] = ()
     file_bytes: int = FILE_BYTES
-    keys: tuple[str, ...] = ()  # each has one row, the last; without them each record has one
+    keys: tuple[str, ...] = ()  # each has one row, the last: values are changes then
     merge_after: int | None = MERGE_AFTER  # files that were added; None: never while it runs
     keep_ms: int = KEPT_MS  # how long versions that were replaced can be read
 
@@ -140,7 +141,11 @@ class Archiver:
             starting = SourceOffsets(job.source).starting()
             values = job.values
             self.rows.create(
-                values.schema, job.partitioning, starting, values.prefix, keys=job.keys
+                table_schema(values.schema),
+                job.partitioning,
+                starting,
+                values.prefix,
+                keys=job.keys,
             )
         self.rows.check_prefix(job.values.prefix)
         self.rows.check_keys(job.keys)

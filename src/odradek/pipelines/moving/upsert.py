@@ -14,6 +14,7 @@ from odradek.pipelines.moving.opening import OpenTable
 from odradek.pipelines.moving.reports import Account
 from odradek.pipelines.moving.steps import Step
 from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written
+from odradek.pipelines.moving.truncates import Truncates
 from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.reading import read_batches
@@ -21,7 +22,6 @@ from odradek.pipelines.tables.commits import Batch, FilesChanged, merge
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.keys import is_sorted
 from odradek.pipelines.tables.table import CommitConflict
-from odradek.pipelines.upserts.changes import Changes
 from odradek.pipelines.upserts.columns import change_schema, table_schema
 from odradek.pipelines.upserts.merging import Merged, MergeRuns
 from odradek.pipelines.upserts.planning import pieces_of
@@ -41,7 +41,7 @@ def changing(work: WriteRange, step: Step) -> WriteRange:
     schema = change_schema(layout.schema, layout.keys)
     return replace(
         work,
-        values=Changes(work.values, layout.keys, alone),
+        values=Truncates(work.values, alone),
         layout=replace(layout, schema=schema),
     )
 

@@ -63,14 +63,14 @@ def verify_keys(spark: Any, job: Archive) -> Verified:
     work = changing(replace(work, source=source, dead_topic=None), step)
     written = job.run(spark, step.pieces, work)
     try:
-        return _compared(spark, opened, work.layout.schema, step, written)
+        return _compared(spark, opened, work.layout.schema, step=step, written=written)
     finally:
         files = [file for it in written for file in (*it.files, *it.dead_files)]
         layout.store.delete([it.path for it in files])
 
 
 def _compared(
-    spark: Any, opened: OpenTable, changes: pa.Schema, step: Step, written: Sequence[Written]
+    spark: Any, opened: OpenTable, changes: pa.Schema, *, step: Step, written: Sequence[Written]
 ) -> Verified:
     growth = next((it.schema for it in written if it.schema is not None), changes)
     runs = in_order(step, written)
@@ -120,7 +120,7 @@ class CompareKeys:
             yield from self._findings(EXTRA, stored.rows)
             return
         expected = joined_parts(parts)
-        _, left, right = np.intersect1d(  # type: ignore[call-overload]
+        _, left, right = np.intersect1d(
             stored.keys, expected.keys, assume_unique=True, return_indices=True
         )
         extra = np.delete(np.arange(len(stored.keys)), left)

@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from odradek.pipelines.columns import completed
+from odradek.pipelines.formats.avro_values import AvroValues
 from odradek.pipelines.formats.beside import DECODED_KEY, Beside
-from odradek.pipelines.formats.json_text import NoObject
-from odradek.pipelines.formats.names import Unfit
+from odradek.pipelines.formats.debezium import FAULTS, Debezium
+from odradek.pipelines.formats.fitting import fitted
+from odradek.pipelines.formats.record_keys import key_values
 from odradek.pipelines.formats.rows import OF_RECORD
 from odradek.pipelines.moving.values import Converted, Values
 from odradek.pipelines.upserts.columns import (
@@ -25,7 +27,6 @@ from odradek.pipelines.upserts.columns import (
     change_schema,
     table_schema,
 )
-from odradek.pipelines.upserts.record_keys import key_values
 
 NO_KEY: Final = "it has no value, so it deletes a row: and it has no key"
 
@@ -36,8 +37,6 @@ class Changes:
 
     values: Values
     keys: tuple[str, ...]
-    alone: frozenset[str] = frozenset()
-    """Topics of one partition: there it is known what came before a truncate."""
 
     @property
     def prefix(self) -> str:
@@ -63,14 +62,14 @@ class Changes:
         dead = {int(there[at]): reason for at, reason in found.dead.items()}
         dropped = frozenset(int(there[at]) for at in found.dropped)
         alive = np.delete(there, sorted({*found.dead, *found.dropped}))
-        rows, kinds = self._puts(found.rows), own
-        deletes, strange = self._deletes(batch.take(pa.array(gone)), kinds)
+        rows = self._puts(found.rows)
+        deletes, strange = self._deletes(batch.take(pa.array(gone)), own)
         dead |= {int(gone[at]): reason for at, reason in strange.items()}
         at = np.concatenate([alive, np.delete(gone, sorted(strange))])
         if deletes.num_rows:
             rows = _together(rows, deletes)
             rows, at = rows.take(pa.array(np.argsort(at))), np.sort(at)
-        return self._checked(batch, rows, at, Converted(rows, dead, dropped))
+        return self._checked(rows, at, Converted(rows, dead, dropped))
 
     def _puts(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows of a format that knows only puts are puts."""
@@ -108,29 +107,29 @@ class Changes:
             values: list[Sequence[Any]] = []
             for at, key in enumerate(records.column("key").to_pylist()):
                 try:
-                    values.append(key_values(key, said, kinds))
-                except (Unfit, NoObject) as reason:
+                    values.append(self._key_of(key, said, kinds))
+                except FAULTS as reason:
                     dead.setdefault(at, f"it has no value, so it deletes a row: {reason}")
                     values.append([None] * len(said))
             for number, (name, kind) in enumerate(zip(said, kinds, strict=True)):
                 found[name] = pa.array([it[number] for it in values], kind)
         return found, dead
 
-    def _checked(
-        self, batch: pa.RecordBatch, rows: pa.RecordBatch, at: Any, found: Converted
-    ) -> Converted:
-        """Without changes of no key, and truncates of which nobody knows what they are behind."""
+    def _key_of(
+        self, key: bytes | None, names: Sequence[str], kinds: Sequence[pa.DataType]
+    ) -> list[Any]:
+        """Keys are in Avro where values are, unless they do not look so."""
+        avro = _avro_in(self.values)
+        if avro is None or key is None or key[:1] != b"\0":
+            return key_values(key, names, kinds)
+        record, _ = avro.read(key)
+        return [fitted(record.get(name), kind) for name, kind in zip(names, kinds, strict=True)]
+
+    def _checked(self, rows: pa.RecordBatch, at: Any, found: Converted) -> Converted:
+        """Without changes of no key."""
         ops = rows.column(OP).to_numpy() if rows.num_rows else np.zeros(0, np.int32)
         dead = dict(found.dead)
         wrong = np.zeros(rows.num_rows, bool)
-        for row in np.flatnonzero(ops == TRUNCATE).tolist():
-            topic = batch.column("topic")[int(at[row])].as_py()
-            if topic not in self.alone:
-                wrong[row] = True
-                dead[int(at[row])] = (
-                    f"it truncates, and {topic} has several partitions: nothing says which of "
-                    "their records are before it"
-                )
         for name in self.keys:
             is_null = (
                 rows.column(name).is_null().to_numpy(zero_copy_only=False)
@@ -143,6 +142,12 @@ class Changes:
         if not wrong.any():
             return found
         return Converted(rows.filter(pa.array(~wrong)), dead, found.dropped)
+
+
+def _avro_in(values: Values) -> AvroValues | None:
+    while isinstance(values, (Beside, Debezium)):
+        values = values.values
+    return values if isinstance(values, AvroValues) else None
 
 
 def _together(puts: pa.RecordBatch, deletes: pa.RecordBatch) -> pa.RecordBatch:
