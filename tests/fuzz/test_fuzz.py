@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import fuzz_wire
+from tests.fuzz import fuzz_security, fuzz_wire
 
 SECONDS = 15
 DATA_BYTES_MAX = 1 << 29
@@ -17,7 +17,7 @@ DATA_BYTES_MAX = 1 << 29
 @pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this Python"
 )
-@pytest.mark.parametrize("target", ["fuzz_records.py", "fuzz_wire.py"])
+@pytest.mark.parametrize("target", ["fuzz_records.py", "fuzz_security.py", "fuzz_wire.py"])
 def test_no_input_breaks_a_reader(target: str, tmp_path: Path) -> None:
     """Coverage shows the fuzzer the way; an input that breaks something is printed, and kept.
 
@@ -50,3 +50,10 @@ def test_the_fuzzer_begins_with_inputs_that_pass() -> None:
     """From garbage alone it would never get behind a header; so its seeds are sound."""
     for seed in fuzz_wire.seeds():
         fuzz_wire.ATTACKS[seed[0]](seed[1:])
+
+
+def test_what_strangers_say_before_their_name_is_known() -> None:
+    """Each seed of that fuzzer, and each of its beginnings, is read or refused."""
+    for seed in fuzz_security.seeds():
+        for end in range(len(seed) + 1):
+            fuzz_security.attack(seed[:end])

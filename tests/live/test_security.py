@@ -271,6 +271,27 @@ def test_older_versions_of_tls(broker: Secured) -> None:
         context.wrap_socket(plain, server_hostname="localhost")
 
 
+def test_records_that_are_read_from_files(broker: Secured) -> None:
+    """After a restart nothing is in memory: ranges of files are read, and encrypted in order."""
+    settings = librdkafka(broker, "SASL_SSL", "PLAIN")
+    producer = Producer(settings)
+    values = [bytes([number]) * 60_000 for number in range(200)]
+    for value in values:
+        producer.produce("files", value)
+    assert producer.flush(30) == 0
+    broker.stop()
+    broker.start()
+    consumer = Consumer({**settings, "group.id": "files", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["files"])
+    found: list[bytes] = []
+    while len(found) < len(values):
+        (message,) = consumer.consume(1, 20)
+        assert message.error() is None
+        found.append(message.value())
+    consumer.close()
+    assert found == values
+
+
 def frame(request: Any, version: int) -> bytes:
     """A request as it goes over the wire."""
     return b"".join(bytes(it) for it in request_frame(request, version, 1, "stranger"))  # type: ignore[arg-type]

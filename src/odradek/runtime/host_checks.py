@@ -10,6 +10,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from odradek.broker.network.authentication import Authentication
+from odradek.broker.network.certificates import Certificates
+from odradek.broker.settings import Settings
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import (
     advertised,
@@ -19,6 +22,8 @@ from odradek.config.derived import (
 )
 from odradek.config.findings import Finding, Severity
 from odradek.config.rows import broker, log, network, zookeeper
+from odradek.model.errors import InvalidSetting
+from odradek.runtime.chance import SystemRandom
 
 DESCRIPTORS_MIN: Final = 65_536
 CONNECT_SECONDS: Final = 1.0
@@ -30,6 +35,8 @@ def examine_host(config: BrokerConfig, wrong: Collection[str] = ()) -> Iterator[
         yield from _listeners(config)
         if network.ADVERTISED_LISTENERS.name not in wrong:
             yield from _advertised(config)
+    if not wrong:
+        yield from _security(config)
     yield from _embedded_zookeeper(config)
     if zookeeper.ZOOKEEPER_CONNECT.name not in wrong:
         yield from _ensemble(config)
@@ -57,6 +64,17 @@ def _listeners(config: BrokerConfig) -> Iterator[Finding]:
                 f"{name}: {listener} has no access control: every host that can reach port "
                 f"{listener.port} can read, write and delete everything",
             )
+
+
+def _security(config: BrokerConfig) -> Iterator[Finding]:
+    """Certificates, keys and trust stores are opened as a broker would; login modules are read."""
+    settings, certificates = Settings(config), Certificates(lambda path: Path(path).read_bytes())
+    try:
+        certificates.load(config)
+        Authentication(settings, SystemRandom(), certificates).check(config)
+    except InvalidSetting as error:
+        name = str(error).partition(":")[0].partition("=")[0]
+        yield _finding(Severity.ERROR, name, str(error))
 
 
 def _cannot_listen(host: str, port: int) -> OSError | None:

@@ -12,7 +12,7 @@ from odradek.config.derived import inter_broker_listener_name
 from odradek.config.listeners import HAS_SASL, HAS_TLS, SecurityProtocol
 from odradek.config.rows import network as rows
 from odradek.config.rows import security as security_rows
-from odradek.config.secured import jaas_setting, jaas_text, on, protocol_of
+from odradek.config.secured import between_brokers, jaas_setting, jaas_text, on, protocol_of
 from odradek.metadata.znodes.settings import user_entity
 from odradek.peers.secured_network import Login, Outgoing
 from odradek.ports import Random
@@ -45,6 +45,12 @@ class Authentication:
             for name in names
             if protocol_of(config, name) is not SecurityProtocol.PLAINTEXT
         }
+
+    def check(self, config: BrokerConfig) -> None:
+        """InvalidSetting says what would keep a broker from starting."""
+        self.listeners(config)
+        if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
+            self.outgoing(config)
 
     def _listener(self, config: BrokerConfig, name: str) -> ListenerSecurity:
         protocol = protocol_of(config, name)

@@ -1,0 +1,136 @@
+"""Coverage-guided attack on what reads bytes of strangers before their name is known.
+
+    python tests/fuzz/fuzz_security.py -max_total_time=20 [a folder of inputs]
+
+Tokens of SCRAM and PLAIN on either side, certificates, trust stores, and what settings hold.
+Whatever it is fed, a reader returns or refuses it by an error of its own; nobody is let in.
+"""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from inspect import isclass, isfunction
+from pathlib import Path
+from ssl import PEM_cert_to_DER_cert
+from tempfile import TemporaryDirectory
+
+from odradek.model.errors import BrokerError
+from odradek.security import (
+    certificate_names,
+    der,
+    jaas,
+    java_store,
+    plain,
+    scram,
+    scram_client,
+    scram_server,
+)
+from odradek.security.der import MalformedCertificate
+from odradek.security.mechanism import Proven
+from odradek.security.scram import SHA_256, ScramCredential
+
+MODULES = (certificate_names, der, jaas, java_store, plain, scram, scram_client, scram_server)
+CERTIFICATES = Path(__file__).parents[1] / "samples" / "certificates"
+CREDENTIAL = SHA_256.credential(b"x" * 32, b"salt", 4_096)
+
+
+def attack_scram_server(data: bytes) -> None:
+    """Two tokens, the first with its length before it."""
+    server = scram_server.ScramServer(SHA_256, {"a": CREDENTIAL}.get, secret=b"s", nonce=b"n")
+    end = 1 + data[0]
+    server.evaluate(data[1:end])
+    assert not isinstance(server.evaluate(data[end:]), Proven), "nobody knows the password"
+
+
+def attack_scram_client(data: bytes) -> None:
+    """A server's first message; rounds are few, or the fuzzer would only count them."""
+    client = scram_client.ScramClient(SHA_256, "a", "b", nonce=b"n")
+    own = client.first().partition(b"r=")[2]
+    with suppress(ValueError):
+        if int(data.rpartition(b"i=")[2] or b"0") > 100:
+            return
+    client.respond(b"r=" + own + data)
+    client.respond(data)
+
+
+def attack_plain(data: bytes) -> None:
+    """The users are known, and their passwords are not."""
+    plain.PlainServer({"alice": "a password that no fuzzer finds"}).evaluate(data)
+
+
+def attack_certificate(data: bytes) -> None:
+    """A name that can be printed, or none."""
+    with suppress(MalformedCertificate):
+        certificate_names.name_of(data)
+
+
+def attack_store(data: bytes) -> None:
+    """Certificates, or none."""
+    java_store.certificates(data, None)
+
+
+def attack_settings(data: bytes) -> None:
+    """Lines of JAAS, credentials; what was read is written and read as the same."""
+    text = data.decode("utf-8", "replace")
+    found = ScramCredential.parse(text)
+    assert found is None or ScramCredential.parse(found.text()) == found
+    jaas.parse_jaas(text, jaas.PLAIN, "setting")
+
+
+ATTACKS: tuple[Callable[[bytes], None], ...] = (
+    attack_scram_server,
+    attack_scram_client,
+    attack_plain,
+    attack_certificate,
+    attack_store,
+    attack_settings,
+)
+
+
+def attack(data: bytes) -> None:
+    """The first byte says what the others pretend to be."""
+    if len(data) < 2:
+        return
+    with suppress(BrokerError):
+        ATTACKS[data[0] % len(ATTACKS)](data[1:])
+
+
+def seeds() -> list[bytes]:
+    """Inputs that are what they pretend to be, for the fuzzer to spoil."""
+    first = b"n,,n=a,r=abc"
+    last = b"c=biws,r=abcbg==,p=AAAA"
+    text = (CERTIFICATES / "client.pem").read_text()
+    certificate = PEM_cert_to_DER_cert(text[: text.index("-----END CERT") + 25])
+    return [
+        b"\0" + bytes([len(first)]) + first + last,
+        b"\1more,s=c2FsdA==,i=4",
+        b"\2\0alice\0guess",
+        b"\3" + certificate,
+        b"\4" + (CERTIFICATES / "trusted.jks").read_bytes(),
+        b"\5" + CREDENTIAL.text().encode(),
+        b'\5org.apache.kafka.common.security.plain.PlainLoginModule required a="b\\"" c=d;',
+    ]
+
+
+def main() -> None:
+    """Runs until libFuzzer's options end it; it begins with our seeds, and the folders named."""
+    import atheris
+
+    for module in MODULES:
+        for thing in vars(module).values():
+            if isfunction(thing) and thing.__module__ == module.__name__:
+                atheris.instrument_func(thing)
+            elif isclass(thing) and thing.__module__ == module.__name__:
+                for method in vars(thing).values():
+                    if isfunction(method):
+                        atheris.instrument_func(method)
+    with TemporaryDirectory() as corpus:
+        for number, seed in enumerate(seeds()):
+            (Path(corpus) / str(number)).write_bytes(seed)
+        atheris.Setup([sys.argv[0], corpus, *sys.argv[1:]], attack)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))
+    main()
