@@ -30,12 +30,20 @@ def between_brokers(config: BrokerConfig) -> SecurityProtocol:
 
 
 def tls_texts(config: BrokerConfig, listener: str) -> dict[str, str]:
-    """A listener's settings of TLS by their names, secrets included."""
-    return {
+    """A listener's settings of TLS by their names, secrets included.
+
+    With SASL a client has a name already: its certificate is asked for only where the listener
+    says so itself, as in Kafka (KIP-684).
+    """
+    found = {
         row.name: _text(row, value)
         for row in security.OF_TLS
         if (value := on(config, listener, cast("BrokerSetting[Any]", row))) is not None
     }
+    is_said = listener in config.on_listeners(security.SSL_CLIENT_AUTH)
+    if protocol_of(config, listener) is SecurityProtocol.SASL_SSL and not is_said:
+        del found[security.SSL_CLIENT_AUTH.name]
+    return found
 
 
 def _text(row: BrokerSetting[Any], value: Any) -> str:

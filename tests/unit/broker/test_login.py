@@ -8,8 +8,23 @@ import pytest
 from odradek.broker.network import login
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Bytes
+from odradek.security.scram import SHA_256
+from odradek.security.scram_client import ScramClient
 from odradek.wire.headers import request_frame
+from odradek.wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from odradek.wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -21,6 +36,7 @@ from tests.unit.broker.stage import Client, Stage
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 JAAS = f'{MODULE} required user_alice="alice-secret" user_bob="bob-secret";'
 LIFETIME_SECONDS = 60
+BROKER = 4  # the type of the resource
 
 
 @pytest.fixture
@@ -185,6 +201,58 @@ def test_nobody_becomes_somebody_else(stage: Stage) -> None:
     stage.run(0.1)
     assert client.is_closed
     assert other.is_closed
+
+
+def log_in_by_scram(client: Client, name: str, password: str) -> SaslAuthenticateResponse:
+    """Both tokens."""
+    conversation = ScramClient(SHA_256, name, password, nonce=b"of this login")
+    client.ask(SaslHandshakeRequest(SHA_256.name), 1)
+    first = client.ask(SaslAuthenticateRequest(conversation.first()), 1)
+    token = conversation.respond(bytes(first.auth_bytes))
+    assert token is not None
+    last = client.ask(SaslAuthenticateRequest(token), 1)
+    assert isinstance(last, SaslAuthenticateResponse)
+    if not last.error_code:
+        assert conversation.respond(bytes(last.auth_bytes)) is None
+    return last
+
+
+def test_a_user_comes_and_goes(stage: Stage) -> None:
+    """A password counts as soon as it is set, and no more once it is taken away (KIP-554)."""
+    admin, salt = stage.client(), b"salt of carol"
+    log_in(admin)
+    salted = SHA_256.salted("carol-secret", salt, 4_096)
+    wanted = [ScramCredentialUpsertion("carol, too", 1, 4_096, salt, salted)]
+    (row,) = admin.ask(AlterUserScramCredentialsRequest(upsertions=wanted)).results
+    assert (row.user, row.error_code) == ("carol, too", 0)
+    carol = stage.client()
+    assert not log_in_by_scram(carol, "carol, too", "carol-secret").error_code
+    assert "User:carol, too" in principals(stage)
+    (found,) = admin.ask(DescribeUserScramCredentialsRequest(None)).results
+    assert [(it.mechanism, it.iterations) for it in found.credential_infos] == [(1, 4_096)]
+    gone = [ScramCredentialDeletion("carol, too", 1)]
+    (row,) = admin.ask(AlterUserScramCredentialsRequest(gone)).results
+    assert row.error_code == ErrorCode.NONE
+    refused = log_in_by_scram(stage.client(), "carol, too", "carol-secret")
+    assert refused.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    (row,) = admin.ask(AlterUserScramCredentialsRequest(gone)).results
+    assert row.error_code == ErrorCode.RESOURCE_NOT_FOUND
+    (found,) = admin.ask(DescribeUserScramCredentialsRequest([UserName("carol, too")])).results
+    assert found.error_code == ErrorCode.RESOURCE_NOT_FOUND
+
+
+def test_no_secret_leaves_by_the_api(stage: Stage) -> None:
+    """DescribeConfigs has the names of login modules, and nothing of what is in them."""
+    client = stage.client()
+    log_in(client)
+    resource = DescribeConfigsResource(BROKER, "1", None)
+    request = DescribeConfigsRequest([resource], include_synonyms=True)
+    (found,) = client.ask(request).results
+    rows = {row.name: row for row in found.configs}
+    module = rows["listener.name.named.plain.sasl.jaas.config"]
+    assert (module.value, module.is_sensitive) == (None, True)
+    texts = [it.value for row in found.configs for it in (row, *row.synonyms)]
+    assert not [text for text in texts if text and "secret" in text]
 
 
 def test_a_plaintext_listener_asks_nobody() -> None:
