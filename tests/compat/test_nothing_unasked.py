@@ -63,7 +63,8 @@ HARMLESS: Final = {
 
 def all_verbs() -> dict[str, click.Command]:
     """By noun and verb."""
-    context, found = click.Context(command), {}
+    context = click.Context(command)
+    found: dict[str, click.Command] = {}
     for noun in NOUNS:
         called = command.get_command(context, noun)
         assert called is not None

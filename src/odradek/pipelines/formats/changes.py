@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from odradek.pipelines.columns import completed
 from odradek.pipelines.formats.avro_values import AvroValues
-from odradek.pipelines.formats.beside import DECODED_KEY, Beside
+from odradek.pipelines.formats.beside import Beside
 from odradek.pipelines.formats.debezium import FAULTS, Debezium
 from odradek.pipelines.formats.fitting import fitted
+from odradek.pipelines.formats.keys import DECODED_KEY
 from odradek.pipelines.formats.record_keys import key_values
 from odradek.pipelines.formats.rows import OF_RECORD
 from odradek.pipelines.moving.values import Converted, Values
