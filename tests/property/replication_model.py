@@ -21,7 +21,8 @@ from odradek.replication.following import (
     FollowerState,
 )
 from odradek.replication.isr import IsrAccepted, IsrProposal
-from odradek.replication.leader import Leader, LeaderEffects, LeaderSettings, Leadership, LogEnds
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import LeaderEffects, LeaderSettings, Leadership, LogEnds
 from odradek.replication.progress import FollowerFetch
 from odradek.replication.throttle import ReplicationThrottle
 from odradek.wire.messages.fetch import (

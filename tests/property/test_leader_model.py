@@ -19,8 +19,8 @@ from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, Offset, PartitionEpoch
 from odradek.model.units import Millis
 from odradek.replication.isr import IsrAccepted, IsrProposal
-from odradek.replication.leader import (
-    Leader,
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import (
     LeaderEffects,
     LeaderSettings,
     Leadership,

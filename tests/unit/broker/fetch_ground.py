@@ -21,7 +21,7 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import MIB, Bytes, Micros
 from odradek.ports import Address, Clock, FileRange
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.replication.throttle import ReplicationThrottle
 from odradek.security.principal import ANONYMOUS
 from odradek.sim.chance import SeededRandom

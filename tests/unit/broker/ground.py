@@ -18,7 +18,7 @@ from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset, PartitionE
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.replication.isr import IsrProposal
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.sim.disk_faults import Fault
 from odradek.sim.lending import looking_on
 from odradek.sim.loop import SECOND

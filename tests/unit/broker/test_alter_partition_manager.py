@@ -18,7 +18,7 @@ from odradek.metadata.image import Changes
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.model.units import Millis
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.replication.progress import FollowerFetch
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,

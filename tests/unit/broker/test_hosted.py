@@ -22,7 +22,7 @@ from odradek.broker.partitions.hosted import (
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, PartitionEpoch
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 
 ME, OTHER = BrokerId(1), BrokerId(2)
 ORDERS = TopicPartition("orders", 0)

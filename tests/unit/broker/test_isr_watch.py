@@ -12,7 +12,7 @@ from odradek.metadata.image import Changes
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.replication.progress import FollowerFetch
 from tests.unit.broker.ground import ME, Ground, word
 

@@ -9,13 +9,8 @@ from odradek.replication.isr import (
     IsrAccepted,
     IsrProposal,
 )
-from odradek.replication.leader import (
-    Leader,
-    LeaderEffects,
-    LeaderSettings,
-    Leadership,
-    LogEnds,
-)
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import LeaderEffects, LeaderSettings, Leadership, LogEnds
 from odradek.replication.progress import FollowerFetch
 from odradek.replication.waiters import Waiter
 

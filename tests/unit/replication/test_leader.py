@@ -21,12 +21,7 @@ from odradek.replication.isr import (
     IsrMember,
     IsrProposal,
 )
-from odradek.replication.leader import (
-    NOTHING,
-    EpochStart,
-    LeaderEffects,
-    Verdict,
-)
+from odradek.replication.leadership import NOTHING, EpochStart, LeaderEffects, Verdict
 from tests.unit.replication.leader_scene import B1, B2, LAG_MAX, ME, Scene, accepted, members
 
 

@@ -10,7 +10,7 @@ from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, in_turns
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import Incarnation, LeaderEpoch, PartitionEpoch
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,

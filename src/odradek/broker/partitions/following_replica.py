@@ -11,7 +11,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.ports import Clock
-from odradek.replication.leader import Leadership, check_leader_epoch
+from odradek.replication.leadership import Leadership, check_leader_epoch
 from odradek.storage.logs.log import PartitionLog
 
 Done = Callable[[BrokerError | None], None]

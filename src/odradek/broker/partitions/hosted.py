@@ -20,7 +20,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
 from odradek.replication.errors import NotLeaderOrFollower
-from odradek.replication.leader import Leadership
+from odradek.replication.leadership import Leadership
 from odradek.storage.errors import LogDirOffline
 
 EPOCH_DURING_DELETION: Final = LeaderEpoch(-2)

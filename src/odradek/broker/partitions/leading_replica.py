@@ -17,7 +17,8 @@ from odradek.model.units import Timestamp
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
 from odradek.replication.isr import IsrProposal
-from odradek.replication.leader import Leader, LeaderEffects
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import LeaderEffects
 from odradek.replication.waiters import Waiter
 from odradek.storage.logs.log import Appended, PartitionLog
 

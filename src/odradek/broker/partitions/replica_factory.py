@@ -17,7 +17,8 @@ from odradek.config.rows import replication, topic, transactions
 from odradek.config.topic import TopicConfig
 from odradek.model.ids import BrokerId
 from odradek.ports import Clock
-from odradek.replication.leader import Leader, LeaderSettings, LogEnds
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import LeaderSettings, LogEnds
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.settings import LogConfig
 
