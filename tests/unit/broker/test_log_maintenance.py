@@ -8,7 +8,8 @@ from structlog.testing import capture_logs
 from odradek.broker.jobs import drained
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import Offset
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.lending import looking_on
@@ -155,6 +156,38 @@ def test_a_segment_that_begins_while_retention_looks_is_not_missed() -> None:
     expiring = {"segment.bytes": "500", "retention.ms": "1"}
     with Ground(SOON, orders=expiring) as ground:
         ground.live(talk)
+
+
+def test_a_start_that_was_looked_for_before_a_truncation_is_void() -> None:
+    """The look stops in its middle, and the log is cut behind it: what it saw is there no more."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found, appender = replicas.led(ORDERS).log, Appender(replicas.led(ORDERS))
+        for _ in range(4):
+            appender.append(timeless("a" * 400))
+            await asyncio.sleep(0.01)
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
+            paused = pausing(ground.machine, "stat", path="orders-0/*.log")
+            while not any(row.hits for row in paused):
+                await asyncio.sleep(0.01)
+            await replicas.logs.truncate(found, Offset(1))
+            await asyncio.sleep(1.5)
+            for task in running:
+                task.cancel()
+
+    async def second(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        assert (found.log_start_offset, found.log_end_offset) == (0, 1)
+
+    expiring = {"segment.bytes": "500", "retention.ms": "1"}
+    rare = {**SOON, "log.retention.check.interval.ms": "3000"}
+    with Ground(rare, orders=expiring) as ground:
+        ground.live(first, cleanly=False)
+        ground.live(second)
 
 
 def timeless(value: str) -> bytearray:
