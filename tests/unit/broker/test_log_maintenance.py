@@ -14,7 +14,7 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
-from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, word
+from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, until, word
 
 SOON = {
     "log.segment.delete.delay.ms": "1",
@@ -171,8 +171,8 @@ def test_a_start_that_was_looked_for_before_a_truncation_is_void() -> None:
             running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
             await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
             paused = pausing(ground.machine, "stat", path="orders-0/*.log")
-            while not any(row.hits for row in paused):
-                await asyncio.sleep(0.01)
+            await asyncio.sleep(3)
+            await until(lambda: any(row.hits for row in paused))
             await replicas.logs.truncate(found, Offset(1))
             await asyncio.sleep(1.5)
             for task in running:
