@@ -139,9 +139,14 @@ def _is_plain_record(data: bytes, at: int, offset_delta: int) -> bool:
         at += 1
     else:
         _, at = read_varlong(data, at)
-    delta, at = read_varint(data, at)
+    if data[at] == offset_delta << 1 < ONE_BYTE_END:
+        at += 1
+    else:
+        delta, at = read_varint(data, at)
+        if delta != offset_delta:
+            return False
     key = data[at]
-    if delta != offset_delta or key > 0x7F or (key & 1 and key != 1):
+    if key > 0x7F or (key & 1 and key != 1):
         return False
     size, at = read_varint(data, at + 1 + (key >> 1))
     if size > 0:

@@ -109,9 +109,10 @@ class Framer:
     def received(self, count: int) -> list[bytearray]:
         """So many bytes were put there; the frames that are whole now."""
         if self._view is None:
-            end = count + len(self._rest)
-            self._rest = b""
-            return self._cut(end)
+            if self._rest:
+                count += len(self._rest)
+                self._rest = b""
+            return self._cut(count)
         assert self._frame is not None
         self._filled += count
         if self._filled < len(self._frame):

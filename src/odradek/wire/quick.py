@@ -100,5 +100,6 @@ def one_batch_answer(
         row = _OLD_ROW(1, number, 0, base_offset, append_time)
     if version >= ERRORS_SINCE:
         row += _NO_ERRORS
-    size = 4 + 4 + 2 + len(name) + len(row) + 4
-    return _HEAD(size, correlation_id, 1, len(name)) + name + row + _THROTTLE
+    length = len(name)
+    size = 4 + 4 + 2 + length + len(row) + 4
+    return _HEAD(size, correlation_id, 1, length) + name + row + _THROTTLE

@@ -11,6 +11,7 @@ from odradek.model.errors import (
     UnsupportedCompression,
 )
 from odradek.model.limits import BATCH_HEADER_BYTES
+from odradek.records import validate
 from odradek.records.batch import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
@@ -24,6 +25,7 @@ from odradek.records.build import BatchBuilder, build_batch, plain_header, rebui
 from odradek.records.compression import Codec
 from odradek.records.record import Record
 from odradek.records.validate import check_produced, check_records
+from odradek.records.varint import read_varint
 
 RECORDS = [Record(i, 1_000 + i, b"key", b"value") for i in range(3)]
 
@@ -135,6 +137,22 @@ def test_zstd_needs_version_7_of_produce() -> None:
     with pytest.raises(UnsupportedCompression, match="version 6"):
         check_produced(batch, version=6)
     check_produced(build_batch(RECORDS, codec=Codec.LZ4), version=3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 66, 127, 128, 129, 8_192, 8_193])
+def test_the_last_record_of_a_batch_may_have_any_number(count: int) -> None:
+    """It is written in one byte up to 63; one more, and its first byte looks like another's."""
+    made = build_batch([Record(number, 1, None, b"x") for number in range(count)])
+    assert validate._is_plain_record(bytes(made), _last_record(made, count), count - 1)
+    assert check_produced(made, version=7).record_count == count
+
+
+def _last_record(made: bytearray, count: int) -> int:
+    at: int = BATCH_HEADER_BYTES
+    for _ in range(count - 1):
+        length, at = read_varint(bytes(made), at)
+        at += length
+    return at
 
 
 def test_compaction_needs_keys() -> None:

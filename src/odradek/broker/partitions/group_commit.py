@@ -54,9 +54,9 @@ class GroupCommit:
             return
         replica.is_scheduled = True
         self.touched[replica.log] = None
-        self._turn.append(replica)
-        if len(self._turn) == 1:
+        if not self._turn:
             asyncio.get_running_loop().call_soon(self._end_turn)
+        self._turn.append(replica)
 
     def withdraw(self, replica: Replica) -> None:
         """Its log lies in another dir now."""
@@ -157,12 +157,6 @@ class _Group:
     def run(self) -> None:
         """On the worker: writes all, then syncs what is to be synced."""
         began = self._appends.clock.micros()
-        self._write_all()
-        self._micros = self._appends.clock.micros() - began
-        if self._mistake is not None:
-            raise self._mistake
-
-    def _write_all(self) -> None:
         syncing: list[WriteJob] = []
         for replica, job, _ in self._parts:
             met: BrokerError | None = None
@@ -178,6 +172,9 @@ class _Group:
             self._errors.append(met)
         if syncing:
             self._sync(syncing)
+        self._micros = self._appends.clock.micros() - began
+        if self._mistake is not None:
+            raise self._mistake
 
     def _sync(self, jobs: list[WriteJob]) -> None:
         try:
@@ -224,7 +221,7 @@ def _finish(parts: list[_Part], errors: list[BrokerError | None]) -> None:
         if job is None:
             replica.unwritten(expecting, StorageError("a write before this one failed"))
         elif error is None:
-            job.publish()
+            job.log.published(job)
             replica.written(expecting)
         else:
             job.fail()

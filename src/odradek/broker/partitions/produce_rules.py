@@ -70,7 +70,11 @@ class ProduceRules(NamedTuple):
         header = check_produced(batch, version=version, bytes_max=self.bytes_max)
         if self.keyed or self.deep or (self.before_max is not None and not self.stamped):
             header = self._look_inside(batch, header, now)
-        elif self._lies_ahead(header.max_timestamp, now):
+        elif (
+            self.after_max is not None
+            and not self.stamped  # a time that is going to be replaced may be any
+            and header.max_timestamp - now > self.after_max
+        ):
             raise InvalidTimestamp(
                 f"timestamp {header.max_timestamp} lies more than {self.after_max} ms ahead"
             )
@@ -82,10 +86,6 @@ class ProduceRules(NamedTuple):
         if not self.stamped:
             return kept, header, NOT_STAMPED
         return kept, restamp(kept, 0, TimestampType.LOG_APPEND_TIME, now), now
-
-    def _lies_ahead(self, timestamp: int, now: Timestamp) -> bool:
-        """Too far; but a time that is going to be replaced may be any."""
-        return self.after_max is not None and not self.stamped and timestamp - now > self.after_max
 
     def _look_inside(self, batch: memoryview, header: BatchHeader, now: Timestamp) -> BatchHeader:
         first = -FOREVER if self.before_max is None or self.stamped else now - self.before_max

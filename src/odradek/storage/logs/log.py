@@ -436,7 +436,7 @@ class PartitionLog(ReadableLog):
         if job.wants_sync:
             self._note_synced(job)
         self._in_flight -= 1
-        if self.is_idle:
+        if not self._in_flight and self._job is None:
             self.epochs = self._next_epochs  # of a leadership that began meanwhile
 
     def _published_first(self, piece: Piece) -> None:

@@ -360,7 +360,7 @@ class Segment:
         One loop over plain numbers: this is on the way of every append.
         """
         base, interval = self.base_offset, self.index_interval
-        since, newest = self.bytes_since_entry, self.newest
+        since, newest = self.bytes_since_entry, self.max_timestamp or self.newest
         latest, latest_at = newest.timestamp, newest.offset - base
         if headers:
             self._tail = position, headers[0]
