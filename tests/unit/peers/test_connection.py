@@ -18,6 +18,7 @@ from odradek.peers.errors import (
     UnexpectedAnswer,
     connecting_failed,
 )
+from odradek.peers.requests import encode_request
 from odradek.sim.world import World
 from odradek.wire.headers import response_frame
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -64,6 +65,25 @@ def stage() -> Iterator[Stage]:
     """A world with both."""
     with World(1) as world:
         yield Stage(world)
+
+
+def test_who_needs_no_future_is_told_of_the_answer_or_of_why_there_is_none(stage: Stage) -> None:
+    """Once for each request."""
+    told: list[tuple[int | None, type | None]] = []
+
+    def on_answer(response: HeartbeatResponse | None, error: ConnectionGone | None) -> None:
+        code = None if response is None else response.error_code
+        told.append((code, None if error is None else type(error)))
+
+    async def conversation(connection: Connection) -> None:
+        connection.send_then(encode_request(HEARTBEAT, 4), on_answer)
+        await connection.ask(HEARTBEAT, 4)
+        assert told == [(0, None)]
+        connection.send_then(encode_request(HEARTBEAT, 4), on_answer)
+        connection.close()
+
+    stage.talk(conversation)
+    assert told == [(0, None), (None, ClosedByUs)]
 
 
 def test_requests_are_pipelined_and_answered_in_order(stage: Stage) -> None:

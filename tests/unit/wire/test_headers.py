@@ -4,12 +4,15 @@ import pytest
 
 from odradek.model.errors import ErrorCode, MalformedRequest
 from odradek.wire.apis import APIS
+from odradek.wire.codec import encoded
 from odradek.wire.headers import (
     UnsupportedRequest,
     read_request,
     read_request_header,
     read_response,
+    read_response_body,
     request_frame,
+    request_head,
     request_header_version,
     response_frame,
     response_header_version,
@@ -17,6 +20,7 @@ from odradek.wire.headers import (
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from odradek.wire.messages.fetch import FetchRequest
+from odradek.wire.messages.headers import RequestHeader
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.metadata import MetadataRequest
 
@@ -67,6 +71,27 @@ def test_a_response_comes_back_from_its_frame(version: int) -> None:
     header, response = read_response(HeartbeatResponse, version, frame)
     assert header.correlation_id == 17
     assert response == HeartbeatResponse(error_code=27)
+
+
+@pytest.mark.parametrize("tags", [b"\0", b"\1\5\2ab"])
+def test_a_body_is_found_behind_a_header_with_tags(tags: bytes) -> None:
+    """Whoever knows which request it answers passes over them."""
+    frame = body(response_frame(HeartbeatResponse(error_code=27), 4, 17))
+    tagged = frame[:4] + tags + frame[5:]
+    assert read_response_body(HeartbeatResponse, 4, tagged) == HeartbeatResponse(error_code=27)
+    plain = body(response_frame(HeartbeatResponse(error_code=27), 0, 17))
+    assert read_response_body(HeartbeatResponse, 0, plain) == HeartbeatResponse(error_code=27)
+
+
+@pytest.mark.parametrize("client_id", ["console", "", None])
+def test_a_head_by_hand_is_what_the_codec_writes(client_id: str | None) -> None:
+    """Of every API, at every version."""
+    text = b"\xff\xff" if client_id is None else bytes([0, len(client_id)]) + client_id.encode()
+    for api in APIS.values():
+        for version in api.versions:
+            header = RequestHeader(api.key, version, 17, client_id)
+            head = encoded(header, request_header_version(api, version))
+            assert request_head(api.key, version, 17, text) == head, (api.name, version)
 
 
 def test_api_versions_is_answered_with_the_oldest_header() -> None:
