@@ -68,7 +68,7 @@ def stage() -> Iterator[Stage]:
 
 
 def test_who_needs_no_future_is_told_of_the_answer_or_of_why_there_is_none(stage: Stage) -> None:
-    """Once for each request."""
+    """Once for each request, whether the connection ends before the answer or not."""
     told: list[tuple[int | None, type | None]] = []
 
     def on_answer(response: HeartbeatResponse | None, error: ConnectionGone | None) -> None:
