@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from odradek.cli.grammar import Verb
-from odradek.cli.naming import brokers_named
+from odradek.cli.naming import brokers_that_answer
 from odradek.cli.printing import Size, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
@@ -35,7 +35,7 @@ def clients(*, brokers: tuple[int, ...], seconds: int) -> None:
     """
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        known = await brokers_named(cluster, brokers)
+        known = await brokers_that_answer(cluster, brokers)
         found = await asyncio.gather(*(_rows(cluster, broker, seconds) for broker in known))
         return sorted((row for rows in found for row in rows), key=_bytes, reverse=True)
 

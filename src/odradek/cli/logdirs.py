@@ -12,7 +12,7 @@ from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.log_dir_throttle import between_log_dirs
-from odradek.cli.naming import TOPIC, brokers_named, topics_named
+from odradek.cli.naming import TOPIC, brokers_named, brokers_that_answer, topics_named
 from odradek.cli.printing import Size, show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.cli.throttle import LIFT, RATE, rates, told_of_log_dirs
@@ -74,7 +74,7 @@ def list_log_dirs(*, brokers: tuple[int, ...]) -> None:
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []
-        for broker in await brokers_named(cluster, brokers):
+        for broker in await brokers_that_answer(cluster, brokers):
             results = await log_dirs_of(cluster, broker)
             hanging = await hanging_of(cluster, broker, results)
             for result in results:
@@ -135,7 +135,7 @@ def partitions(*, topics: tuple[str, ...], brokers: tuple[int, ...]) -> None:
                 row.offset_lag,
                 row.is_future_key,
             )
-            for broker in await brokers_named(cluster, brokers)
+            for broker in await brokers_that_answer(cluster, brokers)
             for result in await log_dirs_of(cluster, broker)
             for topic in result.topics
             if topic.name in named
@@ -156,7 +156,7 @@ def describe(*, brokers: tuple[int, ...]) -> None:
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []
-        for broker in await brokers_named(cluster, brokers):
+        for broker in await brokers_that_answer(cluster, brokers):
             wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
             for found in (await operate(cluster, wanted))["dirs"]:
                 since = found.get("since")
@@ -335,7 +335,7 @@ def balance(*, brokers: tuple[int, ...], execute: bool) -> None:
 
     async def ask(cluster: Cluster) -> list[log_dir_balance.Planned]:
         planned: list[log_dir_balance.Planned] = []
-        for broker in await brokers_named(cluster, brokers):
+        for broker in await brokers_that_answer(cluster, brokers):
             found = log_dir_balance.plan(broker, await log_dirs_of(cluster, broker))
             planned += found
             if execute:

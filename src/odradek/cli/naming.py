@@ -16,6 +16,7 @@ from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
+from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 COMPLETION_SECONDS = 1.0
@@ -83,6 +84,25 @@ async def brokers_named(cluster: Cluster, numbers: Iterable[int]) -> list[Broker
             known = ", ".join(map(str, sorted(cluster.brokers)))
             raise Failed(f"there is no broker {number}; the cluster has {known}")
     return [BrokerId(it) for it in numbers] or sorted(cluster.brokers)
+
+
+async def brokers_that_answer(cluster: Cluster, numbers: Iterable[int]) -> list[BrokerId]:
+    """Brokers by id, which must answer; without any all that do, and the others are told.
+
+    A broker that has died is listed for a while.
+    """
+    named = list(numbers)
+    found = []
+    for broker in await brokers_named(cluster, named):
+        try:
+            await cluster.broker(broker)
+        except ConnectionGone as error:
+            if named:
+                raise
+            click.echo(f"odradek: broker {broker} does not answer: {error}", err=True)
+        else:
+            found.append(broker)
+    return found
 
 
 class Named(click.ParamType[str]):
