@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from odradek.cli.failing import Failed, unknown
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.peers.errors import ConnectionGone
@@ -47,7 +48,14 @@ def matching(names: Iterable[str], known: Iterable[str], kind: str, list_them: s
 async def topics_named(
     cluster: Cluster, names: Sequence[str], *, internal: bool = False
 ) -> list[MetadataResponseTopic]:
-    """Topics by name or pattern; without any all, of the internal ones only if asked for."""
+    """Topics by name or pattern; without any all, of the internal ones only if asked for.
+
+    A cluster may have very many: where names are whole only those are asked for.
+    """
+    if names and not any(map(is_pattern, names)):
+        answer = await cluster.refresh(list(dict.fromkeys(names)))
+        if all(topic.error_code == ErrorCode.NONE for topic in answer.topics):
+            return topics_of(answer, names, internal=internal)
     return topics_of(await cluster.refresh(None), names, internal=internal)
 
 
