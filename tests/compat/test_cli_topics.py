@@ -110,3 +110,8 @@ def test_topics_that_cannot_be(odradek: Shell, topic: str) -> None:
     near = odradek.fails("topic", "describe", topic[:-1] + "x")
     assert "did you mean 'orders-" in near
     assert "next: odradek topic list" in near
+
+
+def test_what_cannot_be_in_a_name_is_shown(odradek: Shell) -> None:
+    """The character, and not only that there is one."""
+    assert "',' cannot be in one" in odradek.fails("topic", "create", "orders,refunds", "-p", "1")
