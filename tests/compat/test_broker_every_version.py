@@ -56,6 +56,8 @@ from odradek.wire.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sasl_authenticate,
+    sasl_handshake,
     sync_group,
 )
 from odradek.wire.messages.api_versions import ApiVersionsRequest
@@ -465,7 +467,17 @@ def _alter_user_scram_credentials(client: Raw, version: int, topic: str) -> Case
     del client, version, topic
     wanted = alter_user_scram_credentials.ScramCredentialDeletion("me", 1)
     request = alter_user_scram_credentials.AlterUserScramCredentialsRequest([wanted])
-    return Case(request, {Code.SECURITY_DISABLED})
+    return Case(request, {Code.RESOURCE_NOT_FOUND})
+
+
+def _sasl_handshake(client: Raw, version: int, topic: str) -> Case:
+    del client, version, topic
+    return Case(sasl_handshake.SaslHandshakeRequest("PLAIN"), {Code.ILLEGAL_SASL_STATE})
+
+
+def _sasl_authenticate(client: Raw, version: int, topic: str) -> Case:
+    del client, version, topic
+    return Case(sasl_authenticate.SaslAuthenticateRequest(b"x"), {Code.ILLEGAL_SASL_STATE})
 
 
 def _describe_transactions(client: Raw, version: int, topic: str) -> Case:
@@ -502,6 +514,7 @@ QUESTIONS: Final[dict[int, Question]] = {
     14: _sync_group,
     15: _describe_groups,
     16: _list_groups,
+    17: _sasl_handshake,
     18: _api_versions,
     19: _create_topics,
     20: _delete_topics,
@@ -515,6 +528,7 @@ QUESTIONS: Final[dict[int, Question]] = {
     33: _alter_configs,
     34: _alter_replica_log_dirs,
     35: _describe_log_dirs,
+    36: _sasl_authenticate,
     37: _create_partitions,
     42: _delete_groups,
     44: _incremental_alter_configs,
