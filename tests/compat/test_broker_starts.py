@@ -135,8 +135,11 @@ def test_a_client_may_be_told_the_address_that_it_found(
 
 REFUSED: Final = [
     ({"listeners": "PLAINTEXT://0.0.0.0:{port}"}, "no client can connect to 0.0.0.0"),
-    ({"listeners": "SSL://127.0.0.1:{port}"}, "listener SSL is to speak SSL; only PLAINTEXT is"),
-    ({"listeners": "SASL_PLAINTEXT://127.0.0.1:1"}, "is to speak SASL_PLAINTEXT; only PLAINTEXT"),
+    ({"listeners": "PLAINTEXT://127.0.0.1:{port},SSL://127.0.0.1:0"}, "needs a certificate"),
+    (
+        {"listeners": "PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:0"},
+        "Kerberos is not spoken here",
+    ),
     ({"listeners": "PLAINTEXT://no-such-host.invalid:1"}, "listeners=PLAINTEXT://no-such-host"),
     ({"num_partitions": "none"}, "num.partitions=none"),
     ({"log_dirs": "/proc/none"}, "/proc/none"),
