@@ -20,6 +20,16 @@ HOME = Path(pyspark.__file__).parent
 @contextmanager
 def java(log: Path, ready: str, *command: str) -> Iterator[str]:
     """A program of Spark's; gives the line that says that it is ready."""
+    process = started(log, *command)
+    try:
+        yield line_of(log, ready, process)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def started(log: Path, *command: str) -> subprocess.Popen[bytes]:
+    """A program of Spark's, in a process group of its own."""
     environment = {
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -27,7 +37,7 @@ def java(log: Path, ready: str, *command: str) -> Iterator[str]:
         "SPARK_WORKER_DIR": str(log.parent / "work"),
     }
     with log.open("wb") as file:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [str(HOME / "bin" / command[0]), *command[1:]],
             stdout=file,
             stderr=file,
@@ -35,14 +45,43 @@ def java(log: Path, ready: str, *command: str) -> Iterator[str]:
             start_new_session=True,
             preexec_fn=die_with_parent,  # noqa: PLW1509 - the child only asks the kernel
         )
-    try:
-        while not (found := re.search(ready, log.read_text(errors="replace"))):
-            assert process.poll() is None, log.read_text(errors="replace")[-2_000:]
-            time.sleep(0.1)
-        yield found[0]
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+
+
+def line_of(log: Path, ready: str, process: subprocess.Popen[bytes]) -> str:
+    """Waits for what it says when it is ready."""
+    while not (found := re.search(ready, log.read_text(errors="replace"))):
+        assert process.poll() is None, log.read_text(errors="replace")[-2_000:]
+        time.sleep(0.1)
+    return found[0]
+
+
+MASTER = ("spark-class", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1")
+
+
+class Worker:
+    """A worker of a standalone cluster, and whoever starts it again when it has died."""
+
+    def __init__(self, folder: Path, master: str, cores: int) -> None:
+        self._folder = folder
+        self._command = (
+            "spark-class", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1",
+            "--cores", str(cores), "--memory", "1g", "--webui-port", "0", master,
+        )  # fmt: skip
+        self._life = 0
+        folder.mkdir()
+        self.start()
+
+    def start(self) -> None:
+        """A life, which the master knows of afterwards."""
+        self._life += 1
+        log = self._folder / f"{self._life}.log"
+        self._process = started(log, *self._command)
+        line_of(log, "Successfully registered", self._process)
+
+    def kill(self) -> None:
+        """With its executor and all that this has started."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
 
 @contextmanager

@@ -2,16 +2,25 @@
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.external.zookeeper import free_port
 from tests.pipelines.moving.archives import records_of, rows_in
-from tests.pipelines.programs import java
+from tests.pipelines.programs import MASTER, Worker, java
 from tests.pipelines.topics import Topics
 
 COUNT = 1_000
+COUNT_KILLED = 3_000
+BATCHES = 60
+CONFS = (
+    "--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=1g",
+    "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.ui.enabled=false",
+)  # fmt: skip
 SLOTS = """
 import sys
 from odradek.pipelines import session
@@ -23,6 +32,24 @@ print(tasks_for(session(remote=sys.argv[1]), small))
 """How many tasks share eight small ranges."""
 
 
+@contextmanager
+def master(folder: Path) -> Iterator[str]:
+    """Of a standalone cluster; its URL."""
+    more = ("--port", str(free_port()), "--webui-port", "0")
+    with java(folder / "master.log", r"spark://127[^ \n]*", *MASTER, *more) as url:
+        yield url
+
+
+@contextmanager
+def working(folder: Path, url: str, cores: int) -> Iterator[Worker]:
+    """A worker."""
+    worker = Worker(folder, url, cores)
+    try:
+        yield worker
+    finally:
+        worker.kill()
+
+
 @pytest.fixture
 def filled(topics: Topics) -> str:
     """A topic of two partitions."""
@@ -31,11 +58,16 @@ def filled(topics: Topics) -> str:
     return topic
 
 
+def archiving(topics: Topics, topic: str, table: str, *where: str) -> list[str]:
+    """The command."""
+    command = [sys.executable, "-m", "odradek", "archive", "-b", topics.bootstrap, "--once"]
+    return [*command, "--topics", topic, "--to", table, *where]
+
+
 def archived(topics: Topics, topic: str, table: str, *where: str) -> None:
     """By the command."""
-    command = [sys.executable, "-m", "odradek", "archive", "-b", topics.bootstrap, "--once"]
     done = subprocess.run(
-        [*command, "--topics", topic, "--to", table, *where],
+        archiving(topics, topic, table, *where),
         capture_output=True,
         text=True,
         check=False,
@@ -44,18 +76,40 @@ def archived(topics: Topics, topic: str, table: str, *where: str) -> None:
     assert rows_in(table) == records_of(topics.bootstrap, topic, (0, 1))
 
 
-def test_a_standalone_cluster(topics: Topics, filled: str, tmp_path: Path) -> None:
-    """A master and a worker from the package; our code is shipped to it."""
-    at = ("--host", "127.0.0.1", "--port", str(free_port()), "--webui-port", "0")
-    master = ("spark-class", "org.apache.spark.deploy.master.Master", *at)
-    with java(tmp_path / "master.log", r"spark://127[^ \n]*", *master) as url:
-        worker = ("spark-class", "org.apache.spark.deploy.worker.Worker")
-        more = ("--host", "127.0.0.1", "--cores", "2", "--memory", "1g", "--webui-port", "0", url)
-        with java(tmp_path / "worker.log", "Successfully registered", *worker, *more):
-            confs = ("--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=1g")
-            host = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.ui.enabled=false")
-            table = f"delta:{tmp_path}/t"
-            archived(topics, filled, table, "--master", url, *confs, *host)
+def test_a_standalone_cluster_whose_workers_are_killed_in_turn(
+    topics: Topics, tmp_path: Path
+) -> None:
+    """With their executors, during an archive; each is started again. Each record is one row.
+
+    Master and workers are from the package; our code is shipped to them.
+    """
+    topic = topics.make(partitions=2)
+    rows = [{"value": b"%d" % it, "partition": it % 2} for it in range(COUNT_KILLED)]
+    topics.fill(topic, rows)
+    folder = tmp_path / "t"
+    with (
+        master(tmp_path) as url,
+        working(tmp_path / "one", url, cores=1) as one,
+        working(tmp_path / "two", url, cores=1) as two,
+    ):
+        some = ("--max-offsets-per-trigger", str(COUNT_KILLED // BATCHES))
+        where = ("--master", url, *CONFS, *some)
+        with (tmp_path / "archive.log").open("wb") as log:
+            command = archiving(topics, topic, f"delta:{folder}", *where)
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+        for worker in (one, two):
+            commits = _commits(folder)
+            while _commits(folder) < commits + 2:
+                assert process.poll() is None, (tmp_path / "archive.log").read_text()[-2_000:]
+                time.sleep(0.01)
+            worker.kill()
+            worker.start()
+        assert process.wait() == 0, (tmp_path / "archive.log").read_text()[-2_000:]
+    assert rows_in(f"delta:{folder}") == records_of(topics.bootstrap, topic, (0, 1))
+
+
+def _commits(folder: Path) -> int:
+    return len(list(folder.glob("_delta_log/*.json")))
 
 
 def test_spark_connect(topics: Topics, filled: str, connect: str, tmp_path: Path) -> None:
