@@ -1,8 +1,8 @@
 """Archives beside Spark's own connector and Parquet sink, and replays beside its topic sink.
 
 `./dev test pipelines` makes the environment; then `.venv-spark/bin/python
-benchmarks/spark_archive.py [--rounds 5] [--rows N]`. One session with two slots, the broker on the
-same two cores; starting Spark does not count.
+benchmarks/spark_archive.py [--rounds 5] [--rows N] [--format iceberg]`. One session with two slots,
+the broker on the same two cores; starting Spark does not count.
 
 Bars, 100 B and 1 KB: archive at least 2.5 times the tuned connector into Parquet, at least 4 times
 its defaults; replay at least 2 times the connector's sink. A batch of eight records at most 0.35 s,
@@ -13,6 +13,7 @@ import argparse
 import shutil
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from statistics import median
 from typing import Final
 
@@ -27,8 +28,14 @@ from odradek.pipelines.source.options import Mode, parse
 SMALL_BATCHES: Final = 60
 
 
-def archiving(where: World, topic: str, rows: int) -> Callable[[], None]:
-    """Into a new Delta table."""
+def table_of(where: World, form: str) -> tuple[Path, str]:
+    """Where the archive lies, and its location."""
+    folder = where.folder / form
+    return folder, f"{form}:{folder}{'/' if form == 'iceberg' else ''}"
+
+
+def archiving(where: World, topic: str, rows: int, form: str) -> Callable[[], None]:
+    """Into a new table."""
     source = parse(
         {
             "kafka.bootstrap.servers": where.bootstrap,
@@ -39,9 +46,9 @@ def archiving(where: World, topic: str, rows: int) -> Callable[[], None]:
     )
 
     def case() -> None:
-        table = where.folder / "delta"
-        shutil.rmtree(table, ignore_errors=True)
-        done = archive(where.spark, Archive(source, f"delta:{table}"), Once())
+        folder, table = table_of(where, form)
+        shutil.rmtree(folder, ignore_errors=True)
+        done = archive(where.spark, Archive(source, table), Once())
         assert done.written == rows, done
 
     return case
@@ -58,14 +65,14 @@ def connecting(where: World, topic: str, options: dict[str, str]) -> Callable[[]
     return case
 
 
-def replaying(where: World, rows: int) -> Callable[[], None]:
-    """The Delta table into a new topic."""
+def replaying(where: World, rows: int, form: str) -> Callable[[], None]:
+    """The table into a new topic."""
     numbers = count()
 
     def case() -> None:
         topic = new_topic(where, f"replayed-{rows}-{next(numbers)}")
         sink = sink_options({"kafka.bootstrap.servers": where.bootstrap, "topic": topic})
-        done = replay(where.spark, Replay(f"delta:{where.folder / 'delta'}", sink))
+        done = replay(where.spark, Replay(table_of(where, form)[1], sink))
         assert done.sent == rows, done
 
     return case
@@ -85,7 +92,7 @@ def sending(where: World, rows: int, options: dict[str, str]) -> Callable[[], No
     return case
 
 
-def small_batches(where: World) -> None:
+def small_batches(where: World, form: str) -> None:
     """The median duration of an archive's batches of eight records."""
     topic = fill(where, "small", 8 * SMALL_BATCHES, 100)
     source = parse(
@@ -98,10 +105,10 @@ def small_batches(where: World) -> None:
         Mode.STREAM,
     )
     durations: list[int] = []
-    job = Archive(source, f"delta:{where.folder / 'small'}", merge_after=None)
+    job = Archive(source, f"{form}:{where.folder / 'small'}/", merge_after=None)
     archive(where.spark, job, Once(), on_batch=lambda it: durations.append(it.duration_ms))
     told = f"median {median(durations[5:]):.0f} ms, of {min(durations)} to {max(durations)}"
-    print(f"archive, {len(durations)} batches of 8 records: {told}", flush=True)
+    print(f"archive into {form}, {len(durations)} batches of 8 records: {told}", flush=True)
 
 
 def main() -> None:
@@ -110,7 +117,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 B; a sixth of 1 KB")
     parser.add_argument("--size", type=int, choices=(100, 1_000), help="only these values")
+    parser.add_argument("--format", choices=("delta", "iceberg", "parquet"), default="delta")
     chosen = parser.parse_args()
+    form = chosen.format
     with world(2) as where:
         for size, count_of in ((100, chosen.rows), (1_000, chosen.rows // 6)):
             if chosen.size not in (None, size):
@@ -118,10 +127,10 @@ def main() -> None:
             rows = count_of - count_of % 8
             topic = fill(where, f"values-{size}", rows, size)
             compare(
-                f"{size} B, archive",
+                f"{size} B, archive into {form}",
                 rows,
                 {
-                    "ours": archiving(where, topic, rows),
+                    "ours": archiving(where, topic, rows, form),
                     "defaults": connecting(where, topic, {}),
                     "tuned": connecting(where, topic, dict(TUNED)),
                 },
@@ -132,14 +141,14 @@ def main() -> None:
                 f"{size} B, replay",
                 rows,
                 {
-                    "ours": replaying(where, rows),
+                    "ours": replaying(where, rows, form),
                     "defaults": sending(where, rows, {}),
                     "tuned": sending(where, rows, batching),
                 },
                 chosen.rounds,
             )
         print(f"the largest Python worker: {worker_memory():.0f} MB", flush=True)
-        small_batches(where)
+        small_batches(where, form)
 
 
 if __name__ == "__main__":
