@@ -162,3 +162,24 @@ def test_what_others_say_of_a_parquet_table_stays(tmp_path: Path) -> None:
     field = lake.again().table.load().schema.field("inner")
     assert [it.name for it in field.type] == ["a", "b"]
     assert field.metadata == {b"comment": b"theirs"}
+
+
+def test_another_optimizes_and_vacuums_a_delta_table(tmp_path: Path) -> None:
+    """A run goes on behind it, its ranges are made again in such a file, and it is merged."""
+    lake = delta(tmp_path)
+    snapshot = lake.table.load()
+    for start in range(10, 40, 10):
+        snapshot = lake.append(snapshot, new_range(start, start + 10))
+    other = DeltaTable(tmp_path / "t")
+    assert other.optimize.compact()["numFilesRemoved"] == 4
+    assert len(other.vacuum(0, dry_run=False, enforce_retention_duration=False)) == 4
+    snapshot = lake.append(snapshot, new_range(40, 50))
+    assert lake.again().rows() == expected(50)
+    lake.replace(commits.Batch(CLUSTER, (new_range(15, 25),), ()))
+    assert lake.again().rows() == expected(15) + expected(50, 25)
+    lake.replace(lake.batch(lake.table.load(), new_range(15, 25)))
+    snapshot = lake.table.load()
+    merge_small(lake.table, lake.layout(snapshot), snapshot)
+    assert lake.again().rows() == expected(50)
+    values = DeltaTable(tmp_path / "t").to_pyarrow_table()["value"].to_pylist()
+    assert sorted(values) == sorted(b"value %d" % it for it in range(50))
