@@ -119,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--environment", type=Path, help="keep the environment there")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and the broker with it
     with tempfile.TemporaryDirectory() as place:
         programs = installed(chosen.environment or Path(place) / "environment")
         subprocess.run([programs / "python", "-m", "pip", "freeze"], check=True)
