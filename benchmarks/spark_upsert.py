@@ -24,7 +24,7 @@ from spark_world import BATCH_BYTES, World, new_topic, worker_memory, world
 
 from odradek.client.blocking import BlockingClient
 from odradek.model.ids import TopicPartition
-from odradek.pipelines.definition.definition import KEYED_FILE_BYTES
+from odradek.pipelines.definition.keyed import KEYED_FILE_BYTES
 from odradek.pipelines.encoding.batches import Rows, encode
 from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues

@@ -46,6 +46,7 @@ from typing import Any, Final
 
 from odradek.model.names import topic_name_fault
 from odradek.model.units import Millis
+from odradek.pipelines.definition.keyed import KEYED_FILE_BYTES, keys_of, unwrapped
 from odradek.pipelines.definition.sections import Section, WrongFile
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
@@ -104,10 +105,6 @@ REGISTERED: Final[Mapping[str, Callable[[SchemaRegistry], Values]]] = {
 FORMATS: Final = ("raw", "json", *REGISTERED)
 KEY_FORMATS: Final = (*PLAIN, *READERS)
 ON_LOSS: Final = ("fail", "skip")
-ENVELOPES: Final = ("debezium",)
-MODES: Final = ("append", "upsert")
-KEYED_FILE_BYTES: Final = 32 << 20
-"""Where each key has one row a file is written anew for one of its rows."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,7 @@ def parse(content: Mapping[str, Any], folder: Path) -> Definition:
     source = _source(of["source"])
     table = of["table"]
     location = _location(table.needed("location"), folder)
-    keys = _keys_of(table, parse_location(location)[0])
+    keys = keys_of(table, parse_location(location)[0])
     values, registry = _values(of["values"], of["keys"], keys)
     expectations = _expectations(of["expectations"])
     dead_letters = _dead_letters(of["dead-letters"], folder)
@@ -221,27 +218,6 @@ def _file_bytes(table: Section, unsaid: int) -> int:
     if text is None:
         return unsaid
     return GivenOptions({"table.file-size": text}, ()).size("table.file-size") or unsaid
-
-
-def _keys_of(table: Section, form: str) -> tuple[str, ...]:
-    """The columns of keys of a table in which each has one row; none of others."""
-    mode, keys = table.text("mode", MODES[0]), table.texts("keys")
-    if mode not in MODES:
-        raise WrongFile(f"table.mode must be {' or '.join(MODES)}, not {mode!r}")
-    if mode == MODES[0]:
-        if keys:
-            raise WrongFile('table.keys has a meaning with table.mode = "upsert" alone')
-        return ()
-    if not keys:
-        raise WrongFile(
-            'table.mode = "upsert" needs table.keys: the columns that a row is known by'
-        )
-    if form == "parquet":
-        raise WrongFile(
-            'table.mode = "upsert" needs a table that readers see whole while its files are '
-            "exchanged: take delta: or iceberg:"
-        )
-    return keys
 
 
 def _source(section: Section) -> SourceOptions:
@@ -305,29 +281,12 @@ def _values(
     values, registry = _format(section)
     decoded = _keys(keys, registry)
     if envelope is not None:
-        values = _unwrapped(envelope, values, of_rows)
+        values = unwrapped(envelope, values, of_rows)
     if not beside and decoded is None:
         return values, registry
     if values is RAW:
         raise WrongFile("raw records have all columns, with their keys as they are")
     return Beside(values, tuple(dict.fromkeys(beside)), decoded), registry
-
-
-def _unwrapped(envelope: str, values: Values, keys: tuple[str, ...]) -> Values:
-    """Change records in this format."""
-    if envelope not in ENVELOPES:
-        raise WrongFile(
-            f"values.envelope: there is {', '.join(ENVELOPES)}, not {envelope!r}"
-            f"{nearest(envelope, ENVELOPES)}"
-        )
-    if not keys:
-        raise WrongFile(
-            'values.envelope = "debezium" makes rows of changes, which takes table.mode = "upsert" '
-            "and table.keys. Without it each change record is a row, with op, before and after"
-        )
-    if not isinstance(values, (JsonValues, AvroValues)):
-        raise WrongFile('values.envelope = "debezium" takes values.format json or avro')
-    return Debezium(values, keys)
 
 
 def _keys(section: Section, of_values: SchemaRegistry | None) -> Keys | None:
