@@ -30,6 +30,8 @@ WATCHED: Final[tuple[tuple[type, str], ...]] = (
     (LogDir, "futures"),
 )
 WORLDS: Final = __file__.replace("lending.py", "worlds")
+MISTAKES: Final = "mistakes.py"
+"""Behind the names of those files of worlds whose functions stand in the place of the product's."""
 
 
 class Trespass(AssertionError):
@@ -63,7 +65,7 @@ def the_loop_runs() -> bool:
         return False
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - this is rare
     while frame is not None and frame.f_code.co_name != "_run_handles":
-        if frame.f_code.co_filename.startswith(WORLDS):
+        if _is_of_a_world(frame):
             return False
         frame = frame.f_back
     return frame is not None
@@ -133,10 +135,15 @@ def _is_judge() -> bool:
     """Whether a world looks on, as it does when power is lost in the middle of a job."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - this is rare
     while frame is not None and frame.f_code.co_name != "_run_handles":
-        if frame.f_code.co_filename.startswith(WORLDS):
+        if _is_of_a_world(frame):
             return True
         frame = frame.f_back
     return False
+
+
+def _is_of_a_world(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return name.startswith(WORLDS) and not name.endswith(MISTAKES)
 
 
 @contextmanager
