@@ -1,7 +1,5 @@
 """Coordinators of groups: who answers, and until when."""
 
-import pytest
-
 from odradek.client import admin, member
 from odradek.client.errors import Refused
 from odradek.client.group_offsets import committed_request, read_committed
@@ -44,38 +42,34 @@ def coordinator_of_group(t: ClusterScenario, shop: Client) -> int:
     return found
 
 
-@pytest.mark.parametrize("seed", range(1, 11))
-def test_a_coordinator_that_stood_still_answers_nothing_older(seed: int) -> None:
+def test_a_coordinator_that_stood_still_answers_nothing_older(t: ClusterScenario) -> None:
     """Another has its place by then, and what that has acknowledged it does not know."""
-    with ClusterScenario(seed) as t:
-        shop, others = t.client("shop"), t.client("others")
-        old = coordinator_of_group(t, shop)
-        late = [t.client(f"late {number}") for number in range(4)]
-        for each in late:
-            assert each.does(fetch_from(each, old)) == 10
-        t.broker(old).machine.pause()
-        waiting = [each.begins(often(each, old)) for each in late]  # in the sockets
-        t.run(seconds=20)
-        others.does(member.commit(others.cluster, GROUP, {ORDERS: 20}))
-        t.broker(old).machine.resume()
-        asked = [each.ends(begun) for each, begun in zip(late, waiting, strict=True)]
-        assert {it for answers in asked for it in answers} <= {20, ErrorCode.NOT_COORDINATOR}
-        assert others.committed(GROUP) == {ORDERS: 20}
+    shop, others = t.client("shop"), t.client("others")
+    old = coordinator_of_group(t, shop)
+    late = [t.client(f"late {number}") for number in range(4)]
+    for each in late:
+        assert each.does(fetch_from(each, old)) == 10
+    t.broker(old).machine.pause()
+    waiting = [each.begins(often(each, old)) for each in late]  # in the sockets
+    t.run(seconds=20)
+    others.does(member.commit(others.cluster, GROUP, {ORDERS: 20}))
+    t.broker(old).machine.resume()
+    asked = [each.ends(begun) for each, begun in zip(late, waiting, strict=True)]
+    assert {it for answers in asked for it in answers} <= {20, ErrorCode.NOT_COORDINATOR}
+    assert others.committed(GROUP) == {ORDERS: 20}
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_a_coordinator_goes_on_while_zookeeper_is_away(seed: int) -> None:
+def test_a_coordinator_goes_on_while_zookeeper_is_away(t: ClusterScenario) -> None:
     """Nobody can be elected in its place, however long it takes."""
-    with ClusterScenario(seed) as t:
-        shop = t.client("shop")
-        coordinator_of_group(t, shop)
-        t.zookeeper.machine.kill()
-        t.run(seconds=60)
-        shop.does(member.commit(shop.cluster, GROUP, {ORDERS: 30}))
-        assert shop.committed(GROUP) == {ORDERS: 30}
-        t.zookeeper.start()
-        t.run(seconds=30)
-        assert shop.committed(GROUP) == {ORDERS: 30}
+    shop = t.client("shop")
+    coordinator_of_group(t, shop)
+    t.zookeeper.machine.kill()
+    t.run(seconds=60)
+    shop.does(member.commit(shop.cluster, GROUP, {ORDERS: 30}))
+    assert shop.committed(GROUP) == {ORDERS: 30}
+    t.zookeeper.start()
+    t.run(seconds=30)
+    assert shop.committed(GROUP) == {ORDERS: 30}
 
 
 def test_a_broker_that_was_given_nothing_lists_no_groups(t: ClusterScenario) -> None:

@@ -5,7 +5,7 @@ import pytest
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Millis
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
 
@@ -40,11 +40,6 @@ def arrived(t: ClusterScenario, broker: NumberedBroker, disk: str) -> None:
         lambda: broker.log("orders") is not None and broker.disk_of("orders") == disk,
         f"the replica of broker {broker.number} is on {disk}",
     )
-
-
-def slowed(seed: int) -> ClusterScenario:
-    """Brokers whose copies take seconds."""
-    return ClusterScenario(seed, settings=SLOW)
 
 
 @pytest.mark.parametrize("role", ["leader", "follower"])
@@ -91,75 +86,75 @@ def test_a_copy_rests_a_third_of_the_time_while_producers_write(t: ClusterScenar
     assert 1.25 < beside / alone < 1.75
 
 
-def test_a_copy_keeps_to_its_throttle_while_producers_write() -> None:
+@staged(settings=SLOW)
+def test_a_copy_keeps_to_its_throttle_while_producers_write(t: ClusterScenario) -> None:
     """Its rests are in the rate, not beside it: neither faster nor much slower."""
-    with slowed(1) as t:
-        shop = filled(t, 20)
-        shop.make("payments")
-        broker, began = t.broker(t.leader("orders")), t.world.loop.now
-        log = broker.log("orders")
-        assert log is not None
-        seconds = log.size / int(*SLOW.values())
-        disk = begun(shop, broker)
-        while broker.disk_of("orders") != disk:
-            shop.produce("payments", "x")
-            t.run(seconds=0.1)
-        assert 0.9 < (t.world.loop.now - began) / 1e6 / seconds < 1.2
+    shop = filled(t, 20)
+    shop.make("payments")
+    broker, began = t.broker(t.leader("orders")), t.world.loop.now
+    log = broker.log("orders")
+    assert log is not None
+    seconds = log.size / int(*SLOW.values())
+    disk = begun(shop, broker)
+    while broker.disk_of("orders") != disk:
+        shop.produce("payments", "x")
+        t.run(seconds=0.1)
+    assert 0.9 < (t.world.loop.now - began) / 1e6 / seconds < 1.2
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_restart_resumes_the_move(seed: int) -> None:
+@staged(settings=SLOW)
+def test_a_restart_resumes_the_move(t: ClusterScenario) -> None:
     """The copy is found, and filled on."""
-    with slowed(seed) as t:
-        shop = filled(t, 8)
-        broker = t.broker(t.followers("orders")[0])
-        disk = begun(shop, broker)
-        t.run(seconds=0.5)
-        assert broker.has_future("orders")
-        broker.stop()
-        broker.start()
-        assert broker.has_future("orders")
-        arrived(t, broker, disk)
-        t.await_isr("orders", 1, 2, 3)
-        assert broker.log_end("orders") == 8
+    shop = filled(t, 8)
+    broker = t.broker(t.followers("orders")[0])
+    disk = begun(shop, broker)
+    t.run(seconds=0.5)
+    assert broker.has_future("orders")
+    broker.stop()
+    broker.start()
+    assert broker.has_future("orders")
+    arrived(t, broker, disk)
+    t.await_isr("orders", 1, 2, 3)
+    assert broker.log_end("orders") == 8
 
 
 @pytest.mark.parametrize("which", ["from", "to"])
 @pytest.mark.parametrize("role", ["leader", "follower"])
-def test_a_dir_fails_while_its_replica_moves_to_or_from_it(which: str, role: str) -> None:
+@staged(settings=SLOW)
+def test_a_dir_fails_while_its_replica_moves_to_or_from_it(
+    t: ClusterScenario, which: str, role: str
+) -> None:
     """The target's failure ends the move; the source's takes the replica offline."""
-    with slowed(1) as t:
-        shop = filled(t, 8)
-        broker = t.broker(t.leader("orders") if role == "leader" else t.followers("orders")[0])
-        source = broker.disk_of("orders")
-        target = begun(shop, broker)
-        t.run(seconds=0.5)
-        broker.fail_disk(target if which == "to" else source)
-        shop.produce("orders", "8")
-        if which == "to":
-            t.wait_until(lambda: not broker.has_future("orders"), "the move is forgotten")
-            assert broker.disk_of("orders") == source
-            t.await_isr("orders", 1, 2, 3)
-        else:
-            t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
-            assert broker.log("orders") is None
-        assert shop.read("orders") == values(9)
+    shop = filled(t, 8)
+    broker = t.broker(t.leader("orders") if role == "leader" else t.followers("orders")[0])
+    source = broker.disk_of("orders")
+    target = begun(shop, broker)
+    t.run(seconds=0.5)
+    broker.fail_disk(target if which == "to" else source)
+    shop.produce("orders", "8")
+    if which == "to":
+        t.wait_until(lambda: not broker.has_future("orders"), "the move is forgotten")
+        assert broker.disk_of("orders") == source
+        t.await_isr("orders", 1, 2, 3)
+    else:
+        t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
+        assert broker.log("orders") is None
+    assert shop.read("orders") == values(9)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_both_dirs_fail_during_a_move(seed: int) -> None:
+@staged(settings=SLOW)
+def test_both_dirs_fail_during_a_move(t: ClusterScenario) -> None:
     """The broker has no disk left, and stops; the others go on."""
-    with slowed(seed) as t:
-        shop = filled(t, 8)
-        broker = t.broker(t.leader("orders"))
-        target, source = begun(shop, broker), broker.disk_of("orders")
-        t.run(seconds=0.5)
-        broker.fail_disk(target)
-        t.run(seconds=0.2)
-        broker.fail_disk(source)
-        shop.produce("orders", "8")
-        t.wait_until(lambda: not broker.machine.running, "it stops")
-        assert shop.read("orders") == values(9)
+    shop = filled(t, 8)
+    broker = t.broker(t.leader("orders"))
+    target, source = begun(shop, broker), broker.disk_of("orders")
+    t.run(seconds=0.5)
+    broker.fail_disk(target)
+    t.run(seconds=0.2)
+    broker.fail_disk(source)
+    shop.produce("orders", "8")
+    t.wait_until(lambda: not broker.machine.running, "it stops")
+    assert shop.read("orders") == values(9)
 
 
 def test_leaders_change_during_a_move(t: ClusterScenario) -> None:
@@ -178,37 +173,36 @@ def test_leaders_change_during_a_move(t: ClusterScenario) -> None:
     assert len({log.epochs.entries for log in logs if log is not None}) == 1
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_topic_is_deleted_during_a_move(seed: int) -> None:
+@staged(settings=SLOW)
+def test_a_topic_is_deleted_during_a_move(t: ClusterScenario) -> None:
     """Both of its logs go, and a later topic of its name has nothing of them."""
-    with slowed(seed) as t:
-        shop = filled(t, 8)
-        broker = t.broker(t.leader("orders"))
-        begun(shop, broker)
-        t.run(seconds=0.5)
-        shop.delete("orders")
-        t.wait_until(lambda: t.data(DeleteTopicZnode.path("orders")) is None, "its name is free")
-        shop.make("orders")
-        shop.produce("orders", "new")
-        assert shop.read("orders") == ["new"]
-        t.run(seconds=5)
-        assert not broker.has_future("orders")
+    shop = filled(t, 8)
+    broker = t.broker(t.leader("orders"))
+    begun(shop, broker)
+    t.run(seconds=0.5)
+    shop.delete("orders")
+    t.wait_until(lambda: t.data(DeleteTopicZnode.path("orders")) is None, "its name is free")
+    shop.make("orders")
+    shop.produce("orders", "new")
+    assert shop.read("orders") == ["new"]
+    t.run(seconds=5)
+    assert not broker.has_future("orders")
 
 
-def test_a_move_elsewhere_replaces_the_one_under_way() -> None:
+@staged(settings=SLOW)
+def test_a_move_elsewhere_replaces_the_one_under_way(t: ClusterScenario) -> None:
     """Back to where the replica is: the move is given up."""
-    with slowed(1) as t:
-        shop = filled(t, 8)
-        broker = t.broker(t.leader("orders"))
-        source = broker.disk_of("orders")
-        begun(shop, broker)
-        t.run(seconds=0.5)
-        assert shop.move(broker.number, "orders", broker.path_of(source)) is ErrorCode.NONE
-        assert not broker.has_future("orders")
-        t.run(seconds=20)
-        assert broker.disk_of("orders") == source
-        begun(shop, broker)
-        assert broker.has_future("orders")
+    shop = filled(t, 8)
+    broker = t.broker(t.leader("orders"))
+    source = broker.disk_of("orders")
+    begun(shop, broker)
+    t.run(seconds=0.5)
+    assert shop.move(broker.number, "orders", broker.path_of(source)) is ErrorCode.NONE
+    assert not broker.has_future("orders")
+    t.run(seconds=20)
+    assert broker.disk_of("orders") == source
+    begun(shop, broker)
+    assert broker.has_future("orders")
 
 
 def test_a_dir_is_chosen_before_the_topic_is_made(t: ClusterScenario) -> None:
@@ -248,15 +242,14 @@ def begun_to_a_disk_that_hangs(
 
 
 @pytest.mark.parametrize("jobs", range(1, 18))
-def test_a_target_that_hangs_does_not_hold_up_the_other_disk(jobs: int) -> None:
+def test_a_target_that_hangs_does_not_hold_up_the_other_disk(t: ClusterScenario, jobs: int) -> None:
     """At whichever step of the move: the replica is led from its dir, and so are its neighbours."""
-    with ClusterScenario(1) as t:
-        shop, broker, source, target = begun_to_a_disk_that_hangs(t, jobs)
-        t.run(seconds=6)
-        if broker.disk_of("orders") == source:
-            shop.produce("orders", "3")
-            broker.process.workers[target].go_on()
-            assert shop.read("orders") == values(4)
+    shop, broker, source, target = begun_to_a_disk_that_hangs(t, jobs)
+    t.run(seconds=6)
+    if broker.disk_of("orders") == source:
+        shop.produce("orders", "3")
+        broker.process.workers[target].go_on()
+        assert shop.read("orders") == values(4)
 
 
 @pytest.mark.parametrize("acks", [-1, 1])

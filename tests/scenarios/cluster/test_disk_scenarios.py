@@ -5,7 +5,7 @@ import pytest
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.model.errors import ErrorCode
 from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
 from odradek.sim.scenario_operator import Operator
 
 
@@ -109,36 +109,36 @@ def test_6_a_new_controller_learns_offline_replicas(t: ClusterScenario) -> None:
     t.wait_until(lambda: sorted(offline_replicas(shop, "orders")) == sorted(expected), "it is told")
 
 
-def test_7_a_partition_is_reassigned_while_a_dir_is_offline() -> None:
+@staged(brokers=4)
+def test_7_a_partition_is_reassigned_while_a_dir_is_offline(t: ClusterScenario) -> None:
     """Away from the offline replica, which cannot be stopped; new ones have isNewReplica."""
-    with ClusterScenario(1, brokers=4) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 2, 3))
-        shop.produce("orders", "a")
-        broker = t.broker(2)
-        broker.fail_disk(broker.disk_of("orders"))
-        shop.produce("orders", "b")
-        assert shop.moves("orders", 1, 3, 4) is ErrorCode.NONE
-        t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
-        t.await_isr("orders", 1, 3, 4)
-        assert shop.read("orders") == ["a", "b"]
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3))
+    shop.produce("orders", "a")
+    broker = t.broker(2)
+    broker.fail_disk(broker.disk_of("orders"))
+    shop.produce("orders", "b")
+    assert shop.moves("orders", 1, 3, 4) is ErrorCode.NONE
+    t.wait_until(lambda: not shop.ongoing(), "the reassignment ends")
+    t.await_isr("orders", 1, 3, 4)
+    assert shop.read("orders") == ["a", "b"]
 
 
-def test_7_a_replica_comes_to_a_broker_with_a_failed_dir() -> None:
+@staged(brokers=4)
+def test_7_a_replica_comes_to_a_broker_with_a_failed_dir(t: ClusterScenario) -> None:
     """IsNewReplica makes its log on the good dir, in the one that was asked for."""
-    with ClusterScenario(2, brokers=4) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 2, 3))
-        shop.places("other", (4, 1, 2))
-        shop.produce("orders", "a")
-        shop.produce("other", "a")
-        broker = t.broker(4)
-        bad = broker.disk_of("other")
-        broker.fail_disk(bad)
-        shop.produce("other", "b")
-        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
-        t.await_isr("orders", 1, 2, 4)
-        assert broker.disk_of("orders") != bad
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3))
+    shop.places("other", (4, 1, 2))
+    shop.produce("orders", "a")
+    shop.produce("other", "a")
+    broker = t.broker(4)
+    bad = broker.disk_of("other")
+    broker.fail_disk(bad)
+    shop.produce("other", "b")
+    assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
+    t.await_isr("orders", 1, 2, 4)
+    assert broker.disk_of("orders") != bad
 
 
 def with_a_replica_that_came_again(
@@ -169,72 +169,74 @@ def with_a_replica_that_came_again(
     return shop, broker, disk
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_7_a_replica_comes_again_while_its_former_log_is_offline(seed: int) -> None:
+@staged(brokers=4)
+def test_7_a_replica_comes_again_while_its_former_log_is_offline(t: ClusterScenario) -> None:
     """Once the dir is back there are two logs: the later one is served, the other is set aside."""
-    with ClusterScenario(seed, brokers=4) as t:
-        shop, broker, disk = with_a_replica_that_came_again(t, ("a", "b"), "c")
-        broker.stop()
-        broker.repair_disk(disk)
-        broker.start()
-        t.await_isr("orders", 1, 2, 3)
-        assert broker.disk_of("orders") != disk
-        assert shop.moves("orders", 3, 1) is ErrorCode.NONE
-        t.wait_until(lambda: t.leader("orders") == 3, "it leads")
-        shop.produce("orders", "d")
-        assert shop.read("orders") == ["a", "b", "c", "d"]
+    shop, broker, disk = with_a_replica_that_came_again(t, ("a", "b"), "c")
+    broker.stop()
+    broker.repair_disk(disk)
+    broker.start()
+    t.await_isr("orders", 1, 2, 3)
+    assert broker.disk_of("orders") != disk
+    assert shop.moves("orders", 3, 1) is ErrorCode.NONE
+    t.wait_until(lambda: t.leader("orders") == 3, "it leads")
+    shop.produce("orders", "d")
+    assert shop.read("orders") == ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize("was_closed", [False, True])
-def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails(*, was_closed: bool) -> None:
+@staged(brokers=4)
+def test_7_the_former_log_comes_back_as_the_later_ones_dir_fails(
+    t: ClusterScenario, *, was_closed: bool
+) -> None:
     """It is not taken for what the ISR speaks of: a replica that has all records leads.
 
     Nor if its dir was closed: it has missed a whole run.
     """
-    with ClusterScenario(1, brokers=4) as t:
-        shop, broker, disk = with_a_replica_that_came_again(t, ("a",), "b", was_closed=was_closed)
-        later = broker.disk_of("orders")
-        shop.produce("orders", "c")
-        for other in (1, 2):
-            t.broker(other).kill()
-        t.wait_until(lambda: t.state("orders").isr == (3,), "it is the last one")
-        broker.kill()
-        broker.repair_disk(disk)
-        broker.fail_disk(later)
-        broker.start()
-        t.run(seconds=5)
-        for other in (1, 2):
-            t.broker(other).start()
-        t.await_isr("orders", 1, 2, 3)
-        assert shop.read("orders") == ["a", "b", "c"]
+    shop, broker, disk = with_a_replica_that_came_again(t, ("a",), "b", was_closed=was_closed)
+    later = broker.disk_of("orders")
+    shop.produce("orders", "c")
+    for other in (1, 2):
+        t.broker(other).kill()
+    t.wait_until(lambda: t.state("orders").isr == (3,), "it is the last one")
+    broker.kill()
+    broker.repair_disk(disk)
+    broker.fail_disk(later)
+    broker.start()
+    t.run(seconds=5)
+    for other in (1, 2):
+        t.broker(other).start()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("first", [1, 3])
-def test_7_a_whole_log_that_may_be_the_former_one_stays_eligible(first: int) -> None:
+def test_7_a_whole_log_that_may_be_the_former_one_stays_eligible(
+    t: ClusterScenario, first: int
+) -> None:
     """Its broker cannot tell while another dir is offline; with that dir it can, and it leads."""
-    with ClusterScenario(1) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 3))
-        shop.places("alone", (1,), (1,), min_insync_replicas="1")
-        shop.produce("orders", "a", "b")
-        whole, lacking = t.broker(1), t.broker(3)
-        bad = {whole: whole.other_disk("orders"), lacking: lacking.disk_of("orders")}
-        alone = [it for it in range(2) if whole.disk_of("alone", it) != bad[whole]]
-        whole.kill()
-        t.await_isr("orders", 3)
-        lacking.cut_power()
-        for broker, disk in bad.items():
-            broker.fail_disk(disk)
-            broker.start()
-        t.run(seconds=5)
-        assert t.state("orders").leader is None
-        assert [t.leader("alone", it) for it in alone] == [1]  # no other has it
-        for broker, disk in sorted(bad.items(), key=lambda it: it[0].number != first):
-            broker.kill()
-            broker.repair_disk(disk)
-            broker.start()
-        t.await_isr("orders", 1, 3)
-        assert shop.read("orders") == ["a", "b"]
+    shop = t.operator()
+    shop.places("orders", (1, 3))
+    shop.places("alone", (1,), (1,), min_insync_replicas="1")
+    shop.produce("orders", "a", "b")
+    whole, lacking = t.broker(1), t.broker(3)
+    bad = {whole: whole.other_disk("orders"), lacking: lacking.disk_of("orders")}
+    alone = [it for it in range(2) if whole.disk_of("alone", it) != bad[whole]]
+    whole.kill()
+    t.await_isr("orders", 3)
+    lacking.cut_power()
+    for broker, disk in bad.items():
+        broker.fail_disk(disk)
+        broker.start()
+    t.run(seconds=5)
+    assert t.state("orders").leader is None
+    assert [t.leader("alone", it) for it in alone] == [1]  # no other has it
+    for broker, disk in sorted(bad.items(), key=lambda it: it[0].number != first):
+        broker.kill()
+        broker.repair_disk(disk)
+        broker.start()
+    t.await_isr("orders", 1, 3)
+    assert shop.read("orders") == ["a", "b"]
 
 
 def test_8_a_topic_with_an_offline_replica_is_deleted(t: ClusterScenario) -> None:
@@ -277,28 +279,28 @@ def test_a_dir_fails_while_the_controller_moves(t: ClusterScenario) -> None:
         t.await_isr("orders", *({1, 2, 3} - {sick.number}), partition=number)
 
 
-def test_a_dir_fails_during_a_reassignment() -> None:
+@staged(brokers=4)
+def test_a_dir_fails_during_a_reassignment(t: ClusterScenario) -> None:
     """Of the broker that is to take the replica: the old ones serve, and it can be cancelled."""
-    with ClusterScenario(1, brokers=4) as t:
-        shop = t.operator()
-        shop.places("orders", (1, 2, 3))
-        shop.produce("orders", "a")
-        broker = t.broker(4)
-        for disk in ("disk-a", "disk-b"):
-            broker.hang_disk(disk)
-        assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
-        t.run(seconds=3)
-        broker.fail_disk("disk-a")
-        for disk in ("disk-a", "disk-b"):
-            broker.release_disk(disk)
-        shop.produce("orders", "b")
-        t.wait_until(
-            lambda: not shop.ongoing() or 4 in offline_replicas(shop, "orders"), "it is settled"
-        )
-        if shop.ongoing():
-            assert shop.cancels("orders") is ErrorCode.NONE
-            t.await_isr("orders", 1, 2, 3)
-        assert shop.read("orders") == ["a", "b"]
+    shop = t.operator()
+    shop.places("orders", (1, 2, 3))
+    shop.produce("orders", "a")
+    broker = t.broker(4)
+    for disk in ("disk-a", "disk-b"):
+        broker.hang_disk(disk)
+    assert shop.moves("orders", 1, 2, 4) is ErrorCode.NONE
+    t.run(seconds=3)
+    broker.fail_disk("disk-a")
+    for disk in ("disk-a", "disk-b"):
+        broker.release_disk(disk)
+    shop.produce("orders", "b")
+    t.wait_until(
+        lambda: not shop.ongoing() or 4 in offline_replicas(shop, "orders"), "it is settled"
+    )
+    if shop.ongoing():
+        assert shop.cancels("orders") is ErrorCode.NONE
+        t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a", "b"]
 
 
 def test_a_dir_fails_during_a_deletion(t: ClusterScenario) -> None:

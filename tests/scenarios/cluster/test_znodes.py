@@ -5,7 +5,7 @@ import pytest
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.cluster_scenario import ClusterScenario, staged
 from tests.scenarios.cluster.placed import move
 
 ORDERS = TopicPartition("orders", 0)
@@ -25,29 +25,27 @@ def move_away(t: ClusterScenario) -> None:
     move(t, t.others(controller)[0].number)
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_a_topic_that_cannot_be_read_keeps_its_commits_and_is_served(seed: int) -> None:
+def test_a_topic_that_cannot_be_read_keeps_its_commits_and_is_served(t: ClusterScenario) -> None:
     """A new controller does not know it: its leader goes on, and groups go on where they were."""
-    with ClusterScenario(seed) as t:
-        shop = t.client("shop")
-        shop.make("orders")
-        shop.produce("orders", "a", "b")
-        member = shop.member("readers", "orders")
-        member.joins()
-        member.commits("orders", 0, 1)
-        path = TopicZnode.path("orders")
-        said = t.data(path)
-        assert said is not None
-        t.put(path, b"{")
-        move_away(t)
-        t.run(seconds=2)
-        shop.produce("orders", "c")
-        assert shop.committed("readers") == {ORDERS: 1}
-        t.put(path, said)
-        move_away(t)
-        shop.produce("orders", "d")
-        assert shop.committed("readers") == {ORDERS: 1}
-        assert shop.read("orders") == ["a", "b", "c", "d"]
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a", "b")
+    member = shop.member("readers", "orders")
+    member.joins()
+    member.commits("orders", 0, 1)
+    path = TopicZnode.path("orders")
+    said = t.data(path)
+    assert said is not None
+    t.put(path, b"{")
+    move_away(t)
+    t.run(seconds=2)
+    shop.produce("orders", "c")
+    assert shop.committed("readers") == {ORDERS: 1}
+    t.put(path, said)
+    move_away(t)
+    shop.produce("orders", "d")
+    assert shop.committed("readers") == {ORDERS: 1}
+    assert shop.read("orders") == ["a", "b", "c", "d"]
 
 
 def test_a_lost_state_elects_nobody(t: ClusterScenario) -> None:
@@ -67,40 +65,36 @@ def test_a_lost_state_elects_nobody(t: ClusterScenario) -> None:
     assert shop.read("orders") == ["a", "b"]
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("is_made_again", [False, True])
 def test_a_partition_whose_znodes_were_removed_is_not_new(
-    seed: int,
-    count: int,
-    is_made_again: bool,  # noqa: FBT001
+    t: ClusterScenario, count: int, *, is_made_again: bool
 ) -> None:
     """Those above count what they have lost; a new topic, beside it, gets its leaders."""
-    with ClusterScenario(seed) as t:
-        shop = t.client("shop")
-        shop.make("orders")
-        shop.produce("orders", "a")
-        said, topic = t.data(STATE), t.data(TopicZnode.path("orders"))
-        assert said is not None
-        assert topic is not None
-        paths = [PartitionZnode.path(ORDERS), PartitionZnode.parent("orders")]
-        for path in [STATE, *paths][:count]:
-            remove(t, path)
-        if is_made_again:  # the controller learns of it by its watch, not by a whole look
-            t.put(TopicZnode.path("orders"), b"{")
-            move_away(t)
-            t.put(TopicZnode.path("orders"), topic)
-        else:
-            move_away(t)
-        shop.make("others")
-        t.run(seconds=15)
-        assert t.data(STATE) is None
-        for path in reversed(paths[: count - 1]):
-            t.put(path, b"")
-        t.put(STATE, said)
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    said, topic = t.data(STATE), t.data(TopicZnode.path("orders"))
+    assert said is not None
+    assert topic is not None
+    paths = [PartitionZnode.path(ORDERS), PartitionZnode.parent("orders")]
+    for path in [STATE, *paths][:count]:
+        remove(t, path)
+    if is_made_again:  # the controller learns of it by its watch, not by a whole look
+        t.put(TopicZnode.path("orders"), b"{")
         move_away(t)
-        shop.produce("orders", "b")
-        assert shop.read("orders") == ["a", "b"]
+        t.put(TopicZnode.path("orders"), topic)
+    else:
+        move_away(t)
+    shop.make("others")
+    t.run(seconds=15)
+    assert t.data(STATE) is None
+    for path in reversed(paths[: count - 1]):
+        t.put(path, b"")
+    t.put(STATE, said)
+    move_away(t)
+    shop.produce("orders", "b")
+    assert shop.read("orders") == ["a", "b"]
 
 
 def test_a_state_that_was_put_back_can_change_again(t: ClusterScenario) -> None:
@@ -143,16 +137,18 @@ def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterSc
     assert [it.log_end("orders") for it in t.brokers.values()] == [1, 1, 1]
 
 
-def test_records_of_a_topic_whose_settings_cannot_be_read_are_not_deleted() -> None:
+@staged(settings={"log.retention.ms": "10000"})
+def test_records_of_a_topic_whose_settings_cannot_be_read_are_not_deleted(
+    t: ClusterScenario,
+) -> None:
     """It may be one that keeps them for ever."""
-    with ClusterScenario(settings={"log.retention.ms": "10000"}) as t:
-        shop = t.client("shop")
-        shop.make("orders", retention_ms="-1", segment_bytes="2000")
-        for _ in range(20):
-            shop.produce("orders", "x" * 500)
-        t.put(SettingsZnode.path(Entity(EntityType.TOPICS, "orders")), b"{")
-        for broker in t.brokers.values():
-            broker.stop()
-            broker.start()
-        t.run(seconds=120)
-        assert len(shop.read("orders")) == 20
+    shop = t.client("shop")
+    shop.make("orders", retention_ms="-1", segment_bytes="2000")
+    for _ in range(20):
+        shop.produce("orders", "x" * 500)
+    t.put(SettingsZnode.path(Entity(EntityType.TOPICS, "orders")), b"{")
+    for broker in t.brokers.values():
+        broker.stop()
+        broker.start()
+    t.run(seconds=120)
+    assert len(shop.read("orders")) == 20
