@@ -11,7 +11,7 @@ from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.cluster_scenario import ClusterScenario, staged
 from odradek.sim.scenario_operator import Operator
 from tests.scenarios.cluster.placed import await_controller, is_tidy, wish
 
@@ -327,3 +327,27 @@ def test_a_znode_that_makes_no_sense_is_left_alone(four: ClusterScenario) -> Non
     assert keeper.does(keeper.zookeeper.exists(path))
     assert operator.moves("orders", 4, 2, 3) is ErrorCode.NONE
     moved(four, operator, 4, 2, 3)
+
+
+@staged(brokers=5, settings={"auto.leader.rebalance.enable": "false"})
+def test_a_cancel_that_would_leave_too_few_is_refused(t: ClusterScenario) -> None:
+    """What two have acknowledged would be on one disk: the other copy would be deleted."""
+    operator, controller = t.operator(), t.controller()
+    assert controller is not None
+    leader, two, three, late = (it.number for it in t.others(controller))
+    operator.places("orders", (leader, two, three), min_insync_replicas="2")
+    operator.produce("orders", "a")
+    t.cut(leader, late)
+    assert operator.moves("orders", leader, controller, late) is ErrorCode.NONE
+    t.await_isr("orders", leader, two, three, controller)
+    for number in (two, three):
+        t.broker(number).kill()
+    t.await_isr("orders", leader, controller)
+    operator.produce("orders", "b")
+    assert operator.cancels("orders") is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert t.broker(controller).log_end("orders") == 2
+    for number in (two, three):
+        t.broker(number).start()
+    t.await_isr("orders", leader, two, three, controller)
+    assert operator.cancels("orders") is ErrorCode.NONE
+    t.wait_until(lambda: operator.replicas("orders") == [leader, two, three], "it is undone")
