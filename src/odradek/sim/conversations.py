@@ -5,10 +5,13 @@ world `cluster` a conversation must fail whose lesson the mistake breaks.
 """
 
 import inspect
+import re
 import traceback
-from collections.abc import Callable, Iterator
-from functools import cache
+from asyncio import CancelledError
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -17,7 +20,7 @@ from odradek.sim.cluster_scenario import STAGED, ClusterScenario
 from odradek.sim.invariants import Violation
 from odradek.sim.scenario import Scenario
 from odradek.sim.simulation import Outcome, turning
-from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
+from odradek.sim.worlds.cluster_known_mistakes import KNOWN, knobs_of
 
 __all__ = ["KNOWN", "conversations", "converse"]
 
@@ -26,8 +29,11 @@ PREFIX: Final = "test_"
 STAGES: Final = {FOLDER: Scenario, FOLDER / "cluster": ClusterScenario}
 STAGE: Final = "t"
 """What a conversation calls its stage; those that ask pytest for more are told by tests alone."""
+WAYS: Final = "parametrize"
+"""The one mark that a conversation may have."""
 
-Conversation = Callable[[Any], None]
+Conversation = partial[None]
+"""A test, with all that it is told with but its stage."""
 Stage = type[Scenario] | type[ClusterScenario]
 
 
@@ -43,11 +49,29 @@ def conversations() -> dict[str, tuple[Conversation, Stage]]:
 
 
 def _told_in(path: Path) -> Iterator[tuple[str, Conversation]]:
+    """Each once for all that it is told with, which its name says."""
     for name, value in vars(_module(path)).items():
-        if not name.startswith(PREFIX) or hasattr(value, "pytestmark"):
+        if not name.startswith(PREFIX):
             continue
-        if [*inspect.signature(value).parameters] == [STAGE]:
-            yield name, value
+        marks = getattr(value, "pytestmark", ())
+        if any(mark.name != WAYS for mark in marks):
+            continue
+        for ways in product(*(_ways(*mark.args) for mark in marks)):
+            how = {key: it for way in ways for key, it in way.items()}
+            if {*inspect.signature(value).parameters} == {STAGE, *how}:
+                said = "".join(f"_{_said(key, it)}" for key, it in how.items())
+                yield name + said, partial(value, **how)
+
+
+def _ways(names: str | Sequence[str], values: Iterable[Any]) -> list[dict[str, Any]]:
+    keys = names.split(",") if isinstance(names, str) else names
+    return [dict(zip(keys, it if len(keys) > 1 else (it,), strict=True)) for it in values]
+
+
+def _said(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return key if value else f"not_{key}"
+    return re.sub("[^a-z0-9]+", "_", f"{key}_{value}".lower())
 
 
 def _module(path: Path) -> ModuleType:
@@ -62,7 +86,7 @@ def _module(path: Path) -> ModuleType:
 def converse(name: str, seed: int, *, control: str = "", timeline: bool = False) -> Outcome:
     """One conversation, and what came of it; with a known mistake if there is a control."""
     conversation, stage = conversations()[name]
-    how = vars(conversation).get(STAGED, {})
+    how = vars(conversation.func).get(STAGED, {})
     outcome = Outcome(name, seed, (), control)
     try:
         with turning(knobs_of(control)), stage(seed, **how) as scenario:
@@ -71,7 +95,7 @@ def converse(name: str, seed: int, *, control: str = "", timeline: bool = False)
                 outcome.timeline = history.timeline = []
             try:
                 conversation(scenario)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is not what was told
+            except (Exception, CancelledError) as error:  # noqa: BLE001 - it is not what was told
                 outcome.violation = _lesson(conversation, error)
             outcome.digest, outcome.work = history.digest(), history.counts
             outcome.events = scenario.world.loop.events
@@ -83,10 +107,11 @@ def converse(name: str, seed: int, *, control: str = "", timeline: bool = False)
     return outcome
 
 
-def _lesson(conversation: Conversation, error: Exception) -> Violation:
+def _lesson(conversation: Conversation, error: BaseException) -> Violation:
     """What was told, and at which of its lines it went otherwise."""
-    told = conversation.__code__.co_filename
+    test = inspect.unwrap(conversation.func)
+    told = inspect.getfile(test)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == told]
     line = f"{told}:{lines[-1].lineno}: {lines[-1].line}" if lines else told
-    promise = (conversation.__doc__ or conversation.__name__).strip().splitlines()[0]
+    promise = (test.__doc__ or test.__name__).strip().splitlines()[0]
     return Violation("Lesson", promise, f"{line}\n  {type(error).__name__}: {error}".rstrip(": "))

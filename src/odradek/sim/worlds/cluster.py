@@ -68,9 +68,9 @@ from odradek.sim.worlds.cluster_faults import (
     WipedDisk,
     WrongDay,
 )
-from odradek.sim.worlds.cluster_fence_mistakes import KNOWN, knobs_of
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import MIN_ISR, Copies
+from odradek.sim.worlds.cluster_known_mistakes import KNOWN, knobs_of
 from odradek.sim.worlds.cluster_leaderships import (
     EpochsOnlyRise,
     LeadersKnowTheIsr,

@@ -20,7 +20,6 @@ from odradek.sim.worlds.cluster_control_mistakes import (
     of_any_version,
     unguarded,
 )
-from odradek.sim.worlds.cluster_mistakes import MISTAKES
 
 FENCE_MISTAKES: Final[Mapping[str, tuple[Knob, ...]]] = {
     "no-fence-in-the-tree": (
@@ -34,13 +33,3 @@ FENCE_MISTAKES: Final[Mapping[str, tuple[Knob, ...]]] = {
     ),
 }
 """By name."""
-
-KNOWN: Final = (*MISTAKES, *FENCE_MISTAKES)
-"""All that the world of several brokers knows, and its conversations."""
-
-
-def knobs_of(mistake: str) -> tuple[Knob, ...]:
-    """What is turned for it; for none, nothing."""
-    if mistake in FENCE_MISTAKES:
-        return FENCE_MISTAKES[mistake]
-    return (MISTAKES[mistake],) if mistake else ()

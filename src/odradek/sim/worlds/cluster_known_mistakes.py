@@ -1,0 +1,32 @@
+"""All wrong rules that the world of several brokers knows, and its conversations."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.sim.simulation import Knob
+from odradek.sim.worlds.cluster_copy_mistakes import COPY_MISTAKES
+from odradek.sim.worlds.cluster_disk_mistakes import DISK_MISTAKES
+from odradek.sim.worlds.cluster_fence_mistakes import FENCE_MISTAKES
+from odradek.sim.worlds.cluster_log_mistakes import LOG_MISTAKES
+from odradek.sim.worlds.cluster_mistakes import MISTAKES
+from odradek.sim.worlds.cluster_seat_mistakes import SEAT_MISTAKES
+from odradek.sim.worlds.cluster_state_mistakes import STATE_MISTAKES
+
+_ALL: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
+    **MISTAKES,
+    **FENCE_MISTAKES,
+    **DISK_MISTAKES,
+    **SEAT_MISTAKES,
+    **STATE_MISTAKES,
+    **LOG_MISTAKES,
+    **COPY_MISTAKES,
+}
+
+KNOWN: Final = tuple(_ALL)
+"""By name."""
+
+
+def knobs_of(mistake: str) -> tuple[Knob, ...]:
+    """What is turned for it; for none, nothing."""
+    found = _ALL[mistake] if mistake else ()
+    return (found,) if isinstance(found, Knob) else found
