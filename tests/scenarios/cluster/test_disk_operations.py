@@ -16,7 +16,7 @@ from odradek.model.admin_operations import (
 )
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
 from odradek.wire.messages.describe_log_dirs import (
@@ -162,30 +162,31 @@ def test_other_dirs_are_described_while_one_hangs(t: ClusterScenario) -> None:
     assert [it.error_code for it in found()] == [0, 0]
 
 
-@staged(settings={"log.dir.hang.timeout.ms": "2000"})
-def test_a_disk_that_hangs_is_not_replaced_before_it_lets_go(t: ClusterScenario) -> None:
+def test_a_disk_that_hangs_is_not_replaced_before_it_lets_go() -> None:
     """What it does with the old call is not known; given up work never reaches the new disk."""
-    shop, broker, disk = stage(t)
-    broker.hang_disk(disk)
-    t.wait_until(lambda: broker.number not in t.state("orders").isr, "it is given up")
-    assert "still hangs" in refusal(shop, LOG_DIR_REPLACE, broker, disk)
-    broker.release_disk(disk)
-    broker.exchange_disk(disk)
-    operated(shop, LOG_DIR_REPLACE, broker, disk)
-    t.await_isr("orders", 1, 2, 3)
+    with ClusterScenario(1, settings={"log.dir.hang.timeout.ms": "2000"}) as t:
+        shop, broker, disk = stage(t)
+        broker.hang_disk(disk)
+        t.wait_until(lambda: broker.number not in t.state("orders").isr, "it is given up")
+        assert "still hangs" in refusal(shop, LOG_DIR_REPLACE, broker, disk)
+        broker.release_disk(disk)
+        broker.exchange_disk(disk)
+        operated(shop, LOG_DIR_REPLACE, broker, disk)
+        t.await_isr("orders", 1, 2, 3)
 
 
-def test_a_restart_forgot_which_replicas_were_there(t: ClusterScenario) -> None:
+def test_a_restart_forgot_which_replicas_were_there() -> None:
     """With another dir offline they stay offline: they may be in that one."""
-    shop, broker, disk = stage(t)
-    broker.fail_disk(disk)
-    shop.produce("orders", "b")
-    broker.stop()
-    broker.start()
-    assert described(shop, broker, disk)["state"] == "offline"
-    broker.exchange_disk(disk)
-    operated(shop, LOG_DIR_REPLACE, broker, disk)  # the only one that was offline
-    t.await_isr("orders", 1, 2, 3)
+    with ClusterScenario(1) as t:
+        shop, broker, disk = stage(t)
+        broker.fail_disk(disk)
+        shop.produce("orders", "b")
+        broker.stop()
+        broker.start()
+        assert described(shop, broker, disk)["state"] == "offline"
+        broker.exchange_disk(disk)
+        operated(shop, LOG_DIR_REPLACE, broker, disk)  # the only one that was offline
+        t.await_isr("orders", 1, 2, 3)
 
 
 def test_a_dir_is_taken_offline_before_its_disk_is_pulled(t: ClusterScenario) -> None:

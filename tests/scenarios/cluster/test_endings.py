@@ -8,7 +8,7 @@ from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.model.errors import BrokerError
 from odradek.model.units import Millis
 from odradek.sim.broker_machine import BrokerMachine
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.zookeeper.protocol.codes import Permission
@@ -31,49 +31,53 @@ def end(t: ClusterScenario, *numbers: int) -> Millis:
     return Millis(int(1_000 * (t.world.loop.time() - begun)))
 
 
+@pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("how", ["killed", "cut off"])
-@staged(settings={BACKOFF: "5000"})
-def test_without_zookeeper_nobody_is_waited_for(t: ClusterScenario, how: str) -> None:
+def test_without_zookeeper_nobody_is_waited_for(seed: int, how: str) -> None:
     """Nobody can be elected, however often the controller is asked; the next start finds all."""
-    shop = t.client("shop")
-    shop.make("orders", partitions=4)
-    shop.produce("orders", "a")
-    if how == "killed":
-        t.zookeeper.machine.kill()
-    else:
+    with ClusterScenario(seed, settings={BACKOFF: "5000"}) as t:
+        shop = t.client("shop")
+        shop.make("orders", partitions=4)
+        shop.produce("orders", "a")
+        if how == "killed":
+            t.zookeeper.machine.kill()
+        else:
+            for number in t.brokers:
+                t.cut(ZOOKEEPER, number)
+                t.cut(number, ZOOKEEPER)
+            t.run(seconds=7)
+        assert end(t, *t.brokers) < 10_000
+        t.heal()
+        if how == "killed":
+            t.zookeeper.start()
         for number in t.brokers:
-            t.cut(ZOOKEEPER, number)
-            t.cut(number, ZOOKEEPER)
-        t.run(seconds=7)
-    assert end(t, *t.brokers) < 10_000
-    t.heal()
-    if how == "killed":
-        t.zookeeper.start()
-    for number in t.brokers:
-        t.broker(number).begin()
-    t.wait_until(lambda: all(it.process.serves for it in t.brokers.values()), "all serve")
-    assert shop.read("orders") == ["a"]
+            t.broker(number).begin()
+        t.wait_until(lambda: all(it.process.serves for it in t.brokers.values()), "all serve")
+        assert shop.read("orders") == ["a"]
 
 
-@staged(settings={BACKOFF: "5000"})
-def test_brokers_that_all_end_do_not_wait_for_each_other(t: ClusterScenario) -> None:
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_brokers_that_all_end_do_not_wait_for_each_other(seed: int) -> None:
     """None of them can take over what another leads."""
-    shop = t.client("shop")
-    shop.make("orders", partitions=4)
-    shop.produce("orders", "a")
-    assert end(t, *t.brokers) < 10_000
+    with ClusterScenario(seed, settings={BACKOFF: "5000"}) as t:
+        shop = t.client("shop")
+        shop.make("orders", partitions=4)
+        shop.produce("orders", "a")
+        assert end(t, *t.brokers) < 10_000
 
 
-def test_a_broker_that_ends_follows_the_controller(t: ClusterScenario) -> None:
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_broker_that_ends_follows_the_controller(seed: int) -> None:
     """The one that it has asked hangs: the next one is asked as soon as there is one."""
-    controller = t.controller()
-    assert controller is not None
-    ending = t.others(controller)[0].number
-    t.operator().places("orders", (ending, *(it for it in t.brokers if it != ending)))
-    t.broker(controller).machine.pause()
-    assert end(t, ending) < SESSION + 2_000
-    (left,) = [it for it in t.brokers if it not in {controller, ending}]
-    assert t.leader("orders") == left
+    with ClusterScenario(seed) as t:
+        controller = t.controller()
+        assert controller is not None
+        ending = t.others(controller)[0].number
+        t.operator().places("orders", (ending, *(it for it in t.brokers if it != ending)))
+        t.broker(controller).machine.pause()
+        assert end(t, ending) < SESSION + 2_000
+        (left,) = [it for it in t.brokers if it not in {controller, ending}]
+        assert t.leader("orders") == left
 
 
 def test_a_controller_that_does_not_answer_is_not_waited_for_longer(t: ClusterScenario) -> None:
@@ -85,30 +89,32 @@ def test_a_controller_that_does_not_answer_is_not_waited_for_longer(t: ClusterSc
     assert 20_000 < end(t, ending) < 35_000
 
 
-def test_no_client_decides_how_long_a_broker_takes_to_end(t: ClusterScenario) -> None:
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_no_client_decides_how_long_a_broker_takes_to_end(seed: int) -> None:
     """What it was asked before it resigned may be done by the next controller: they are told."""
-    controller = t.controller()
-    assert controller is not None
-    shop = t.client("shop")
-    names = [f"orders-{it}" for it in range(20)]
-    for name in names:
-        shop.make(name)
+    with ClusterScenario(seed) as t:
+        controller = t.controller()
+        assert controller is not None
+        shop = t.client("shop")
+        names = [f"orders-{it}" for it in range(20)]
+        for name in names:
+            shop.make(name)
 
-    async def delete(name: str) -> None:
-        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000)
-        with suppress(BrokerError):
-            await (await shop.cluster.controller()).ask(request, 5)
+        async def delete(name: str) -> None:
+            request = DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000)
+            with suppress(BrokerError):
+                await (await shop.cluster.controller()).ask(request, 5)
 
-    process = t.broker(controller).process
-    assert process.broker is not None
-    process.broker.stop()
-    begun, asked = t.world.loop.time(), []
-    for name in names:
-        asked.append(shop.begins(delete(name)))
-        t.world.run(millis=3)
-    t.wait_until(lambda: not process.machine.running, "it ends")
-    assert t.world.loop.time() - begun < 2
-    t.wait_until(lambda: all(it.done() for it in asked), "everybody was answered")
+        process = t.broker(controller).process
+        assert process.broker is not None
+        process.broker.stop()
+        begun, asked = t.world.loop.time(), []
+        for name in names:
+            asked.append(shop.begins(delete(name)))
+            t.world.run(millis=3)
+        t.wait_until(lambda: not process.machine.running, "it ends")
+        assert t.world.loop.time() - begun < 2
+        t.wait_until(lambda: all(it.done() for it in asked), "everybody was answered")
 
 
 def test_a_start_waits_for_zookeeper(t: ClusterScenario) -> None:
@@ -125,15 +131,15 @@ def test_a_start_waits_for_zookeeper(t: ClusterScenario) -> None:
     t.wait_until(lambda: all(t.broker(it).process.serves for it in (1, 2)), "they serve")
 
 
-@staged(settings={"zookeeper.session.timeout.ms": "30000"})
-def test_a_number_in_use_ends_a_start_at_once(t: ClusterScenario) -> None:
+def test_a_number_in_use_ends_a_start_at_once() -> None:
     """It answers, so it is not what a dead process has left."""
-    twin = BrokerMachine(t.world, number=2, name="twin")
-    begun = t.world.loop.time()
-    twin.start()
-    t.wait_until(lambda: not twin.machine.running, "it ends")
-    assert t.world.loop.time() - begun < 5
-    assert t.broker(2).process.serves
+    with ClusterScenario(settings={"zookeeper.session.timeout.ms": "30000"}) as t:
+        twin = BrokerMachine(t.world, number=2, name="twin")
+        begun = t.world.loop.time()
+        twin.start()
+        t.wait_until(lambda: not twin.machine.running, "it ends")
+        assert t.world.loop.time() - begun < 5
+        assert t.broker(2).process.serves
 
 
 def test_a_tree_that_it_may_not_write_ends_a_start_at_once(t: ClusterScenario) -> None:

@@ -158,27 +158,27 @@ def test_answers_about_the_isr_and_words_of_the_controller_overtake_each_other(
     assert operator.read("orders") == ["a"] * 6
 
 
-@staged(brokers=4)
-def test_a_word_to_delete_that_is_late_spares_the_topic_made_again(t: ClusterScenario) -> None:
+def test_a_word_to_delete_that_is_late_spares_the_topic_made_again() -> None:
     """It was meant for the replica that was moved away; the new one comes behind it."""
-    controller = t.controller()
-    assert controller is not None
-    leader, other, late = (broker.number for broker in t.others(controller))
-    operator = t.operator()
-    operator.places("orders", (leader, late), min_insync_replicas="1")
-    operator.produce("orders", "old")
-    t.cut(controller, late)
-    assert operator.moves("orders", leader, other) is ErrorCode.NONE
-    t.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
-    operator.delete("orders")
-    t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
-    operator.places("orders", (other, late), min_insync_replicas="1")
-    operator.produce("orders", "new")
-    t.heal()
-    t.await_isr("orders", other, late)
-    t.run(seconds=5)
-    assert t.broker(late).log_end("orders") == 1
-    assert operator.read("orders") == ["new"]
+    with ClusterScenario(2, brokers=4) as t:
+        controller = t.controller()
+        assert controller is not None
+        leader, other, late = (broker.number for broker in t.others(controller))
+        operator = t.operator()
+        operator.places("orders", (leader, late), min_insync_replicas="1")
+        operator.produce("orders", "old")
+        t.cut(controller, late)
+        assert operator.moves("orders", leader, other) is ErrorCode.NONE
+        t.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+        operator.delete("orders")
+        t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
+        operator.places("orders", (other, late), min_insync_replicas="1")
+        operator.produce("orders", "new")
+        t.heal()
+        t.await_isr("orders", other, late)
+        t.run(seconds=5)
+        assert t.broker(late).log_end("orders") == 1
+        assert operator.read("orders") == ["new"]
 
 
 def test_a_broker_dies_before_the_controller_has_read_that_its_dir_failed(
@@ -229,34 +229,34 @@ def test_the_session_of_a_controller_ends_with_decisions_waiting(t: ClusterScena
     t.await_isr("orders", first, second)
 
 
-@staged(brokers=4)
-def test_a_topic_is_made_again_while_a_broker_that_had_it_is_down(t: ClusterScenario) -> None:
+def test_a_topic_is_made_again_while_a_broker_that_had_it_is_down() -> None:
     """What that broker finds under the name is another topic's, and is not mixed with this one."""
-    controller = t.controller()
-    assert controller is not None
-    leader, other, away = (broker.number for broker in t.others(controller))
-    operator = t.operator()
-    operator.places("orders", (leader, other, away))
-    operator.produce("orders", "old", "older")
-    t.broker(away).kill()
-    t.await_isr("orders", leader, other)
-    assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
-    t.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
-    operator.delete("orders")
-    t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
-    keeper = t.keeper("tools")
-    assigned = Assignment((BrokerId(leader), BrokerId(away), BrokerId(other)))
-    data = TopicZnode.encode(TopicAssignment({0: assigned}))
-    keeper.does(keeper.zookeeper.create(TopicZnode.path("orders"), data))
-    state = PartitionStateZnode.path(TopicPartition("orders", 0))
-    t.wait_until(lambda: t.data(state), "a leader is elected")
-    operator.produce("orders", "new")
-    t.broker(away).start()
-    t.await_isr("orders", leader, other, away)
-    assert t.broker(away).log_end("orders") == 1
-    t.broker(leader).stop()
-    assert t.await_new_leader("orders", leader) == away
-    assert operator.read("orders") == ["new"]
+    with ClusterScenario(2, brokers=4) as t:
+        controller = t.controller()
+        assert controller is not None
+        leader, other, away = (broker.number for broker in t.others(controller))
+        operator = t.operator()
+        operator.places("orders", (leader, other, away))
+        operator.produce("orders", "old", "older")
+        t.broker(away).kill()
+        t.await_isr("orders", leader, other)
+        assert operator.moves("orders", leader, other, controller) is ErrorCode.NONE
+        t.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+        operator.delete("orders")
+        t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
+        keeper = t.keeper("tools")
+        assigned = Assignment((BrokerId(leader), BrokerId(away), BrokerId(other)))
+        data = TopicZnode.encode(TopicAssignment({0: assigned}))
+        keeper.does(keeper.zookeeper.create(TopicZnode.path("orders"), data))
+        state = PartitionStateZnode.path(TopicPartition("orders", 0))
+        t.wait_until(lambda: t.data(state), "a leader is elected")
+        operator.produce("orders", "new")
+        t.broker(away).start()
+        t.await_isr("orders", leader, other, away)
+        assert t.broker(away).log_end("orders") == 1
+        t.broker(leader).stop()
+        assert t.await_new_leader("orders", leader) == away
+        assert operator.read("orders") == ["new"]
 
 
 def test_an_answer_of_an_earlier_leader_cuts_nothing(t: ClusterScenario) -> None:
