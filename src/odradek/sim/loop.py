@@ -144,7 +144,8 @@ class SimulatedLoop(WholeLoop):
     def ready_at(self, moment: int, handle: Handle) -> None:
         """The same for a handle that is there; it may be so several times."""
         self._arrivals += 1
-        heappush(self._timers, (max(moment, self.now), self._arrivals, handle))
+        now = self.now
+        heappush(self._timers, (moment if moment > now else now, self._arrivals, handle))
 
     def create_future(self) -> asyncio.Future[Any]:
         """A future of this loop."""

@@ -98,10 +98,11 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct) or other.KIND is not self.KIND:
             return NotImplemented
-        return all(
-            _plain(getattr(self, field.name)) == _plain(getattr(other, field.name))
-            for field in self.FIELDS
-        )
+        for field in self.FIELDS:
+            one, two = getattr(self, field.name), getattr(other, field.name)
+            if one != two and _plain(one) != _plain(two):
+                return False
+        return True
 
     __hash__ = None  # type: ignore[assignment]  # they are values that change
 
