@@ -145,7 +145,7 @@ class SimulatedLoop(WholeLoop):
         """The same for a handle that is there; it may be so several times."""
         self._arrivals += 1
         now = self.now
-        heappush(self._timers, (moment if moment > now else now, self._arrivals, handle))
+        heappush(self._timers, (max(now, moment), self._arrivals, handle))
 
     def create_future(self) -> asyncio.Future[Any]:
         """A future of this loop."""

@@ -147,8 +147,7 @@ class Pipe:
     def _arrive_after(self, micros: int) -> None:
         loop = self._wires.loop
         moment = loop.now + micros
-        if moment > self._last_arrival:
-            self._last_arrival = moment
+        self._last_arrival = max(self._last_arrival, moment)
         loop.ready_at(self._last_arrival, self._arrival)
 
     def _arrive(self) -> None:

@@ -164,6 +164,7 @@ class LeaderFetcher:
         self._replicas: dict[TopicPartition, FollowingReplica] = {}
         self._starts: dict[FollowingReplica, Offset] = {}  # where logs are about to begin
         self._connection: Connection | None = None
+        self._loop = asyncio.get_running_loop()
         self._wakes = asyncio.Event()  # who makes connections
         self._will_go_on = False  # at the end of this turn
         self._timer: asyncio.TimerHandle | None = None
@@ -219,7 +220,7 @@ class LeaderFetcher:
         """At the end of this turn: more may happen in it."""
         if not self._will_go_on:
             self._will_go_on = True
-            asyncio.get_running_loop().call_soon(self._go_on)
+            self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
         """Asks for what there is to ask now.
@@ -248,7 +249,7 @@ class LeaderFetcher:
             self._timer.cancel()
         self._rings_at = moment
         seconds = max(0, moment - self._clock.monotonic()) / SECOND
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+        self._timer = self._loop.call_later(seconds, self._ring)
 
     def _ring(self) -> None:
         self._timer = None

@@ -17,7 +17,8 @@ from odradek.coordinator.groups.groups import Groups
 from odradek.coordinator.shard import Shard
 from odradek.replication.following import Follower
 from odradek.replication.isr import Committed
-from odradek.replication.leader import Leader, LeaderEffects
+from odradek.replication.leader import Leader
+from odradek.replication.leadership import LeaderEffects
 from odradek.replication.progress import FollowerProgress
 from odradek.sim.simulation import Knob
 from odradek.zookeeper.client.errors import NeverSent
