@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from itertools import count
 from typing import Any, NamedTuple
@@ -31,6 +32,10 @@ class Ended(NamedTuple):
         return [line.split("\t") for line in self.out.splitlines()[1:]]
 
 
+_OF_LIBRDKAFKA = re.compile(r"^%[0-7]\|.*\n", re.MULTILINE)
+"""What threads of clients in this process say of brokers that are gone."""
+
+
 class Shell:
     """Calls the command in this process, with what a pipe would bring."""
 
@@ -48,7 +53,7 @@ class Shell:
             main()
         out, err = self._capture.readouterr()
         assert isinstance(end.value.code, int)
-        return Ended(end.value.code, out.decode(), err.decode())
+        return Ended(end.value.code, out.decode(), _OF_LIBRDKAFKA.sub("", err.decode()))
 
     def __call__(self, *arguments: str, said: bytes = b"") -> Ended:
         """It must end well."""

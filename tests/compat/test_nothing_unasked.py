@@ -21,6 +21,7 @@ CALLS: Final[dict[str, Call]] = {
     "topic trim": lambda topic, _, __: [topic, "--all"],
     "group delete": lambda _, group, __: [group],
     "group delete-offsets": lambda topic, group, __: [group, topic],
+    "user remove": lambda _, __, ___: ["alice"],
     "logdirs offline": lambda _, __, broker: [str(broker.directory / "disk-a")],
 }
 """By verb, its arguments for a topic and a group that has read it."""
@@ -38,7 +39,7 @@ HARMLESS: Final = {
         controller describe; controller history; dump-log; group describe; group list
         group members; logdirs describe; logdirs list; logdirs partitions; offsets list
         partition reassignments; pipeline check; pipeline preview; pipeline status
-        producer-id list; telemetry; topic describe; topic list; verify
+        producer-id list; telemetry; topic describe; topic list; user list; verify
     """,
     "adds": """
         archive; pipeline draft; pipeline init; pipeline redrive; pipeline run; produce; replay
@@ -51,7 +52,7 @@ HARMLESS: Final = {
     """,
     "shows a plan unless it is told to --execute": "group reset-offsets; logdirs balance",
     "sets what its arguments say, of which the former value can be set again": """
-        config alter; context delete; context set; context use; topic alter
+        config alter; context delete; context set; context use; topic alter; user add
     """,
     "refuses what is not empty, or not its own": "logdirs replace; zookeeper raise-epochs",
     "keeps the rows that are there, or makes them again from the log": """

@@ -29,6 +29,8 @@ TEXTS: Final = [
 ]
 TIERED: Final = {"remote.storage.enable", "remote.log.storage.system.enable"}
 """True is refused: there is no tiered storage."""
+PROTOCOLS: Final = "ssl.enabled.protocols"
+"""Without one that is served nobody could connect, so others are refused."""
 VERSIONS: Final = ("inter.broker.protocol.version", "log.message.format.version")
 NUMBERS: Final = {ConfigType.INT, ConfigType.LONG, ConfigType.SHORT}
 SPECIAL: Final = " \t\f\\=:#!ab\n\r"
@@ -54,7 +56,7 @@ def test_the_facts_are_kafkas(kafka_in_java: Oracle) -> None:
     ],
 )
 def test_values_are_read_as_kafka_reads_them(kafka_in_java: Oracle, row: Setting[Any]) -> None:
-    """What we take Kafka takes, and prints alike; we refuse more numbers, and nothing else."""
+    """What we take Kafka takes, and prints alike; we refuse more numbers, and little else."""
     scope = "broker" if isinstance(row, BrokerSetting) else "topic"
     printed = kafka_in_java.ask("setting", scope=scope, name=row.name, texts=TEXTS)["printed"]
     for text, expected in zip(TEXTS, printed, strict=True):

@@ -4,7 +4,8 @@ from typing import Final
 
 import click
 
-from odradek.cli.grammar import Noun
+from odradek.cli.confirming import confirm
+from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.printing import show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import scram_users
@@ -57,11 +58,12 @@ def add(*, user: str, mechanism: str, iterations: int, password: str) -> None:
     show_outcomes([(f"user {user} logs in by {new.scram.name}", fields)])
 
 
-@command.command()
+@command.command(cls=DestroyingVerb)
 @click.argument("user")
 @click.option("--mechanism", type=MECHANISM, help="Only this one.")
 def remove(*, user: str, mechanism: str | None) -> None:
     """Take the passwords of a user away; who is connected stays so."""
+    confirm(f"remove the password of user {user}")
 
     async def ask(cluster: Cluster) -> list[str]:
         found = [it.mechanism for it in await scram_users.describe(cluster, [user])]

@@ -182,6 +182,7 @@ def test_a_topic_is_deleted_during_a_move(t: ClusterScenario) -> None:
     t.run(seconds=0.5)
     shop.delete("orders")
     t.wait_until(lambda: t.data(DeleteTopicZnode.path("orders")) is None, "its name is free")
+    t.run(seconds=0.1)  # the controller hears of that
     shop.make("orders")
     shop.produce("orders", "new")
     assert shop.read("orders") == ["new"]

@@ -27,6 +27,7 @@ MORE = {
     "kafka-console-consumer": ["--topic", "x"],
     "kafka-consumer-groups": ["--list"],
     "kafka-configs": ["--describe", "--entity-type", "topics"],
+    "user remove": ["--yes"],
     "kafka-log-dirs": ["--describe"],
     "kafka-reassign-partitions": ["--list"],
     "kafka-leader-election": ["--election-type", "preferred", "--all-topic-partitions"],

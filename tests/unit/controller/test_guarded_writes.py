@@ -199,21 +199,6 @@ def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> No
     assert batch.stopped is None
 
 
-def test_a_state_that_may_not_be_read_either_keeps_one_partition_as_it_is() -> None:
-    """A controller that stopped for it would leave the cluster to one that meets the same."""
-    good, bad, new = write(0), write(1), write(2, is_new=True)
-    batch = GuardedWrites(LEASE, [good, bad])
-    answered(batch, [MultiFailed(NoAuth(), 2)], [YES, MultiFailed(NoAuth(), 1)], [NoAuth()])
-    assert batch.written == [good]
-    assert list(batch.failed) == [bad.partition]
-    assert batch.stopped is None
-    batch = GuardedWrites(LEASE, [new])
-    exists = MultiFailed(NodeExists(), 1)
-    answered(batch, [YES, exists], [exists], [NoAuth()])
-    assert list(batch.failed) == [new.partition]
-    assert batch.stopped is None
-
-
 def test_a_state_that_a_predecessor_made_is_taken_over() -> None:
     """It is a conflict, and decided anew from what stands there; our own is written."""
     for found, is_ours in (

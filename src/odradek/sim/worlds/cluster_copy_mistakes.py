@@ -89,12 +89,11 @@ def _alone(leader: Leader) -> tuple[Any, ...]:
 
 def _of_those_who_live(leader: Any) -> tuple[Any, ...]:
     """Who is away deletes when it is back."""
-    settings, leader._eligible_min_isr = leader._eligible_min_isr, 0  # noqa: SLF001
-    before, leader._settings = leader._settings, leader._settings._replace(min_isr=0)  # noqa: SLF001
+    eligible, leader._eligible = leader._eligible, ()  # noqa: SLF001
     try:
         return _deleted(leader)
     finally:
-        leader._eligible_min_isr, leader._settings = settings, before  # noqa: SLF001
+        leader._eligible = eligible  # noqa: SLF001
 
 
 async def _at_once(_services: Any, led: Any, start: Any, _deadline: Any) -> Any:
