@@ -105,6 +105,11 @@ class OdradekBroker:
         return f"[KafkaServer id={number}] started" in self.log()[self._said :]
 
     @property
+    def has_process(self) -> bool:
+        """Whether it was started, and its end was not waited for."""
+        return self._process is not None
+
+    @property
     def pid(self) -> int:
         """Of its process, while it lives."""
         assert self._process is not None, "it does not run"

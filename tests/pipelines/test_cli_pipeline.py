@@ -77,7 +77,7 @@ def test_a_file_is_checked_tried_run_watched_and_repaired(
 
     done = told("run", file, "--once")
     account = {"read": 6, "written": 3, "dropped": 1, "dead": 2, "skipped": 0}
-    assert done == account | {"bytes": done["bytes"]}
+    assert done == account | {"bytes": done["bytes"], "rewritten": None}
     found = told("status", file)
     assert (found["rows"], found["dead_letters"], found["lag"]) == (3, 2, 0)
     topic = found["partitions"][0]["topic"]

@@ -76,11 +76,11 @@ def test_an_archive_of_a_newer_release(topics: Topics, tmp_path: Path) -> None:
     table, _ = archive_of_release(RELEASES[-1], tmp_path / "a", now)
     (first, *_) = sorted((tmp_path / "a").rglob("_delta_log/*.json"))
     text = first.read_text()
-    newer = text.replace(f'{LAYOUT}": "1"', f'{LAYOUT}": "3"')
+    newer = text.replace(f'{LAYOUT}": "1"', f'{LAYOUT}": "4"')
     assert newer != text
     first.write_text(newer)
     before = sorted((tmp_path / "a").rglob("*"))
-    with pytest.raises(PipelineError, match=r"layout version 3, .* a newer release made it"):
+    with pytest.raises(PipelineError, match=r"layout version 4, .* a newer release made it"):
         archive(LocalSpark(), Archive(source, table), Once())
     assert sorted((tmp_path / "a").rglob("*")) == before
 
@@ -120,8 +120,8 @@ def test_a_table_of_a_newer_release(name: str, tmp_path: Path) -> None:
     location = f"{name}:{tmp_path}/t"
     begins = Positions("c", {})
     lake = Lake(location)
-    lake.table.create(SCHEMA, (), begins, properties={"kind": ROWS, LAYOUT: "3"})
-    with pytest.raises(PipelineError, match=r"layout version 3, .* a newer release made it"):
+    lake.table.create(SCHEMA, (), begins, properties={"kind": ROWS, LAYOUT: "4"})
+    with pytest.raises(PipelineError, match=r"layout version 4, .* a newer release made it"):
         OpenTable(location, {}, ROWS)
 
 

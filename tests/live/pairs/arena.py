@@ -141,8 +141,8 @@ class Arena:
             self.broker(number).pause()
 
     def resume(self, number: int) -> None:
-        """It may be down by now."""
-        if number not in self._down:
+        """Also one that was told to end meanwhile: now it can."""
+        if self.broker(number).has_process:
             self.broker(number).resume()
         self.broker(number).is_paused = False
 
