@@ -321,8 +321,12 @@ class LocalLogs:
         await self._alone_with(found, partial(self._truncation, found, offset))
 
     async def start_fully_at(self, found: PartitionLog, offset: Offset) -> None:
-        """Drops everything; the log begins anew at this offset. In the lane of its dir."""
-        await self._alone_with(found, partial(self._truncation, found, offset, fully=True))
+        """Drops everything; the log begins anew at this offset. In the lane of its dir.
+
+        That is noted, too: a first batch that begins below it gives its own offset to the segment.
+        """
+        async with self.starting_at(found, offset):
+            await self._alone_with(found, partial(self._truncation, found, offset, fully=True))
 
     def _truncation(
         self, found: PartitionLog, offset: Offset, *, fully: bool = False
