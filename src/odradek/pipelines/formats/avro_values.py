@@ -12,15 +12,13 @@ import pyarrow as pa
 
 from odradek.pipelines.formats.avro_types import as_stored, column_of, columns_of
 from odradek.pipelines.formats.column import Column, Convert, as_it_is, converted
-from odradek.pipelines.formats.framed import fields_of, framed_rows, parted
+from odradek.pipelines.formats.framed import FramedValues, fields_of, parted
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
     newest_schema,
     schema_by_id,
     value_subject,
 )
-from odradek.pipelines.formats.rows import record_fields
-from odradek.pipelines.moving.values import PREFIX, Converted
 
 OF_BYTES: Final = (
     ArithmeticError,
@@ -31,8 +29,6 @@ OF_BYTES: Final = (
     struct.error,
 )
 """What `fastavro` raises where bytes are no record; all else is its mistake, or ours."""
-
-Columns = tuple[tuple[str, pa.DataType], ...]
 
 
 @lru_cache(maxsize=1_000)
@@ -60,30 +56,8 @@ def _key_column(registry: SchemaRegistry, number: int) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroValues:
-    """Records of Avro; `columns` are those of the newest schema when the table is made."""
-
-    registry: SchemaRegistry
-    columns: Columns = ()
-
-    @property
-    def prefix(self) -> str:
-        """Before the names of a record's own columns."""
-        return PREFIX
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Of a table without rows."""
-        return pa.schema([*record_fields(), *(pa.field(*it) for it in self.columns)])
-
-    @property
-    def may_grow(self) -> bool:
-        """A newer schema has more."""
-        return True
-
-    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
-        """One row for each record of Avro."""
-        return framed_rows(batch, table, self.read)
+class AvroValues(FramedValues):
+    """Records of Avro."""
 
     def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
         """A record, and the columns of the schema that it was written with."""

@@ -6,14 +6,15 @@ written with says which columns it has; a newer schema adds columns to the table
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
 from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.formats.registry import UnknownSchema
-from odradek.pipelines.formats.rows import make_rows, with_columns
-from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.formats.registry import SchemaRegistry, UnknownSchema
+from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
+from odradek.pipelines.moving.values import PREFIX, Converted
 from odradek.pipelines.tables.growth import has_map, same
 from odradek.pipelines.tables.table import TableRefused
 
@@ -22,8 +23,7 @@ HEAD: Final = struct.Struct(">bI")
 OF_RECORD: Final = (ValueError, UnknownSchema, InvalidOption, TableRefused)
 """Why one record gives no row; others may."""
 
-Read = Callable[[bytes], tuple[Mapping[str, Any], pa.Schema]]
-"""The fields of a value, and the columns of the schema that it was written with."""
+Columns = tuple[tuple[str, pa.DataType], ...]
 
 
 def parted(value: bytes) -> tuple[int, memoryview]:
@@ -33,24 +33,50 @@ def parted(value: bytes) -> tuple[int, memoryview]:
     return HEAD.unpack_from(value)[1], memoryview(value)[HEAD.size :]
 
 
-def framed_rows(batch: pa.RecordBatch, table: pa.Schema, read: Read) -> Converted:
-    """One row for each value that this reads."""
-    dead: dict[int, str] = {}
-    parsed: list[Mapping[str, Any] | None] = []
-    schemas: dict[int, pa.Schema] = {}
-    for at, value in enumerate(batch.column("value").to_pylist()):
-        parsed.append(None)
-        if value is None:
-            continue
-        try:
-            parsed[at], columns = read(value)
-            if id(columns) not in schemas:
-                table = with_columns(table, columns, batch, at)
-                schemas[id(columns)] = columns
-        except OF_RECORD as error:
-            parsed[at], dead[at] = None, str(error)
-    typed = _typed(table, list(schemas.values()))
-    return make_rows(batch, parsed, table, dead=dead, may_grow=False, typed=typed)
+@dataclass(frozen=True, slots=True)
+class FramedValues:
+    """Values of one format; `columns` are those of the newest schema when the table is made."""
+
+    registry: SchemaRegistry
+    columns: Columns = ()
+
+    @property
+    def prefix(self) -> str:
+        """Before the names of a record's own columns."""
+        return PREFIX
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of a table without rows."""
+        return pa.schema([*record_fields(), *(pa.field(*it) for it in self.columns)])
+
+    @property
+    def may_grow(self) -> bool:
+        """A newer schema has more."""
+        return True
+
+    def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
+        """The fields of a value, and the columns of the schema that it was written with."""
+        raise NotImplementedError
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """One row for each value."""
+        dead: dict[int, str] = {}
+        parsed: list[Mapping[str, Any] | None] = []
+        schemas: dict[int, pa.Schema] = {}
+        for at, value in enumerate(batch.column("value").to_pylist()):
+            parsed.append(None)
+            if value is None:
+                continue
+            try:
+                parsed[at], columns = self.read(value)
+                if id(columns) not in schemas:
+                    table = with_columns(table, columns, batch, at)
+                    schemas[id(columns)] = columns
+            except OF_RECORD as error:
+                parsed[at], dead[at] = None, str(error)
+        typed = _typed(table, list(schemas.values()))
+        return make_rows(batch, parsed, table, dead=dead, may_grow=False, typed=typed)
 
 
 def _typed(table: pa.Schema, schemas: Sequence[pa.Schema]) -> frozenset[str]:

@@ -8,14 +8,11 @@ from typing import Any, Final
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
-from odradek.pipelines.formats.avro_values import Columns
 from odradek.pipelines.formats.column import Column, Convert
-from odradek.pipelines.formats.framed import fields_of, framed_rows, parted
+from odradek.pipelines.formats.framed import FramedValues, fields_of, parted
 from odradek.pipelines.formats.protobuf_schemas import Message, class_of, message_at, newest_message
 from odradek.pipelines.formats.protobuf_types import column_of, columns_of
 from odradek.pipelines.formats.registry import SchemaRegistry, value_subject
-from odradek.pipelines.formats.rows import record_fields
-from odradek.pipelines.moving.values import PREFIX, Converted
 
 INDEXES_MAX: Final = 100
 VARINT_BITS_MAX: Final = 35
@@ -48,32 +45,11 @@ def _key_column(registry: SchemaRegistry, number: int, indexes: Indexes) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufValues:
-    """Messages of Protobuf; `columns` are those of the newest schema when the table is made."""
+class ProtobufValues(FramedValues):
+    """Messages of Protobuf."""
 
-    registry: SchemaRegistry
-    columns: Columns = ()
-
-    @property
-    def prefix(self) -> str:
-        """Before the names of a record's own columns."""
-        return PREFIX
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Of a table without rows."""
-        return pa.schema([*record_fields(), *(pa.field(*it) for it in self.columns)])
-
-    @property
-    def may_grow(self) -> bool:
-        """A newer schema has more."""
-        return True
-
-    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
-        """One row for each message."""
-        return framed_rows(batch, table, self._read)
-
-    def _read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
+    def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
+        """A message, and the columns of its kind."""
         number, framed = parted(value)
         indexes, body = indexes_of(framed)
         known = _known(self.registry, number, indexes)
