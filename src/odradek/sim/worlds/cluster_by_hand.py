@@ -174,8 +174,9 @@ class TopicByHand(Change):
         return f"{path} {data!r}"
 
     async def _mistype(self, path: str, data: bytes, client: ZooKeeperClient) -> None:
+        """Another may be on its way to the same topic; what was there before is known to one."""
         found = await client.get(path)
-        if not _has_partitions(path, found.data):
+        if path in self._before or not _has_partitions(path, found.data):
             return
         self._before[path] = found.data or b""
         try:
