@@ -44,7 +44,7 @@ class Change(ClusterFault):
         """In good order, for a while; who leads next may not have heard of the change."""
         states = self.copies.view.states().items()
         leader = next((it.leader for place, it in states if str(place) == partition), None)
-        if leader is None:
+        if leader is None or self.is_over:
             return
         broker = self.brokers[leader]
         if broker.serves and not broker.machine.paused:

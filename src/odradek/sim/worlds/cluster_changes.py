@@ -206,7 +206,7 @@ class DeletedRecords(Change):
         self.note("records.may_go", *partition, before)
         (told,) = (await admin.delete_records(cluster, {partition: before})).values()
         self.note("records.went", *partition, told)
-        if chance.below(2) and not self.is_over:
+        if chance.below(2):
             self.stop_leader(chance, str(partition))
 
 
