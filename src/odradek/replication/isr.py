@@ -97,8 +97,6 @@ not begun of a connection that is closed.
 
 OVERTAKEN = frozenset(
     {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.INVALID_UPDATE_VERSION,
         ErrorCode.INVALID_REQUEST,
@@ -106,3 +104,7 @@ OVERTAKEN = frozenset(
     }
 )
 """Errors after which only the controller's next word can help: asking again cannot."""
+
+NOT_KNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+"""Of a partition that is deleted, and its leadership over soon; or that a person damaged in the
+tree, and may mend at any time. So it is asked again, but seldom."""

@@ -15,6 +15,7 @@ from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.roles import RoleChanges
 from odradek.metadata.image import Changes
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.model.units import Millis
@@ -130,3 +131,23 @@ def test_a_leadership_ends_while_an_answer_is_taken_over(monkeypatch: pytest.Mon
     led = Scene(monkeypatch, answering).run()
     joined = {it.partition.partition for it in led if OTHER in it.leader.isr.committed}
     assert joined == {0, 2, 3, 4}
+
+
+def test_what_the_controller_does_not_know_is_asked_again_and_holds_up_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its topic may be mistyped in the tree, and mended at any time."""
+    known = {2, 3, 4}
+
+    async def answering(_: ReplicaManager, numbers: list[int]) -> Rows:
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        rows = [
+            accepted(it) if it in known else ResponsePartitionData(it, unknown) for it in numbers
+        ]
+        known.update({0, 1} if 4 in numbers else ())
+        return rows
+
+    t = Scene(monkeypatch, answering)
+    led = t.run(seconds=1.5)
+    assert t.asked == [[0, 1], [2, 3], [4], [0, 1]]
+    assert all(it.leader.isr.committed == {ME, OTHER} for it in led)

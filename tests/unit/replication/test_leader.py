@@ -214,7 +214,6 @@ def test_what_was_surely_not_done_is_forgotten(error: ErrorCode) -> None:
     [
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.INVALID_UPDATE_VERSION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.INVALID_REQUEST,
     ],
 )
@@ -233,7 +232,14 @@ def test_what_may_have_been_done_stays_in_doubt_until_the_controllers_next_word(
 
 
 @pytest.mark.parametrize(
-    "error", [ErrorCode.NETWORK_EXCEPTION, ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT]
+    "error",
+    [
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    ],
 )
 def test_a_lost_answer_is_asked_for_again(error: ErrorCode) -> None:
     """The very same proposal, because the controller knows it again."""

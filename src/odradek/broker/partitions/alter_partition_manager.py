@@ -6,7 +6,7 @@ leader may propose something else between them, or be replaced, as it may before
 
 A request that fails as a whole is built anew and sent again, with the broker epoch of that moment,
 until the controller answers for each partition. A leader that was replaced meanwhile ignores its
-answer.
+answer. What the controller does not know is asked again after a second, and holds up nothing else.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, PartitionEpoch
 from odradek.model.units import Millis
 from odradek.ports import Clock
-from odradek.replication.isr import IsrAccepted, IsrProposal
+from odradek.replication.isr import NOT_KNOWN, IsrAccepted, IsrProposal
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -35,6 +35,7 @@ from odradek.wire.messages.alter_partition import (
 )
 
 RETRY_PAUSE: Final = Millis(50)
+NOT_KNOWN_PAUSE: Final = Millis(1_000)
 PARTITIONS_MAX: Final = 1_000
 """Of one request: ten milliseconds of the controller to judge, and of a leader to take over."""
 
@@ -52,6 +53,8 @@ class AlterPartitionManager:
         self._clock = clock
         self._proposals: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]] = {}
         self._has_some = asyncio.Event()
+        self._not_known: list[tuple[LeadingReplica, IsrProposal]] = []
+        self._has_not_known = asyncio.Event()
         self.shrinks = 0
         """Replicas that left an ISR, of all partitions led here so far."""
         self.expands = 0
@@ -63,6 +66,20 @@ class AlterPartitionManager:
 
     async def run(self) -> None:
         """Asks the controller, until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._ask())
+            tasks.create_task(self._ask_again())
+
+    async def _ask_again(self) -> None:
+        while True:
+            await self._has_not_known.wait()
+            await self._pause(NOT_KNOWN_PAUSE)
+            self._has_not_known.clear()
+            postponed, self._not_known = self._not_known, []
+            for replica, proposal in postponed:
+                self.propose(replica, proposal)
+
+    async def _ask(self) -> None:
         while True:
             await self._has_some.wait()
             self._has_some.clear()
@@ -73,8 +90,10 @@ class AlterPartitionManager:
                     log.info("isr.change_not_answered", error=str(error))
                     answered = False
                 if not answered:
-                    pause_end = Millis(self._clock.monotonic() + RETRY_PAUSE)
-                    await self._clock.sleep_until(pause_end)
+                    await self._pause(RETRY_PAUSE)
+
+    async def _pause(self, length: Millis) -> None:
+        await self._clock.sleep_until(Millis(self._clock.monotonic() + length))
 
     def _drop_ended(self) -> bool:
         """Whether any proposal is left, once those of ended leaderships are dropped."""
@@ -137,6 +156,10 @@ class AlterPartitionManager:
         change = len(replica.leader.isr.committed) - before
         self.expands += max(0, change)
         self.shrinks += max(0, -change)
+        if effects.propose is not None and error in NOT_KNOWN:
+            self._not_known.append((replica, effects.propose))
+            self._has_not_known.set()
+            return True
         replica.carry_out(effects)
         return effects.propose is None
 
