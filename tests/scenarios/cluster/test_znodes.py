@@ -122,6 +122,52 @@ def test_a_state_that_was_put_back_can_change_again(t: ClusterScenario) -> None:
     assert t.state("orders").leader_epoch > before.leader_epoch
 
 
+def mistype_under_another(t: ClusterScenario, *candidates: int) -> bytes:
+    """The next controller, one of these, cannot read the topic; what it said is returned."""
+    path = TopicZnode.path("orders")
+    said = t.data(path)
+    assert said is not None
+    t.put(path, b"{")
+    move(t, next(it for it in candidates if it != t.controller()))
+    t.run(seconds=1)
+    return said
+
+
+def test_an_isr_that_a_controller_knew_nothing_of_changes_once_its_topic_is_mended(
+    t: ClusterScenario,
+) -> None:
+    """Its leader was told that there is no such topic, while a follower came back."""
+    shop = t.client("shop")
+    shop.make("orders")
+    leader, (one, two) = t.leader("orders"), t.followers("orders")
+    t.broker(one).kill()
+    t.await_isr("orders", leader, two)
+    said = mistype_under_another(t, leader, two)
+    t.broker(one).start()
+    t.run(seconds=5)
+    t.put(TopicZnode.path("orders"), said)
+    t.await_isr("orders", 1, 2, 3)
+    shop.produce("orders", "a")
+
+
+def test_a_leader_that_came_back_while_its_topic_could_not_be_read_leads_again(
+    t: ClusterScenario,
+) -> None:
+    """The only member of the ISR was told nothing by a controller that knew nothing of it."""
+    op = t.operator()
+    leader = next(it.number for it in t.others(t.controller() or 0))
+    op.places("orders", (leader,))
+    op.produce("orders", "a")
+    said = mistype_under_another(t, *(it.number for it in t.others(leader)))
+    t.broker(leader).kill()
+    t.run(seconds=5)
+    t.broker(leader).start()
+    t.run(seconds=5)
+    t.put(TopicZnode.path("orders"), said)
+    op.produce("orders", "b")
+    assert op.read("orders") == ["a", "b"]
+
+
 def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:
     """Nobody has asked for its deletion: with its znodes it is back, whole."""
     shop = t.client("shop")

@@ -19,6 +19,8 @@ from odradek.controller.decisions.deletions import start_deletion
 from odradek.controller.decisions.elections import (
     FormerLives,
     change_states,
+    dead_replicas,
+    former_lives,
     lose,
     send,
 )
@@ -83,11 +85,11 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     yield from give_ids(context, list(context.image.topics))
     context.batch.has_news = True
     yield from send(context)
-    former = _former_lives(context, reading, context.image.brokers)
+    former = former_lives(context, reading.written_at, context.image.brokers)
     yield PAUSE
     suspects = _suspects(context, former)
-    dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
-    changed = yield from change_states(context, suspects, lose(context, dead, former))
+    rule = lose(context, dead_replicas(context), former)
+    changed = yield from change_states(context, suspects, rule)
     yield from _tell_all(context)
     yield from tell_all(context, context.image.brokers, leaving_out=changed)
     yield from _resume(context)
@@ -151,9 +153,9 @@ def _tell_all(context: ControllerContext) -> Steps[None]:
 def _repair(
     context: ControllerContext, reading: TreeReading, brokers: Mapping[BrokerId, Broker]
 ) -> Steps[None]:
-    former = _former_lives(context, reading, brokers)
-    dead = frozenset(it for it in context.hosted if it not in context.image.brokers)
-    yield from change_states(context, _suspects(context, former), lose(context, dead, former))
+    former = former_lives(context, reading.written_at, brokers)
+    rule = lose(context, dead_replicas(context), former)
+    yield from change_states(context, _suspects(context, former), rule)
 
 
 def _tell_some(
@@ -190,23 +192,6 @@ def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
             context.deletions[name] = deletion = Deletion()
             partitions = context.partitions_of(name)
             deletion.has_begun = not any(it in context.reassigning for it in partitions)
-
-
-def _former_lives(
-    context: ControllerContext, reading: TreeReading, brokers: Mapping[BrokerId, Broker]
-) -> FormerLives:
-    """As of this reading, with these brokers. What this controller has written is left out."""
-    found = {}
-    for partition, written in reading.written_at.items():
-        image = context.image.partition(partition)
-        if image is None or image.state is None:
-            continue
-        if image.state.controller_epoch == context.lease.epoch:
-            continue
-        stale = [it for it in image.state.isr if it in brokers and brokers[it].epoch > written]
-        if stale:
-            found[partition] = frozenset(stale)
-    return found
 
 
 def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPartition]:

@@ -6,7 +6,7 @@ what stands there now, so nothing that had to follow is forgotten. Brokers are t
 hundred are written.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from odradek.controller.context import ControllerContext
@@ -39,7 +39,7 @@ from odradek.controller.steps import (
     write_states,
 )
 from odradek.metadata.image import PartitionImage
-from odradek.metadata.nouns import PartitionState
+from odradek.metadata.nouns import Broker, PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
 
 TOGETHER_MAX: Final = 500
@@ -213,6 +213,48 @@ def lose(
 
 FormerLives = dict[TopicPartition, frozenset[BrokerId]]
 """Members of an ISR that was written before their present life began."""
+
+
+def former_lives(
+    context: ControllerContext,
+    written_at: Mapping[TopicPartition, int],
+    brokers: Mapping[BrokerId, Broker],
+) -> FormerLives:
+    """As of these writes, with these brokers. What this controller has written is left out."""
+    found = {}
+    for partition, written in written_at.items():
+        image = context.image.partition(partition)
+        if image is None or image.state is None:
+            continue
+        if image.state.controller_epoch == context.lease.epoch:
+            continue
+        stale = [it for it in image.state.isr if it in brokers and brokers[it].epoch > written]
+        if stale:
+            found[partition] = frozenset(stale)
+    return found
+
+
+def dead_replicas(context: ControllerContext) -> frozenset[BrokerId]:
+    """Brokers that shall hold something, and do not live."""
+    return frozenset(it for it in context.hosted if it not in context.image.brokers)
+
+
+def take_over(context: ControllerContext, former: FormerLives) -> Rule:
+    """Partitions whose topic was not known here: what was decided meanwhile reached no broker.
+
+    So each begins another leader epoch. Its replicas hear of it, and a leader that was told that
+    there is no such topic proposes again.
+    """
+    losing = lose(context, dead_replicas(context), former)
+
+    def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
+        write, state = losing(partition, image), image.state
+        if write is not None or state is None or state.leader is None:
+            return write
+        again = same_leader(state, context.lease.epoch)
+        return StateWrite(partition, with_eligible(again, state, context.terms(partition, image)))
+
+    return rule
 
 
 def lose_unclean(

@@ -1,16 +1,17 @@
 """Topics as they stand in the tree: made, enlarged, replaced or removed, by us or by others."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone, on_marks
-from odradek.controller.decisions.elections import change_states, elect_where_needed, send
+from odradek.controller.decisions.elections import change_states, former_lives, send, take_over
 from odradek.controller.decisions.reassignments import advance, write_assignments
 from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Note, Steps
 from odradek.controller.topics import new_topic_id
 from odradek.metadata.image import PartitionImage, TopicImage
-from odradek.metadata.nouns import TopicAssignment
+from odradek.metadata.nouns import PartitionState, TopicAssignment
 from odradek.model.ids import TopicPartition
 
 
@@ -21,8 +22,26 @@ class FoundTopic(NamedTuple):
     version: int
 
 
-def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]) -> Steps[None]:
-    """These are so now; None: it is gone, though we did not delete it."""
+class WrittenState(NamedTuple):
+    """A partition's state, and when it was written."""
+
+    state: PartitionState
+    mzxid: int
+
+
+WrittenStates = Mapping[TopicPartition, WrittenState]
+NOTHING_WRITTEN: WrittenStates = MappingProxyType({})
+
+
+def on_topics(
+    context: ControllerContext,
+    found: Mapping[str, FoundTopic | None],
+    states: WrittenStates = NOTHING_WRITTEN,
+) -> Steps[None]:
+    """These are so now; None: it is gone, though we did not delete it.
+
+    `states` are those of partitions whose topics were not known here, as far as they have any.
+    """
     added: list[TopicPartition] = []
     rows = 0
     for name, it in found.items():
@@ -39,7 +58,7 @@ def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]
             yield from on_gone(context, name, deletes=True)
             known = None
         if known is None:
-            partitions = {number: PartitionImage(a) for number, a in it.topic.partitions.items()}
+            partitions = _partitions(name, it.topic, states)
             context.set_topic(name, it.topic.topic_id, partitions)
             context.topic_versions[name] = it.version
             yield from give_ids(context, [name])
@@ -47,8 +66,20 @@ def on_topics(context: ControllerContext, found: Mapping[str, FoundTopic | None]
         elif it.version >= context.topic_versions.get(name, -1):
             added += yield from _on_known(context, known, it.topic)
         context.topic_versions[name] = max(it.version, context.topic_versions.get(name, -1))
-    yield from change_states(context, added, elect_where_needed(context))
+    written_at = {partition: it.mzxid for partition, it in states.items()}
+    former = former_lives(context, written_at, context.image.brokers)
+    yield from change_states(context, added, take_over(context, former))
     yield from send(context)
+
+
+def _partitions(
+    name: str, topic: TopicAssignment, states: WrittenStates
+) -> dict[int, PartitionImage]:
+    written = {number: states.get(TopicPartition(name, number)) for number in topic.partitions}
+    return {
+        number: PartitionImage(topic.partitions[number], it.state if it else None)
+        for number, it in written.items()
+    }
 
 
 def give_ids(context: ControllerContext, names: Iterable[str]) -> Steps[None]:

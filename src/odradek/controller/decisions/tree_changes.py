@@ -12,7 +12,7 @@ from odradek.controller.decisions.broker_changes import on_brokers, tell_all
 from odradek.controller.decisions.deletions import finish_if_done, on_marks
 from odradek.controller.decisions.elections import change_states, elect_preferred, send
 from odradek.controller.decisions.reassignments import advance, on_znode
-from odradek.controller.decisions.topic_changes import FoundTopic, on_topics
+from odradek.controller.decisions.topic_changes import FoundTopic, WrittenState, on_topics
 from odradek.controller.steps import Note, Steps, commit, read
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
@@ -142,20 +142,41 @@ def _look_at_topics(
                 topics[name] = FoundTopic(topic, answer.stat.version)
             except MalformedZnode as fault:
                 yield ignored(fault)
-    yield from _find_lost(context, topics)
-    yield from on_topics(context, topics)
+    states = yield from _states_of_unknown(context, topics)
+    yield from on_topics(context, topics, states)
 
 
-def _find_lost(context: ControllerContext, topics: Mapping[str, FoundTopic | None]) -> Steps[None]:
-    """Topics that others have made, or whose znodes were mended: a state may have been lost."""
+def _states_of_unknown(
+    context: ControllerContext, topics: Mapping[str, FoundTopic | None]
+) -> Steps[dict[TopicPartition, WrittenState]]:
+    """Of topics that others have made, or whose znodes were mended: a state may have been lost."""
     partitions = [
         TopicPartition(name, number)
         for name, found in topics.items()
         if found is not None and name not in context.image.topics
         for number in found.topic.partitions
     ]
-    states = yield from _exist(PartitionStateZnode.path(it) for it in partitions)
-    missing = [it for it, at in zip(partitions, states, strict=True) if isinstance(at, NoNode)]
+    answers = yield from read(
+        *(GetData(PartitionStateZnode.path(it), watch=False) for it in partitions)
+    )
+    states: dict[TopicPartition, WrittenState] = {}
+    missing = []
+    for partition, answer in zip(partitions, answers, strict=True):
+        if isinstance(answer, NoNode):
+            missing.append(partition)
+        elif isinstance(answer, Data):
+            try:
+                stat = answer.stat
+                state = PartitionStateZnode.decode(partition, answer.data, stat.version)
+                states[partition] = WrittenState(state, stat.mzxid)
+            except MalformedZnode as fault:
+                yield ignored(fault)
+    yield from _find_lost(context, missing)
+    return states
+
+
+def _find_lost(context: ControllerContext, missing: list[TopicPartition]) -> Steps[None]:
+    """Of partitions without a state, those that have had one."""
     above = yield from _exist(PartitionZnode.path(it) for it in missing)
     topics_of = list(dict.fromkeys(it.topic for it in missing))
     removed = yield from _have_lost_children(topics_of)
