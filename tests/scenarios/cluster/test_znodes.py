@@ -1,10 +1,12 @@
 """A znode that is missing, or cannot be read, is not a deletion: what users made stays."""
 
+import json
+
 import pytest
 
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition, topic_id_text
 from odradek.sim.cluster_scenario import ClusterScenario, staged
 from tests.scenarios.cluster.placed import move
 
@@ -166,6 +168,34 @@ def test_a_leader_that_came_back_while_its_topic_could_not_be_read_leads_again(
     t.put(TopicZnode.path("orders"), said)
     op.produce("orders", "b")
     assert op.read("orders") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "mistyped", [{"partitions": {}}, {"topic_id": topic_id_text(TopicId(b"another id here!"))}]
+)
+def test_a_lost_state_elects_nobody_whatever_else_is_wrong(
+    t: ClusterScenario, mistyped: dict[str, object]
+) -> None:
+    """Its topic names no partition, or has another id, for a controller that reads it so."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    state, path = t.data(STATE), TopicZnode.path("orders")
+    topic = t.data(path)
+    assert state is not None
+    assert topic is not None
+    t.put(path, json.dumps(json.loads(topic) | mistyped).encode())
+    remove(t, STATE)
+    move_away(t)
+    t.run(seconds=5)
+    t.put(path, topic)
+    t.run(seconds=5)
+    assert t.data(STATE) is None
+    if mistyped == {"partitions": {}}:  # a topic of another id is another topic
+        t.put(STATE, state)
+        move_away(t)
+        shop.produce("orders", "b")
+        assert shop.read("orders") == ["a", "b"]
 
 
 def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:

@@ -251,7 +251,8 @@ def test_deletion_can_be_forbidden() -> None:
 def test_a_topic_of_the_same_name_with_another_id_is_another_topic() -> None:
     """Brokers forget the old one before they hear of the new."""
     talk = Conversation().begin().make("orders", (1, 2))
-    del talk.tree.nodes["/brokers/topics/orders/partitions/0/state"]
+    for path in [it for it in talk.tree.nodes if it.startswith("/brokers/topics/orders/")]:
+        del talk.tree.nodes[path]
     other = TopicAssignment({0: Assignment((BrokerId(3),))}, TopicId(b"other-topic-id-1"))
     talk.tree.put("/brokers/topics/orders", TopicZnode.encode(other))
     talk.topics_changed("orders")

@@ -54,7 +54,7 @@ def on_topics(
             if known is not None:
                 yield from _on_gone(context, name)
             continue
-        if known is not None and _is_another(known, it.topic):
+        if known is not None and is_another(known, it.topic):
             yield from on_gone(context, name, deletes=True)
             known = None
         if known is None:
@@ -96,7 +96,8 @@ def give_ids(context: ControllerContext, names: Iterable[str]) -> Steps[None]:
             yield Note("topic.without_id", {"topic": name, "why": str(failure)})
 
 
-def _is_another(known: TopicImage, now: TopicAssignment) -> bool:
+def is_another(known: TopicImage, now: TopicAssignment) -> bool:
+    """Whether the topic of that name was deleted, and this one made, unseen."""
     return None not in {known.topic_id, now.topic_id} and known.topic_id != now.topic_id
 
 

@@ -12,7 +12,12 @@ from odradek.controller.decisions.broker_changes import on_brokers, tell_all
 from odradek.controller.decisions.deletions import finish_if_done, on_marks
 from odradek.controller.decisions.elections import change_states, elect_preferred, send
 from odradek.controller.decisions.reassignments import advance, on_znode
-from odradek.controller.decisions.topic_changes import FoundTopic, WrittenState, on_topics
+from odradek.controller.decisions.topic_changes import (
+    FoundTopic,
+    WrittenState,
+    is_another,
+    on_topics,
+)
 from odradek.controller.steps import Note, Steps, commit, read
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
@@ -150,10 +155,11 @@ def _states_of_unknown(
     context: ControllerContext, topics: Mapping[str, FoundTopic | None]
 ) -> Steps[dict[TopicPartition, WrittenState]]:
     """Of topics that others have made, or whose znodes were mended: a state may have been lost."""
+    known = context.image.topics
     partitions = [
         TopicPartition(name, number)
         for name, found in topics.items()
-        if found is not None and name not in context.image.topics
+        if found is not None and (name not in known or is_another(known[name], found.topic))
         for number in found.topic.partitions
     ]
     answers = yield from read(

@@ -76,6 +76,8 @@ class TopicZnode:
             number: Assignment(named, adding.get(number, ()), removing.get(number, ()))
             for number, named in sorted(replicas.items())
         }
+        if not partitions:  # otherwise brokers would believe that theirs are no more
+            body.refuse("partitions", {}, "at least one partition")
         for number, assignment in partitions.items():
             if not assignment.replicas:
                 body.refuse("partitions", number, "at least one replica for each partition")
