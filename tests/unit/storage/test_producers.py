@@ -217,6 +217,32 @@ def test_batches_in_flight_are_known_after_a_truncation() -> None:
         assert again == (number, number, True)
 
 
+@pytest.mark.parametrize("start", [7, 8, 12])
+def test_batches_below_the_start_of_the_log_are_known_after_a_restart(start: int) -> None:
+    """Their records were deleted, within a batch or behind it; a client may send them again."""
+    t = Partition()
+    for number in range(6):
+        sent(t, number * 2, "a", "b")
+    t.commit()
+    t.log.move_start(Offset(start))
+    t.reopen()
+    for number in range(1, 6):
+        again = t.decide("a", "b", producer_id=7, producer_epoch=0, base_sequence=number * 2)
+        assert again == (number * 2, number * 2 + 1, True)
+
+
+def test_batches_below_the_start_of_the_log_are_known_after_a_truncation() -> None:
+    """Where no snapshot is left."""
+    t = Partition()
+    for number in range(6):
+        sent(t, number * 2, "a", "b")
+    t.commit()
+    t.log.move_start(Offset(7))
+    truncate_to(t.log, Offset(10), t.now)
+    again = t.decide("a", "b", producer_id=7, producer_epoch=0, base_sequence=6)
+    assert again == (6, 7, True)
+
+
 def test_only_what_follows_on_counts_as_in_flight() -> None:
     """Batches of an earlier epoch, or behind a gap that compaction left, are not this one's."""
     t = Partition()

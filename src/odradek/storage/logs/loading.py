@@ -476,7 +476,7 @@ class _Loading:
             if offset > limit or start is None or offset not in bases:
                 delete_if_there(self.folder.disk, path)
         if start is None:
-            start = self.log.log_start_offset
+            start = self.log.segments[0].base_offset  # a client may send again what was deleted
         if start < self.end:
             replay_producers(self.log, start, self.now, self.checked_from)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)

@@ -85,7 +85,7 @@ def _cut_segments(log: PartitionLog, offset: Offset) -> None:
 def _reload_producers(log: PartitionLog, now: Timestamp) -> None:
     """As they were at the newest snapshot that is left, and on from there to the end."""
     log.producers = ProducerState()
-    start = log.log_start_offset
+    start = log.segments[0].base_offset
     for offset in reversed(_delete_snapshots(log, log.log_end_offset)):
         path = log.folder.path(segment_stem(offset) + SNAPSHOT)
         try:
