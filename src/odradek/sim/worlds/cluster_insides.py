@@ -170,12 +170,13 @@ class Copies:
         joined since its loss has everything, and may be the only replica already: the others were
         taken away in the same moment.
         """
+        before = self.states
         self._find()
         for holder, place, found in self._logs:
             if not found.is_doubted:
                 self.of[place].ends[holder] = found.log_end_offset
             self._see_joined(holder, place, found)
-        self._forget()
+        self._forget(before)
         opened = list(self.view.opened())
         for number, broker in opened:
             for replica in broker.services_of_this_life.replicas.all_led():
@@ -204,7 +205,7 @@ class Copies:
                     copied.outside.discard(number)
             if is_in_sync and number not in copied.lacking and number not in copied.corrupt:
                 self._compare(number, place, found)
-        self._forget()
+        self._forget(self.states)
 
     def _see_joined(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
         copied = self.of[place]
@@ -309,10 +310,13 @@ class Copies:
             if wiped or place.partition.topic not in self._synced:
                 copied.lacking.add(number)
                 copied.outside.discard(number)
-        self._forget()
+        self._forget(self.states)
 
-    def _forget(self) -> None:
-        """Where as many disks as it was acknowledged by have lost something, all may be lost."""
+    def _forget(self, before: Mapping[Place, PartitionState]) -> None:
+        """Where as many disks as it was acknowledged by have lost something, all may be lost.
+
+        A leader that was elected since those states begins with what is left, and is believed.
+        """
         self._count_disks()
         lost: set[str] = set()
         for place, replicas in self.view.places():
@@ -321,7 +325,9 @@ class Copies:
                 continue
             electable = copied.holders & {*state.isr, *state.eligible}
             if not electable and len(copied.spoilt & {*replicas}) >= copied.disks:
-                self._forget_one(place, state.leader_epoch)
+                led = before.get(place, state)
+                is_new = led.leader_epoch < state.leader_epoch
+                self._forget_one(place, state.leader_epoch - is_new)
                 lost.add(place.partition.topic)
         for topic in sorted(lost):
             self._history.note("world", "records.may_be_lost", topic)
