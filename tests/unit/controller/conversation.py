@@ -160,6 +160,7 @@ class Conversation:
             tuple(map(BrokerId, said["isr"])),
             PartitionEpoch(0),
             ControllerEpoch(1),
+            recovering=said.get("recovering", False),
             eligible=tuple(map(BrokerId, said.get("eligible", ()))),
             eligible_min_isr=said.get("eligible_min_isr", 0),
         )

@@ -225,6 +225,18 @@ def test_a_target_smaller_than_min_isr_is_refused() -> None:
     assert assignment(talk) == Assignment(ids(1, 2))
 
 
+def test_a_leader_that_stays_alone_has_recovered() -> None:
+    """It was elected uncleanly, and there is no other who could join it and say so."""
+    talk = Conversation()
+    talk.topic("orders", (1, 2))
+    talk.write_state("orders", leader=1, isr=(1,), recovering=True)
+    talk.begin()
+    assert talk.state("orders").recovering
+    assert reassign(talk, 1) is ErrorCode.NONE
+    assert talk.leads("orders")[:2] == (1, (1,))
+    assert not talk.state("orders").recovering
+
+
 def test_the_latest_of_two_reassignments_counts() -> None:
     """Replicas that only the first wanted are deleted again."""
     talk = Conversation().begin().make("orders", (1,))

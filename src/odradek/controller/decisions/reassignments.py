@@ -361,7 +361,10 @@ def _lead_from_target(
             if choice is None:
                 return None
             moved = next_state(state, choice, context.lease.epoch, terms)
-        return StateWrite(partition, leaving(moved, removed, terms))
+        left = leaving(moved, removed, terms)
+        if {*left.isr} >= {*image.assignment.target}:  # nobody is left who could catch up
+            left = left._replace(recovering=False)
+        return StateWrite(partition, left)
 
     return rule
 
