@@ -198,6 +198,23 @@ def test_a_lost_state_elects_nobody_whatever_else_is_wrong(
         assert shop.read("orders") == ["a", "b"]
 
 
+def test_a_reassignment_goes_on_once_its_topic_is_mended(t: ClusterScenario) -> None:
+    """All its new replicas are in sync; a controller that did not know it has begun meanwhile."""
+    op = t.operator()
+    leaving, staying = (it.number for it in t.others(t.controller() or 0))
+    op.places("orders", (leaving, staying))
+    op.produce("orders", "a")
+    t.await_isr("orders", leaving, staying)
+    said = json.loads(mistype_under_another(t, staying, leaving))
+    t.put(
+        TopicZnode.path("orders"),
+        json.dumps(said | {"removing_replicas": {"0": [leaving]}}).encode(),
+    )
+    t.await_isr("orders", staying)
+    t.wait_until(lambda: not op.ongoing(), "it is over")
+    assert op.read("orders") == ["a"]
+
+
 def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:
     """Nobody has asked for its deletion: with its znodes it is back, whole."""
     shop = t.client("shop")

@@ -70,6 +70,9 @@ def on_topics(
     former = former_lives(context, written_at, context.image.brokers)
     yield from change_states(context, added, take_over(context, former))
     yield from send(context)
+    for partition in added:
+        if partition in context.reassigning:
+            yield from advance(context, partition, begins=True)
 
 
 def _partitions(
