@@ -7,7 +7,7 @@ from odradek.sim.invariants import Invariant
 from odradek.sim.worlds.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.broker_promises import ClientsAreToldOneStory
 from odradek.sim.worlds.cluster_clients import COPIED, PLAIN, SYNCED
-from odradek.sim.worlds.cluster_insides import Copies, Looks
+from odradek.sim.worlds.cluster_insides import Copied, Copies, Looks
 from odradek.sim.worlds.cluster_view import ClusterView, Place
 
 
@@ -113,7 +113,8 @@ class DeletedRecordsStayDeleted(Looks):
     """Records whose deletion was acknowledged come back under no leader, unless all may be lost.
 
     One that has not heard yet that another was elected has what it had: that is no leader any more,
-    acknowledges nothing, and deletes before it may lead again.
+    acknowledges nothing, and deletes before it may lead again. If that other was elected uncleanly,
+    it does answer, and nothing follows from what it says.
     """
 
     watches: ClassVar = frozenset({"looks", "records.went"})
@@ -129,10 +130,19 @@ class DeletedRecordsStayDeleted(Looks):
             return
         topic, number, start = event.details
         for place, copied in self._copies.of.items():
-            if place.partition == (topic, number):
+            if place.partition == (topic, number) and self._is_believed(place, copied, start):
                 before = self._starts.get(place, (0, 0))
                 kept = before[1] if before[0] == copied.since else 0
                 self._starts[place] = copied.since, max(start, kept)
+
+    def _is_believed(self, place: Place, copied: Copied, start: int) -> bool:
+        """Where nothing may be lost, or a leader of the time since has deleted it."""
+        return not copied.since or any(
+            replica.leader_epoch > copied.since_epoch and replica.log.log_start_offset >= start
+            for _, broker in self._view.opened()
+            for replica in broker.services_of_this_life.replicas.all_led()
+            if Place(replica.topic_id, replica.partition) == place
+        )
 
     def look(self) -> None:
         """Of every leader of the time since."""
