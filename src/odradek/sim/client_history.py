@@ -101,11 +101,14 @@ class ClientHistory:
         self._positions[reader, place] = position
 
     def lost(self, topics: Collection[str]) -> None:
-        """What these have may be gone."""
+        """What these have may be gone.
+
+        What was deleted before may be found again, or not: it depends on who leads.
+        """
         self._under_way = {it for it in self._under_way if self._sent[it].place[0] not in topics}
         for reader, place in [key for key in self._positions if key[1][0] in topics]:
             del self._positions[reader, place]
-        for table in (self._known, self._unread, self._read, self._offsets, self._starts):
+        for table in (self._known, self._unread, self._read, self._offsets):
             for place in [place for place in table if place[0] in topics]:
                 del table[place]
         for key in [key for key in self._written if key[0][0] in topics]:
