@@ -219,9 +219,10 @@ class ClusterScenario:
         bootstrap = [(name_of(number), PORT) for number in self.brokers]
         return Client(self.world, name, bootstrap)
 
-    def operator(self) -> Operator:
-        """Who runs it."""
-        return Operator(self.world, "operator", [(name_of(it), PORT) for it in self.brokers])
+    def operator(self, *known: int) -> Operator:
+        """Who runs it, and knows these brokers alone; else all."""
+        bootstrap = [(name_of(it), PORT) for it in known or self.brokers]
+        return Operator(self.world, "operator", bootstrap)
 
     def keeper(self, name: str) -> Keeper:
         """A client of ZooKeeper."""
@@ -253,11 +254,8 @@ class ClusterScenario:
 
     def controller(self) -> int | None:
         """Which broker is the controller."""
-        found = self._observer.does(self._observer.zookeeper.exists(ControllerZnode.PATH))
-        if found is None:
-            return None
-        data = self._observer.does(self._observer.zookeeper.get(ControllerZnode.PATH)).data
-        return ControllerZnode.decode(data)
+        data = self.data(ControllerZnode.PATH)
+        return None if data is None else ControllerZnode.decode(data)
 
     def epoch(self) -> int:
         """How many controllers there have been."""

@@ -75,8 +75,8 @@ def test_a_deletion_waits_for_no_replica_that_is_only_being_added(t: ClusterScen
     move(t, 3)
     t.cut(1, 2)
     t.cut(2, 1)
-    t.broker(2).kill()
     assert operator.moves("orders", 1, 2) is ErrorCode.NONE
+    t.broker(2).kill()
     t.run(seconds=1)
     assert operator.trims("orders", 2) == 2
     t.heal()

@@ -41,12 +41,16 @@ def follower_apart(t: ClusterScenario, shop: Operator) -> NumberedBroker:
     return t.broker(min(apart))
 
 
-def fails(broker: NumberedBroker) -> str:
+def fails(t: ClusterScenario, broker: NumberedBroker) -> str:
     """The dir of its replica; an operator takes it offline, so it needs no access to be found."""
     disk = broker.disk_of("orders")
     assert broker.process.broker is not None
     services = broker.process.broker.services_of_this_life
-    services.dir_admin.set_offline(broker.path_of(disk))
+
+    async def goes_offline() -> None:
+        services.dir_admin.set_offline(broker.path_of(disk))
+
+    t.world.ask(broker.machine.name, goes_offline())
     return disk
 
 
@@ -60,7 +64,7 @@ def test_a_dir_fails_while_there_is_no_controller(t: ClusterScenario) -> None:
     for other in t.others(controller):
         t.cut(other.number, ZOOKEEPER)
     assert t.controller() is None or t.controller() == controller
-    fails(broker)
+    fails(t, broker)
     t.run(seconds=1)
     t.heal()
     t.wait_until(lambda: broker.number in offline_replicas(shop), "it is told")
@@ -73,7 +77,7 @@ def test_a_dir_fails_while_its_broker_cannot_write_the_notification(t: ClusterSc
     shop = t.operator()
     broker = follower_apart(t, shop)
     t.cut(broker.number, ZOOKEEPER)
-    fails(broker)
+    fails(t, broker)
     t.run(seconds=1)
     assert offline_replicas(shop) == []
     t.heal()
@@ -85,7 +89,7 @@ def test_nobody_knows_whether_the_notification_was_written(t: ClusterScenario) -
     shop = t.operator()
     broker = follower_apart(t, shop)
     t.cut(ZOOKEEPER, broker.number)
-    fails(broker)
+    fails(t, broker)
     t.wait_until(lambda: offline_replicas(shop) == [broker.number], "it is told")
     t.heal()
     t.run(seconds=5)
@@ -99,7 +103,7 @@ def test_the_session_of_the_notification_expires(t: ClusterScenario) -> None:
     broker = follower_apart(t, shop)
     t.cut(broker.number, ZOOKEEPER)
     t.cut(ZOOKEEPER, broker.number)
-    fails(broker)
+    fails(t, broker)
     t.run(seconds=10)
     path = BrokerZnode.path(BrokerId(broker.number))
     assert t.data(path) is None
@@ -115,13 +119,11 @@ def test_a_dir_fails_between_registration_and_the_first_request(t: ClusterScenar
     broker = follower_apart(t, shop)
     controller = t.controller()
     assert controller is not None
-    disk = broker.disk_of("orders")
     broker.stop()
     t.cut(controller, broker.number)
     broker.begin()
     t.run(seconds=2)
-    assert broker.process.broker is not None
-    broker.process.broker.services_of_this_life.dir_admin.set_offline(broker.path_of(disk))
+    fails(t, broker)
     t.run(seconds=1)
     t.heal()
     t.wait_until(lambda: offline_replicas(shop) == [broker.number], "it is told")
@@ -133,7 +135,7 @@ def fails_unanswered(t: ClusterScenario, shop: Operator) -> tuple[NumberedBroker
     controller = t.controller()
     assert controller is not None
     t.cut(broker.number, controller)
-    fails(broker)
+    fails(t, broker)
     t.wait_until(lambda: not notifications(t), "the notification is worked off")
     return broker, controller
 
@@ -166,7 +168,7 @@ def test_a_dir_fails_while_the_controller_is_handed_over(point: str) -> None:
         follower_apart(t, shop)
         hand_over = HandOver(t)
         hand_over.comes_to(point)
-        fails(t.broker(hand_over.third))
+        fails(t, t.broker(hand_over.third))
         t.wait_until(lambda: t.acts() == [hand_over.new], "it is handed over")
         t.wait_until(lambda: offline_replicas(shop) == [hand_over.third], "it is told")
         t.run(seconds=5)
@@ -180,7 +182,7 @@ def test_a_log_in_a_replaced_dir_is_whole_after_a_kill(t: ClusterScenario) -> No
     broker = follower_apart(t, shop)
     process = broker.process.broker
     assert process is not None
-    disk = fails(broker)
+    disk = fails(t, broker)
     t.wait_until(lambda: broker.number not in t.state("orders").isr, "it leaves the ISR")
     broker.process.machine.disks[disk].exchange()
     shop.does(process.services_of_this_life.dir_admin.replace(broker.path_of(disk)))

@@ -71,34 +71,36 @@ def test_a_setting_of_the_leader_alone_commits_nothing_without_who_is_eligible(
     assert operator.read("orders") == ["a", "b"]
 
 
-def test_a_leader_that_hears_of_a_lowered_number_first_waits_for_the_controller() -> None:
+@staged(settings={"auto.leader.rebalance.enable": "false"})
+def test_a_leader_that_hears_of_a_lowered_number_first_waits_for_the_controller(
+    t: ClusterScenario,
+) -> None:
     """By what the controller has read, a live replica that lacks what follows may lead."""
-    with ClusterScenario(settings={"auto.leader.rebalance.enable": "false"}) as t:
-        operator = t.operator()
-        controller = t.controller()
-        assert controller is not None
-        leader, other = (it.number for it in t.others(controller))
-        operator.places("orders", (leader, other), min_insync_replicas="2")
-        operator.produce("orders", "a")
-        t.cut(leader, other)
-        writing = operator.begins(operator.producing("orders", "x", acks=1))
-        t.await_isr("orders", leader)
-        operator.ends(writing)
-        t.cut("zookeeper", controller)
-        operator.sets("orders", min_insync_replicas="1")
-        second = operator.begins(operator.producing("orders", "b"))
-        t.run(seconds=2)
-        assert not second.done()
-        t.world.wires.mend("zookeeper", name_of(controller))
-        operator.ends(second)
-        assert t.state("orders").eligible == ()
-        t.broker(leader).kill()
-        t.run(seconds=20)
-        assert t.state("orders").leader is None
-        t.heal()
-        t.broker(leader).start()
-        t.await_isr("orders", leader, other)
-        assert operator.read("orders") == ["a", "x", "b"]
+    operator = t.operator()
+    controller = t.controller()
+    assert controller is not None
+    leader, other = (it.number for it in t.others(controller))
+    operator.places("orders", (leader, other), min_insync_replicas="2")
+    operator.produce("orders", "a")
+    t.cut(leader, other)
+    writing = operator.begins(operator.producing("orders", "x", acks=1))
+    t.await_isr("orders", leader)
+    operator.ends(writing)
+    t.cut("zookeeper", controller)
+    t.operator(leader).sets("orders", min_insync_replicas="1")
+    second = operator.begins(operator.producing("orders", "b"))
+    t.run(seconds=2)
+    assert not second.done()
+    t.world.wires.mend("zookeeper", name_of(controller))
+    operator.ends(second)
+    assert t.state("orders").eligible == ()
+    t.broker(leader).kill()
+    t.run(seconds=20)
+    assert t.state("orders").leader is None
+    t.heal()
+    t.broker(leader).start()
+    t.await_isr("orders", leader, other)
+    assert operator.read("orders") == ["a", "x", "b"]
 
 
 @staged(brokers=4)

@@ -280,12 +280,11 @@ def test_kip_841_a_broker_that_shuts_down_joins_no_isr(t: ClusterScenario) -> No
 
 def test_kip_903_a_member_of_an_earlier_life_joins_no_isr(t: ClusterScenario) -> None:
     """The leader saw it catch up; since then it has been away, and may have lost what it had."""
-    shop = t.client("shop")
-    shop.make("orders")
-    shop.produce("orders", "a")
-    leader, controller = t.leader("orders"), t.controller()
+    shop, controller = t.operator(), t.controller()
     assert controller is not None
-    away = next(it for it in t.followers("orders") if it != controller)
+    leader, away = (it.number for it in t.others(controller))
+    shop.places("orders", (leader, away, controller))
+    shop.produce("orders", "a")
     before = broker_epoch(t, away)
     t.broker(away).kill()
     stay = sorted(set(t.brokers) - {away})
