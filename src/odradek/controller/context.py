@@ -136,6 +136,8 @@ class ControllerContext:
         self.batch = RequestBatch()
         self.topic_versions: dict[str, int] = {}  # of the topics' znodes
         self.lost: dict[TopicPartition, None] = {}  # their states are, so nobody may be elected
+        self.unread: dict[TopicPartition, None] = {}  # states that may be there, likewise
+        self.unwritten: dict[TopicPartition, None] = {}  # states that are behind what was decided
         self.shutting_down: dict[BrokerId, None] = {}
         self.deletions: dict[str, Deletion] = {}
         self.reassigning: dict[TopicPartition, None] = {}
@@ -340,6 +342,7 @@ class ControllerContext:
         self.set_states({write.partition: write.state for write in about})
         for write in about:
             self.unclean_elections += write.is_unclean
+            self.unwritten.pop(write.partition, None)
             image = self.image.partition(write.partition)
             if image is not None:
                 self.tell(write.partition, image, is_new=write.is_new)

@@ -13,7 +13,7 @@ from odradek.controller.answers_to_operators import description, health
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.administration import on_creation, on_deletion, on_growth
 from odradek.controller.decisions.balance import on_election, on_rebalance, on_settings
-from odradek.controller.decisions.beginning import begin, begin_warm, go_on_beginning
+from odradek.controller.decisions.beginning import begin, begin_warm, go_on_beginning, try_again
 from odradek.controller.decisions.broker_changes import on_controlled_shutdown
 from odradek.controller.decisions.deletions import resume_deletions
 from odradek.controller.decisions.handover import on_wish, on_wish_due
@@ -62,6 +62,11 @@ class Controller:
 
     def __init__(self, context: ControllerContext) -> None:
         self.context = context
+
+    @property
+    def has_to_try_again(self) -> bool:
+        """Whether something failed, of which nothing tells when it would succeed."""
+        return bool(self.context.deletions or self.context.unread or self.context.unwritten)
 
     def begin(self, reading: TreeReading) -> Steps[None]:
         """The controller epoch begins, with what stands in the tree."""
@@ -124,7 +129,11 @@ class Controller:
             case RebalanceIsDue():
                 return on_rebalance(context)
             case RetryIsDue():
-                return resume_deletions(context, context.live)
+                return self._try_again()
+
+    def _try_again(self) -> Steps[None]:
+        yield from resume_deletions(self.context, self.context.live)
+        yield from try_again(self.context)
 
     def _reassign(self, targets: Any) -> Steps[Any]:
         """What is asked for now replaces what the znode asks for."""

@@ -152,7 +152,7 @@ class RebalanceIsDue(NamedTuple):
 
 
 class RetryIsDue(NamedTuple):
-    """It is time to ask brokers again for what they could not do, though they are alive."""
+    """It is time to try again what brokers or ZooKeeper could not do, though they are alive."""
 
 
 Event = (

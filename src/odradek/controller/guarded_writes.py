@@ -29,6 +29,7 @@ from odradek.model.positions import PartitionEpoch
 from odradek.zookeeper.client.errors import (
     BadVersion,
     MultiFailed,
+    NoAuth,
     NodeExists,
     NoNode,
     OperationError,
@@ -180,7 +181,7 @@ class GuardedWrites:
             self._next.append(sent)
         elif isinstance(answer, NoNode) and write.is_new and sent.refused is None:
             self._next.append(self._together((write,)))
-        elif isinstance(answer, NoNode):
+        elif isinstance(answer, NoNode | NoAuth):
             self.failed[write.partition] = sent.refused or str(answer)
         else:
             self.stopped = str(answer)

@@ -4,7 +4,8 @@ Brokers and topics are read with watches, their parents before them, so that not
 meanwhile goes unseen: it comes as an event, and is read again. States are changed by the controller
 alone, settings are announced below /config/changes. A node that is gone by the time it is read was
 deleted in between, which the watch on its parent tells; it is left out. A node that makes no sense
-is left out, too, and named in `faults`: one broken topic must not take the controller away. A state
+is left out, too, and named in `faults`: one broken topic must not take the controller away. Of a
+state that cannot be read it is remembered that there may be one. A state
 is made together with the node above it: where that is there alone, the state was lost. Where that
 is gone, too, the nodes above count whether they have lost children.
 
@@ -56,6 +57,7 @@ class _Read(NamedTuple):
     take: Callable[[Answer], None]
     weight: int = 1  # of its answer: how long it takes to decode
     missing: Callable[[], None] | None = None  # what follows if there is no such node
+    refused: Callable[[], None] | None = None  # what follows if it may not be read
 
 
 class Changed(NamedTuple):
@@ -77,6 +79,7 @@ class TreeReading:
     def __init__(self, changed: "Changed | None" = None) -> None:
         self.faults: list[str] = []
         self.lost: dict[TopicPartition, None] = {}  # partitions whose states were
+        self.unread: dict[TopicPartition, None] = {}  # partitions whose states could not be read
         self.topic_versions: dict[str, int] = {}
         self.written_at: dict[TopicPartition, int] = {}
         self._brokers: list[Broker] = []
@@ -127,6 +130,8 @@ class TreeReading:
                     read.missing()
             elif isinstance(answer, NoAuth):
                 self.faults.append(str(answer))
+                if read.refused is not None:
+                    read.refused()
             elif isinstance(answer, KeeperError):
                 raise answer
             else:
@@ -152,7 +157,10 @@ class TreeReading:
                     context.forget_topic(name)
             else:
                 context.set_topic(name, topic.topic_id, self._partitions(name, topic))
+        for partition in changed.states:
+            context.unread.pop(partition, None)
         context.lost |= self.lost
+        context.unread |= self.unread
         known = {it: state for it, state in self._states.items() if context.image.partition(it)}
         context.set_states({it: known[it] for it in changed.states if it in known})
 
@@ -190,7 +198,9 @@ class TreeReading:
         """There may be very many: nothing but this is made for each."""
         request = GetData(PartitionStateZnode.path(partition), watch=False)
         missing = partial(self._look_above, partition)
-        return _Read(request, partial(self._on_state, partition), missing=missing)
+        refused = partial(self._on_unread, partition)
+        take = partial(self._on_state, partition)
+        return _Read(request, take, missing=missing, refused=refused)
 
     def _look_above(self, partition: TopicPartition) -> None:
         request = Exists(PartitionZnode.path(partition), watch=False)
@@ -213,6 +223,9 @@ class TreeReading:
 
     def _on_lost(self, partition: TopicPartition) -> None:
         self.lost[partition] = None
+
+    def _on_unread(self, partition: TopicPartition) -> None:
+        self.unread[partition] = None
 
     def _leniently(self, take: Callable[[T], None], value: T) -> None:
         try:
@@ -245,6 +258,10 @@ class TreeReading:
 
     def _on_state(self, partition: TopicPartition, found: Answer) -> None:
         assert isinstance(found, Data), found
-        state = PartitionStateZnode.decode(partition, found.data, found.stat.version)
+        try:
+            state = PartitionStateZnode.decode(partition, found.data, found.stat.version)
+        except MalformedZnode:
+            self._on_unread(partition)
+            raise
         self._states[partition] = state
         self.written_at[partition] = found.stat.mzxid

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from odradek.metadata.znodes.admin import PreferredElectionZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode
+from odradek.metadata.znodes.cluster import ControllerEpochZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.broker_machine import PORT, name_of
@@ -342,11 +342,12 @@ def test_a_controller_that_is_refused_by_zookeeper_begins_anew(t: ClusterScenari
     operator.places("orders", (dying, other), min_insync_replicas="1")
     operator.produce("orders", "a")
     t.await_isr("orders", dying, other)
-    state = PartitionStateZnode.path(TopicPartition("orders", 0))
-    operator.does(zookeeper.set_acl(state, (Acl(Permission.ADMIN, ANYONE),)))
-    t.broker(dying).kill()
-    t.run(seconds=3)
-    operator.does(zookeeper.set_acl(state, OPEN_ACL))
+    epoch = ControllerEpochZnode.PATH  # without it a controller may write nothing
+    operator.does(zookeeper.set_acl(epoch, (Acl(Permission.ADMIN, ANYONE),)))
+    t.broker(dying).cut_power()
+    t.run(seconds=10)  # its session is over: it is known to be dead, and leads as it stands
+    operator.does(zookeeper.set_acl(epoch, OPEN_ACL))
     t.run(seconds=5)
     assert t.state("orders").leader == other
+    t.broker(dying).start()
     assert operator.read("orders") == ["a"]

@@ -199,6 +199,18 @@ def test_what_zookeeper_refuses_for_another_reason_is_not_tried_for_ever() -> No
     assert batch.stopped is None
 
 
+def test_what_may_not_be_read_back_fails_alone() -> None:
+    """It was refused, or written and its answer lost: the others are written."""
+    good, bad = write(0), write(1)
+    refused, unanswered = GuardedWrites(LEASE, [good, bad]), GuardedWrites(LEASE, [good, bad])
+    answered(refused, [MultiFailed(NoAuth(), 2)], [YES, MultiFailed(NoAuth(), 1)], [NoAuth()])
+    answered(unanswered, [OutcomeUnknown()], [Data(good.data, stat(5)), NoAuth()])
+    for batch in (refused, unanswered):
+        assert batch.written == [good]
+        assert list(batch.failed) == [bad.partition]
+        assert batch.stopped is None
+
+
 def test_a_state_that_a_predecessor_made_is_taken_over() -> None:
     """It is a conflict, and decided anew from what stands there; our own is written."""
     for found, is_ours in (

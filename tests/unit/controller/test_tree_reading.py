@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 
 from odradek.config.listeners import SecurityProtocol
-from odradek.controller.tree_reading import TreeReading
+from odradek.controller.tree_reading import Changed, TreeReading
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState, TopicAssignment
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
@@ -14,7 +14,7 @@ from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, T
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Timestamp
-from odradek.zookeeper.client.errors import NoNode, SessionExpired
+from odradek.zookeeper.client.errors import NoAuth, NoNode, SessionExpired
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.jute import Stat
 from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
@@ -121,6 +121,17 @@ def test_a_broken_topic_does_not_take_the_controller_away() -> None:
     assert set(reading.image().topics) == {"t"}
     assert set(reading.image().brokers) == {ONE}
     assert len(reading.faults) == 3
+
+
+def test_a_state_that_cannot_be_read_is_remembered() -> None:
+    """It may stand there: its partition is not taken for a new one."""
+    reading, _ = read(tree() | {PartitionStateZnode.path(P1): b"{"})
+    assert [*reading.unread] == [P1]
+    assert not reading.lost
+    again = TreeReading(Changed(states=(P0, P1)))
+    assert len(again.requests()) == len([P0, P1])
+    again.on_answers([NoAuth(), NoNode()])
+    assert [*again.unread] == [P0]
 
 
 def test_what_vanishes_while_it_is_read_is_left_out() -> None:

@@ -308,11 +308,11 @@ class ControllerLoop:
             pause = self._settings.broker[replication.LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS]
 
     async def _keep_trying(self) -> None:
-        """A dir that hung when its broker was asked to delete may have been there all the time."""
+        """A dir that hung when its broker was to delete, or a state without access, is there."""
         clock = self._doors.clock
         while True:
             await clock.sleep_until(Millis(clock.monotonic() + RETRY_PAUSE))
-            if self.controller is not None and self.controller.context.deletions:
+            if self.controller is not None and self.controller.has_to_try_again:
                 self.post(RetryIsDue())
 
     # The lease

@@ -23,6 +23,7 @@ from odradek.controller.decisions.elections import (
     former_lives,
     lose,
     send,
+    take_over,
 )
 from odradek.controller.decisions.handover import on_wish
 from odradek.controller.decisions.reassignments import advance
@@ -39,7 +40,7 @@ from odradek.controller.decisions.tree_changes import (
 from odradek.controller.events import BeginningGoesOn
 from odradek.controller.leaders import members
 from odradek.controller.steps import PAUSE, Connect, Note, Remind, Steps, commit, read
-from odradek.controller.tree_reading import TreeReading
+from odradek.controller.tree_reading import Changed, TreeReading
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Broker
@@ -70,8 +71,7 @@ def read_tree() -> Steps[TreeReading]:
 
 def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     """All that a new controller does before the first event."""
-    context.topic_versions |= reading.topic_versions
-    context.lost |= reading.lost
+    _take_over(context, reading)
     for fault in reading.faults:
         yield Note("controller.znode_ignored", {"fault": fault})
     for partition in reading.lost:
@@ -95,6 +95,13 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     yield from _resume(context)
 
 
+def _take_over(context: ControllerContext, reading: TreeReading) -> None:
+    """What was read beside the image."""
+    context.topic_versions |= reading.topic_versions
+    context.lost |= reading.lost
+    context.unread |= reading.unread
+
+
 def _resume(context: ControllerContext) -> Steps[None]:
     """What takes many steps goes on, and what was asked for meanwhile begins."""
     for partition in list(context.reassigning):
@@ -112,8 +119,7 @@ def begin_warm(
     context: ControllerContext, reading: TreeReading, facts: Sequence[BrokerFacts]
 ) -> Steps[None]:
     """What must be done before the first event; the rest comes between events."""
-    context.topic_versions |= reading.topic_versions
-    context.lost |= reading.lost
+    _take_over(context, reading)
     take_over_facts(context, facts)
     if context.policy.may_delete:
         _mark_deletions(context, (yield from read_marks()))
@@ -192,6 +198,31 @@ def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
             context.deletions[name] = deletion = Deletion()
             partitions = context.partitions_of(name)
             deletion.has_begun = not any(it in context.reassigning for it in partitions)
+
+
+def try_again(context: ControllerContext) -> Steps[None]:
+    """States that could not be read or written: what was due there may be possible now.
+
+    Each that may be written begins another leader epoch: a write without an answer may have been
+    done, and reached no broker.
+    """
+    behind = tuple({**context.unread, **context.unwritten})
+    reading = TreeReading(Changed(states=behind))
+    while requests := reading.requests():
+        reading.on_answers((yield from read(*requests)))
+    reading.update(context, Changed(states=behind))
+    found = {it: context.image.partition(it) for it in behind if it not in context.unread}
+    rule = take_over(context, former_lives(context, reading.written_at, context.image.brokers))
+    settled = [it for it, image in found.items() if image is None or rule(it, image) is None]
+    if settled:
+        context.batch.add_update(settled)
+    for partition in settled:
+        context.unwritten.pop(partition, None)
+    yield from change_states(context, found, rule)
+    yield from send(context)
+    for partition in found:
+        if partition in context.reassigning:
+            yield from advance(context, partition, begins=True)
 
 
 def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPartition]:

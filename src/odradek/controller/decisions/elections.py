@@ -98,8 +98,15 @@ def _writes(
 
 def _look_again(context: ControllerContext, outcome: StatesWritten) -> Steps[None]:
     context.set_states(outcome.conflicts)
-    for partition, reason in outcome.failed.items():
-        yield Note("controller.write_failed", {"partition": str(partition), "reason": reason})
+    yield from put_off(context, outcome.failed)
+
+
+def put_off(context: ControllerContext, failed: Mapping[TopicPartition, str]) -> Steps[None]:
+    """They are tried again later, and told of once."""
+    for partition, reason in failed.items():
+        if partition not in context.unwritten:
+            yield Note("controller.write_failed", {"partition": str(partition), "reason": reason})
+        context.unwritten[partition] = None
 
 
 # Rules
@@ -112,7 +119,7 @@ def elect_where_needed(
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:
         if image.state is None:
-            if partition in context.lost:
+            if partition in context.lost or partition in context.unread:
                 return None
             choice = first_leader(image.assignment, context.online(image))
             if choice is None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from odradek.controller.context import ControllerContext
-from odradek.controller.decisions.elections import change_states, send
+from odradek.controller.decisions.elections import change_states, put_off, send
 from odradek.controller.decisions.reassignments import advance
 from odradek.controller.guarded_writes import StateWrite
 from odradek.controller.leaders import same_leader, with_eligible
@@ -72,6 +72,7 @@ def on_alter_partition(
     context.set_states({it.partition: it.state for it in outcome.written} | {**outcome.conflicts})
     for write in outcome.written:
         _on_members(context, write)
+    yield from put_off(context, outcome.failed)
     context.batch.add_update(judged)
     yield from send(context)
     for partition, found in outcome.conflicts.items():

@@ -177,6 +177,7 @@ def _states_of_unknown(
                 states[partition] = WrittenState(state, stat.mzxid)
             except MalformedZnode as fault:
                 yield ignored(fault)
+    context.unread |= dict.fromkeys(it for it in partitions if it not in {*missing, *states})
     yield from _find_lost(context, missing)
     return states
 
