@@ -70,3 +70,18 @@ def test_the_last_preferred_controller_is_not_given_up_unasked(odradek: Shell) -
     said = odradek.fails("controller", "unprefer", "1", code=2)
     assert "broker 1 is the last preferred one" in said
     assert odradek("controller", "unprefer", "1", "--yes").code == 0
+
+
+def test_a_broker_that_stands_still_is_named_and_holds_up_no_listing(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """Its port is open and it is registered, until its session is over."""
+    cluster.make("orders", 1)
+    odradek("consume", "orders", "-e", "-g", "readers")
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    cluster.brokers[3].pause()
+    sick = odradek.run("cluster", "health")
+    listed = [odradek.run(*call) for call in (("group", "list"), ("logdirs", "list"))]
+    cluster.brokers[3].resume()
+    assert (sick.code, [it.code for it in listed]) == (1, [0, 0])
+    assert "broker 3" in sick.out

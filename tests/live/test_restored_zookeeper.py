@@ -71,6 +71,7 @@ def test_a_backup_that_is_older_than_the_cluster_loses_no_record(
         broker.launch()
     for broker in cluster.brokers.values():
         broker.await_start()
+    assert odradek("broker", "list").rows
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is in sync")
     acknowledged += produce(cluster, "orders", *(f"d{it}" for it in range(50)))
     found = odradek("consume", "orders", "-e").out.split()

@@ -1,5 +1,6 @@
-"""Every command of the runbooks runs in the state that its section is about."""
+"""Every command that operators read runs; those of a runbook in the state of its section."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,18 +12,59 @@ from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Ended, Shell
 from tests.external import tools
 from tests.live.cluster import LiveCluster
+from tests.live.mounted_disks import MountedDisk, why_not
 from tests.live.test_draining import fill
 
-TEXT: Final = (tools.ROOT / "docs" / "runbooks.md").read_text()
+DOCS: Final = tools.ROOT / "docs"
+TEXT: Final = (DOCS / "runbooks.md").read_text()
+OTHER_PAGES: Final = ("operations.md", "cluster.md", "events.md")
 CALL: Final = re.compile(r"`odradek ([^`]+)`")
 LOCAL: Final = {"check", "verify", "zookeeper"}
 """Nouns that are about files, and have tests of their own."""
+SENTENCES: Final = ("no records lie before that", "has no connection to ZooKeeper")
+"""Why there is nothing to do or to tell."""
 WITHOUT_COMMANDS: Final = {
     "DiskFillsUp",
     "TooManyOpenFiles",
     "UnderMinIsrPartitionCount",
     "ZooKeeper is away",
     "ZooKeeper's data is lost",  # test_restored_zookeeper.py does all of it
+}
+ON_A_WHOLE_CLUSTER: Final = (
+    "cluster health",
+    "cluster restart-order",
+    "broker clients 3",
+    "logdirs describe",
+    "logdirs partitions",
+    "logdirs balance",
+    "logdirs move DIR TOPICS --broker N",
+    "controller move BROKER",
+    "controller prefer BROKER",
+    "broker demote 3",
+    "broker undrain 3",
+    "partition elect",
+    "partition reassign orders -r 3",
+    "partition reassign orders -p 0 --replicas 2,1,3",
+    "partition reassign --file moves.json",
+    "partition reassign --brokers 1,2,3,4",
+    "partition elect orders --unclean",
+    "broker drain 3",
+    "broker undrain 3",
+)
+WHILE_REPLICAS_MOVE: Final = (
+    "partition reassignments",
+    "partition throttle 50M",
+    "partition reassign --cancel",
+    "partition throttle none",
+)
+IN_OTHER_STATES: Final = {
+    "check FILE": "tests/unit/cli/test_check.py",
+    "check server.properties --drop DIR": "tests/unit/runtime",
+    "cluster roll --command 'ssh {host} systemctl restart odradek'": "tests/live/test_rolling.py",
+    "dump-log": "tests/unit/cli/test_dump_log.py",
+    "logdirs move --throttle": "tests/live/test_throttles.py",
+    "logdirs replace DIR --broker N": "tests/live/test_runbooks.py",  # a runbook's as well
+    "serve FILE": "tests/live/test_up.py",
 }
 
 
@@ -34,12 +76,27 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
+@pytest.fixture
+def odradek_with_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Iterator[tuple[LiveCluster, Shell, MountedDisk]]:
+    """Three brokers, of which the third has a disk that can be broken, and the command."""
+    if reason := why_not():
+        pytest.skip(reason)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "cluster"
+    with MountedDisk(folder / "broker-3" / "disk-a") as disk, LiveCluster(folder) as cluster:
+        odradek = Shell(capfdbinary, monkeypatch)
+        odradek.bootstrap = cluster.bootstrap
+        yield cluster, odradek, disk
+
+
 class Runbooks:
     """What they say, called one after the other as it stands there."""
 
     def __init__(self, odradek: Shell, cluster: LiveCluster) -> None:
         self.called: set[str] = set()
-        self.dirs: dict[str, Path] = {}
+        self.words: dict[str, str] = {}
         self._odradek = odradek
         self._cluster = cluster
 
@@ -49,16 +106,17 @@ class Runbooks:
         calls = [it for it in CALL.findall(text) if it.split()[0] not in LOCAL]
         assert calls, section
         self.called.add(section)
-        return {call: self._run(call) for call in dict.fromkeys(calls) if call not in left_out}
+        return {call: self.run(call) for call in dict.fromkeys(calls) if call not in left_out}
 
-    def _run(self, call: str) -> Ended:
-        words = [str(self.dirs.get(it, it)) for it in call.split()]
+    def run(self, call: str) -> Ended:
+        """One of them."""
+        words = [self.words.get(it, it) for it in call.split()]
         ended = self._odradek.run(*words)
         if ended.code == 2 and "not done without --yes" in ended.err:
             ended = self._odradek.run(*words, "--yes")
         assert ended.code in {0, 1}, (call, ended)
         assert "Traceback" not in ended.err, (call, ended)
-        is_told = words[:2] == ["cluster", "health"] or "no records lie before that" in ended.err
+        is_told = words[:2] == ["cluster", "health"] or any(it in ended.err for it in SENTENCES)
         assert ended.code == 0 or is_told, (call, ended)
         return ended
 
@@ -74,8 +132,8 @@ def test_runbooks_in_their_states(cluster: LiveCluster, odradek: Shell) -> None:
     for section in ("ConsumerGroupLag", "ControllerMovesOften", "EventLoopBusy"):
         books.call(section)
 
-    disk = books.dirs["/disks/2"] = cluster.brokers[3].directory / "disk-a"
-    books.dirs["/disks/1"] = cluster.brokers[3].directory / "disk-b"
+    disk, other = (cluster.brokers[3].directory / it for it in ("disk-a", "disk-b"))
+    books.words |= {"/disks/2": str(disk), "/disks/1": str(other)}
     books.call("DiskWears", "logdirs offline /disks/2 --broker 3")
     odradek("logdirs", "uncordon", str(disk), "--broker", "3")
     hanging = books.call("DiskHangs")
@@ -121,3 +179,102 @@ def test_runbooks_in_their_states(cluster: LiveCluster, odradek: Shell) -> None:
     books.call("DiskNearlyFull")
     titles = set(re.findall(r"^## (.+)$", TEXT, re.MULTILINE))
     assert titles - books.called == WITHOUT_COMMANDS
+
+    books.words |= {"DIR": str(other), "TOPICS": "orders", "N": "3"}
+    books.words["BROKER"] = "1" if cluster.controller() == 2 else "2"
+    run_the_other_pages(books, odradek, cluster)
+
+
+def run_the_other_pages(books: Runbooks, odradek: Shell, cluster: LiveCluster) -> None:
+    """Their commands on a cluster that is well, and while replicas are copied."""
+    plan = cluster.brokers[1].directory / "moves.json"
+    row = {"topic": "orders", "partition": 1, "replicas": [2, 3, 1]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    books.words["moves.json"] = str(plan)
+    for call in ON_A_WHOLE_CLUSTER:
+        books.run(call)
+    odradek("controller", "unprefer", books.words["BROKER"], "--yes")
+    slow = ("--replicas", "3,4,1", "-p", "0", "--throttle", "1K", "--no-wait")
+    odradek("partition", "reassign", "orders", "-p", "0", "--replicas", "1,2,3")
+    odradek("partition", "reassign", "orders", *slow)
+    assert "1 reassignment" in books.run(WHILE_REPLICAS_MOVE[1]).out
+    for call in WHILE_REPLICAS_MOVE:
+        books.run(call)
+    assert odradek.run("cluster", "health").code == 0
+    pages = " ".join((DOCS / name).read_text() for name in OTHER_PAGES)
+    assert {" ".join(it.split()) for it in CALL.findall(pages)} == {
+        *ON_A_WHOLE_CLUSTER,
+        *WHILE_REPLICAS_MOVE,
+        *IN_OTHER_STATES,
+    }
+    assert all((tools.ROOT / it).exists() for it in IN_OTHER_STATES.values())
+
+
+@pytest.mark.timeout(240)
+def test_runbooks_of_disks_that_break_and_of_zookeeper(
+    odradek_with_disk: tuple[LiveCluster, Shell, MountedDisk],
+) -> None:
+    """A disk that is full, that hangs, that fails; then ZooKeeper is away, and a broker with it."""
+    cluster, odradek, disk = odradek_with_disk
+    books = Runbooks(odradek, cluster)
+    books.words |= {"/disks/2": str(disk.path), "1,2,3,4": "1,2,3"}
+    cluster.place("orders", *([[1, 2, 3]] * 4))
+    odradek("consume", "orders", "-e", "-g", "readers")
+    disk.fill()
+    books.call("DiskNearlyFull")
+    (disk.path / "full").unlink()
+    cluster.await_isr("orders", 3)
+
+    disk.freeze()
+    try:
+        lost = eventually_hangs(odradek, disk)
+        hanging = books.call("DiskHangs")
+    finally:
+        disk.thaw()
+    assert lost == "hangs"
+    assert "is offline" in hanging["logdirs offline /disks/2 --broker 3"].out
+    disk.pull()
+    disk.insert()
+    books.call("OfflineLogDirectoryCount")
+    cluster.await_isr("orders", 3)
+
+    disk.break_down()
+    eventually(lambda: "log dir offline" in health_after_a_write(odradek), what="it has failed")
+    books.call("UnderReplicatedPartitions")
+    odradek("broker", "undrain", "3")
+    disk.pull()
+    disk.insert()
+    books.call("OfflineLogDirectoryCount")
+    cluster.await_isr("orders", 3)
+
+    cluster.zookeeper.kill()
+    cluster.brokers[3].kill()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    for section in ("AbnormalControllerState", "BrokerNotScraped", "NothingScraped"):
+        books.call(section)
+    listed = odradek("group", "list")
+    assert "broker 3 does not answer" in listed.err
+    assert "ZooKeeper is away" in odradek.run("cluster", "health").out
+    cluster.zookeeper.start()
+    cluster.brokers[3].start()
+    cluster.await_isr("orders", 3)
+
+
+def eventually_hangs(odradek: Shell, disk: MountedDisk) -> str:
+    """The state that is listed once a write has been tried."""
+    states: list[str] = []
+
+    def is_told() -> bool:
+        odradek.run("produce", "orders", "--timeout", "2", "-X", "acks=1", said=b"a\nb\nc\nd\n")
+        rows = odradek("logdirs", "list").rows
+        states[:] = [row[-1] for row in rows if row[1] == str(disk.path)]
+        return states != ["online"]
+
+    eventually(is_told, what="it is told that the disk hangs")
+    return states[0]
+
+
+def health_after_a_write(odradek: Shell) -> str:
+    """What is told of it; the write may be refused."""
+    odradek.run("produce", "orders", "-X", "acks=1", said=b"a\nb\nc\nd\n")
+    return odradek.run("cluster", "health").out

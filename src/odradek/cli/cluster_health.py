@@ -4,12 +4,14 @@ Kafka's brokers do not know the controller's operation. For them the same is con
 metadata, which tells less: not why a live replica may not lead, nor what a deletion waits for.
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from odradek.cli import throttle
-from odradek.cli.logdirs import hanging_of, log_dirs_of
+from odradek.cli.logdirs import log_dirs_of
+from odradek.cli.naming import ANSWER_SECONDS
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
@@ -18,7 +20,7 @@ from odradek.model.admin_operations import (
     CONTROLLER_PLACEMENT,
     LOG_DIRS_DESCRIBE,
 )
-from odradek.model.errors import ErrorCode, UnsupportedVersion
+from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
@@ -76,18 +78,20 @@ def spans(numbers: Iterable[int]) -> str:
 
 async def sick(cluster: Cluster) -> list[Sick]:
     """All that is wrong."""
-    answer = await cluster.refresh(None)
+    answer = await cluster.refresh([])
     missing = await _missing_controller(cluster, answer)
     if missing is not None:
-        found = [missing, *_concluded(answer, {})]
+        found = [missing, *_concluded(await cluster.refresh(None), {})]
     else:
         found = await _partition_problems(cluster)
-    return [*found, *await _sick_brokers(cluster, answer), *await _left_throttle(cluster)]
+    silent, sick_dirs = await _asked_of_brokers(cluster, sorted(cluster.brokers))
+    left = await _left_throttle(cluster, sorted(cluster.brokers.keys() - silent))
+    return [*found, *sick_dirs, *left]
 
 
-async def _left_throttle(cluster: Cluster) -> list[Sick]:
+async def _left_throttle(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[Sick]:
     """Of a move that is over: it would bound the next one."""
-    found = await throttle.rates(cluster)
+    found = await throttle.rates_of(cluster, brokers)
     told: list[str] = []
     if found.moves and not await reassignments_if_known(cluster):
         told = [throttle.told(found.moves)]
@@ -148,6 +152,10 @@ async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sic
         found = await operate(cluster, Wanted(CONTROLLER_PLACEMENT))
     except UnsupportedVersion:
         is_missing, cause = answer.controller_id < 0, "no controller is elected"
+    except BrokerError as error:
+        if error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
+            raise
+        is_missing, cause = True, "ZooKeeper is away: a broker that was asked does not reach it"
     else:
         is_missing, cause = found["controller"] is None, "no controller is elected"
         if not found["preferred"] and not found["fallback"]:
@@ -191,42 +199,51 @@ def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> str:
     return f"broker {broker} has not caught up yet"
 
 
-async def _sick_brokers(cluster: Cluster, answer: MetadataResponse) -> list[Sick]:
-    """Those that do not answer, and log dirs that are offline."""
-    found: list[Sick] = []
-    for row in sorted(answer.brokers, key=lambda it: it.node_id):
-        try:
-            log_dirs = await log_dirs_of(cluster, BrokerId(row.node_id))
-        except ConnectionGone as error:
-            found.append(Sick(str(error), f"no answer from broker {row.node_id}"))
-            continue
-        hanging = await hanging_of(cluster, BrokerId(row.node_id), log_dirs)
-        found += [
-            Sick(f"broker {row.node_id}: {it.log_dir}", "log dir offline")
-            for it in log_dirs
-            if it.error_code != ErrorCode.NONE and it.log_dir not in hanging
-        ]
-        found += await _disks_to_watch(cluster, BrokerId(row.node_id))
-    return found
+async def _asked_of_brokers(
+    cluster: Cluster, brokers: Iterable[BrokerId]
+) -> tuple[set[BrokerId], list[Sick]]:
+    """Who does not answer; that, and the log dirs to see to, as each broker tells of its own."""
+    async with asyncio.TaskGroup() as tasks:
+        asked = {it: tasks.create_task(_sick_log_dirs(cluster, it)) for it in brokers}
+    told = {it: task.result() for it, task in asked.items()}
+    silent = {it for it, found in told.items() if isinstance(found, str)}
+    return silent, [one for it, found in told.items() for one in _of_broker(it, found)]
 
 
-async def _disks_to_watch(cluster: Cluster, broker: BrokerId) -> list[Sick]:
-    """Those that hang, and those that still work and should be replaced."""
+def _of_broker(broker: BrokerId, found: list[Sick] | str) -> list[Sick]:
+    return [Sick(found, f"no answer from broker {broker}")] if isinstance(found, str) else found
+
+
+async def _sick_log_dirs(cluster: Cluster, broker: BrokerId) -> list[Sick] | str:
+    """Or why it does not answer: one that stands still is listed until its session is over."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await cluster.broker(broker)
+            return await _log_dirs_to_see_to(cluster, broker)
+    except (BrokerError, TimeoutError) as error:
+        return str(error) or f"not within {ANSWER_SECONDS:g} s"
+
+
+async def _log_dirs_to_see_to(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Those that failed or hang, and those that still work and should be replaced."""
     wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
     try:
         dirs = (await operate(cluster, wanted))["dirs"]
     except UnsupportedVersion:
-        return []
-    serving = [it for it in dirs if it["state"] != "offline"]
+        offline = await log_dirs_of(cluster, broker)
+        dirs = [{"dir": it.log_dir, "state": "offline"} for it in offline if it.error_code]
     return [
-        *(
-            Sick(f"broker {broker}: {it['dir']}", "disk hangs")
-            for it in serving
-            if it["state"] == "hangs"
-        ),
-        *(
-            Sick(f"broker {broker}: {it['dir']}: {it['reason']}", DISK_MAY_FAIL)
-            for it in serving
-            if it.get("reason")
-        ),
+        Sick(f"broker {broker}: {it['dir']}{why}", problem)
+        for it in dirs
+        for problem, why in _of_log_dir(it)
     ]
+
+
+def _of_log_dir(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if found["state"] == "offline":
+        yield "log dir offline", ""
+        return
+    if found["state"] == "hangs":
+        yield "disk hangs", ""
+    if found.get("reason"):
+        yield DISK_MAY_FAIL, f": {found['reason']}"

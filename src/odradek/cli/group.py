@@ -9,7 +9,7 @@ from odradek.cli import group_reset
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
-from odradek.cli.naming import GROUP, TOPIC, groups_named, topic_named
+from odradek.cli.naming import GROUP, TOPIC, groups_named, groups_told, matching, topic_named
 from odradek.cli.options import options
 from odradek.cli.printing import counted, print_json, show_outcomes, show_table
 from odradek.cli.talking import talk
@@ -59,12 +59,13 @@ def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
     """
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        wanted = set(await groups_named(cluster, names))
+        known = {group.group_id: group for group in await groups_told(cluster)}
+        wanted = matching(names, known, "group", "odradek group list") if names else known
         lowered = {state.lower() for state in states}
         return [
             (group.group_id, group.group_state, group.protocol_type)
-            for group in await admin.list_groups(cluster)
-            if group.group_id in wanted and (not lowered or group.group_state.lower() in lowered)
+            for group in map(known.__getitem__, sorted(wanted))
+            if not lowered or group.group_state.lower() in lowered
         ]
 
     show_table(("group", "state", "protocol"), talk(ask), "no group is there")

@@ -4,6 +4,7 @@ A name with `*`, `?` or `[` is a pattern as in a shell; no topic's name can hold
 is unknown is refused with the nearest one that is known.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,9 +19,11 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.peers.errors import ConnectionGone
+from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 COMPLETION_SECONDS = 1.0
+ANSWER_SECONDS = 5.0
 
 
 def is_pattern(name: str) -> bool:
@@ -80,8 +83,17 @@ async def topic_named(cluster: Cluster, name: str) -> MetadataResponseTopic:
 
 async def groups_named(cluster: Cluster, names: Sequence[str]) -> list[str]:
     """Groups by name or pattern; without any all."""
-    known = [group.group_id for group in await admin.list_groups(cluster)]
+    known = [group.group_id for group in await groups_told(cluster)]
     return matching(names, known, "group", "odradek group list") if names else known
+
+
+async def groups_told(cluster: Cluster) -> list[ListedGroup]:
+    """Those of the brokers that answer; the others are told."""
+
+    async def attempt() -> list[ListedGroup]:
+        return await admin.groups_of(cluster, await brokers_that_answer(cluster, ()))
+
+    return await cluster.patiently(attempt)
 
 
 async def brokers_named(cluster: Cluster, numbers: Iterable[int]) -> list[BrokerId]:
@@ -102,15 +114,23 @@ async def brokers_that_answer(cluster: Cluster, numbers: Iterable[int]) -> list[
     named = list(numbers)
     found = []
     for broker in await brokers_named(cluster, named):
-        try:
+        if named:
             await cluster.broker(broker)
-        except ConnectionGone as error:
-            if named:
-                raise
-            click.echo(f"odradek: broker {broker} does not answer: {error}", err=True)
-        else:
+        if named or await _answers(cluster, broker):
             found.append(broker)
     return found
+
+
+async def _answers(cluster: Cluster, broker: BrokerId) -> bool:
+    """One that stands still has an open port, and is listed until its session is over."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await cluster.broker(broker)
+    except (ConnectionGone, TimeoutError) as error:
+        why = str(error) or f"not within {ANSWER_SECONDS:g} s"
+        click.echo(f"odradek: broker {broker} does not answer: {why}", err=True)
+        return False
+    return True
 
 
 class Named(click.ParamType[str]):

@@ -18,7 +18,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.client.placement_admin import reassignments
 from odradek.model.errors import BrokerError
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -79,8 +79,13 @@ class Rates(NamedTuple):
 async def rates(cluster: Cluster) -> Rates:
     """Of all brokers that answer."""
     await cluster.refresh([])
+    return await rates_of(cluster, sorted(cluster.brokers))
+
+
+async def rates_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> Rates:
+    """Of those of these that answer."""
     found = Rates({}, {})
-    for broker in sorted(cluster.brokers):
+    for broker in brokers:
         resource = DescribeConfigsResource(admin.BROKER, str(broker), [*RATES, LOG_DIRS_RATE])
         try:
             answer = await (await cluster.broker(broker)).ask(DescribeConfigsRequest([resource]))
@@ -90,8 +95,8 @@ async def rates(cluster: Cluster) -> Rates:
             continue
         for it in result.configs:
             if it.config_source == DYNAMIC_BROKER and it.value is not None:
-                rates_of = found.log_dirs if it.name == LOG_DIRS_RATE else found.moves
-                rates_of[broker] = min(int(it.value), rates_of.get(broker, int(it.value)))
+                kept = found.log_dirs if it.name == LOG_DIRS_RATE else found.moves
+                kept[broker] = min(int(it.value), kept.get(broker, int(it.value)))
     return found
 
 

@@ -188,10 +188,19 @@ async def who_knows(cluster: Cluster, kind: int, name: str) -> Any:
 
 
 async def list_groups(cluster: Cluster) -> list[ListedGroup]:
-    """Those of every broker."""
-    await cluster.refresh([])
+    """Those of every broker; one that has just gone is asked for until the cluster knows it."""
+
+    async def attempt() -> list[ListedGroup]:
+        await cluster.refresh([])
+        return await groups_of(cluster, sorted(cluster.brokers))
+
+    return await cluster.patiently(attempt)
+
+
+async def groups_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[ListedGroup]:
+    """Those that these brokers coordinate."""
     found = []
-    for broker in sorted(cluster.brokers):
+    for broker in brokers:
         answer = await (await cluster.broker(broker)).ask(ListGroupsRequest())
         check(answer.error_code)
         found += answer.groups

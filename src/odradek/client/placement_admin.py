@@ -1,5 +1,6 @@
 """What operators ask of the controller about replicas and leaders: moves, cancels, elections."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
@@ -18,6 +19,7 @@ from odradek.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartit
 from odradek.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 
 TIMEOUT = Millis(30 * SECOND)
+CONTROLLER_SECONDS: Final = 5.0
 Outcomes = dict[TopicPartition, Refused | None]
 """Why not, of each partition."""
 
@@ -84,10 +86,11 @@ async def reassignments(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
 
 
 async def reassignments_if_known(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
-    """Likewise; none, where no controller answers or brokers are too old to say."""
+    """Likewise; none, where no controller answers soon or brokers are too old to say."""
     try:
-        return await _reassignments(cluster)
-    except BrokerError:
+        async with asyncio.timeout(CONTROLLER_SECONDS):
+            return await _reassignments(cluster)
+    except (BrokerError, TimeoutError):
         return {}
 
 

@@ -5,6 +5,7 @@ is bound to the controller epoch as it stands when it is made. What became of it
 history; if it does not, another wish has replaced it.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
@@ -27,6 +28,7 @@ from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import Check, Create, GetData, Multi, SetData, WriteOp
 
 R = TypeVar("R")
+PATIENCE_SECONDS: Final = 2.0
 TRIES_MAX: Final = 10
 """How often another operator, or an election, may have been faster."""
 
@@ -35,6 +37,12 @@ class CannotMove(BrokerError):
     """The controller cannot be moved there, or not now."""
 
     code = ErrorCode.INVALID_REQUEST
+
+
+class ZooKeeperAway(BrokerError):
+    """What stands in ZooKeeper cannot be told now. Nobody asks again by himself: it may last."""
+
+    code = ErrorCode.BROKER_NOT_AVAILABLE
 
 
 class ControllerAdmin:
@@ -122,8 +130,17 @@ class ControllerAdmin:
             ],
         }
 
+    async def _connected(self) -> None:
+        """Another server of the ensemble is found within this time, if there is one."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._client.connected()
+        except (TimeoutError, KeeperError) as error:
+            raise ZooKeeperAway("this broker has no connection to ZooKeeper") from error
+
     async def _take(self, steps: Steps[R]) -> R:
         """Reads only; what a decision notes on the way is not repeated for each who asks."""
+        await self._connected()
         outcome: Any = None
         while True:
             try:
