@@ -4,6 +4,7 @@ What differs on purpose is listed in docs/kafka-scripts.md.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,11 @@ class Both:
     def ours(self, script: str, *arguments: str) -> list[str]:
         """What ours prints."""
         return lines(self.odradek(script, *arguments).out)
+
+    @property
+    def either(self) -> tuple[Callable[..., list[str]], Callable[..., list[str]]]:
+        """To ask first the one, then the other."""
+        return self.kafka, self.ours
 
     def same(self, script: str, *arguments: str) -> list[str]:
         """Asks both the same, and returns it."""

@@ -1,8 +1,10 @@
 """A reassignment that is under way: what is told of it, what plans make of it, how it is undone."""
 
+import json
 import re
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,6 +13,7 @@ from confluent_kafka import Producer
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import Java
 from tests.compat.odradek_shell import Shell
+from tests.compat.test_kafka_scripts import Both
 from tests.external.oracle import Oracle
 from tests.live.cluster import LiveCluster
 
@@ -61,6 +64,12 @@ def moved(cluster: LiveCluster, odradek: Shell, request: pytest.FixtureRequest) 
     yield topic
     let_go(odradek, topic)
     odradek.run("topic", "delete", topic, "--yes")
+
+
+@pytest.fixture
+def both(kafka_in_java: Oracle, cluster: LiveCluster, odradek: Shell) -> Both:
+    """Kafka's scripts and ours, at all brokers."""
+    return Both(Java(kafka_in_java, cluster), odradek)
 
 
 def samples(cluster: LiveCluster, family: str) -> list[float]:
@@ -130,17 +139,59 @@ def test_a_second_command_is_told_of_the_first(
     cluster.await_isr(moved, 3)
 
 
-def test_kafkas_own_script_says_the_same(
-    moved: str, odradek: Shell, cluster: LiveCluster, kafka_in_java: Oracle
+def test_kafkas_own_scripts_say_the_same(
+    moved: str, both: Both, cluster: LiveCluster, tmp_path: Path
 ) -> None:
-    """`kafka-topics --describe` and `kafka-reassign-partitions --list`, during a move."""
-    java = Java(kafka_in_java, cluster)
-    theirs = java.topics("--describe", "--topic", moved)
-    ours = odradek("kafka-topics", "--describe", "--topic", moved).out
-    (our_head, our_line), (their_head, their_line) = (it.splitlines() for it in (ours, theirs))
-    assert our_line == their_line
-    assert sorted(re.split(r"[\s,]+", our_head)) == sorted(re.split(r"[\s,]+", their_head))
-    for which in ("--under-replicated-partitions", "--under-min-isr-partitions"):
-        assert java.topics("--describe", "--topic", moved, which).strip() == ""
-    listed = java.tool("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "--list")
-    assert odradek("kafka-reassign-partitions", "--list").out.split() == listed.split()
+    """Every script that tells something, while replicas are copied."""
+    both.odradek("consume", moved, "-e", "-g", "readers", "-f", "")
+    head, line = both.kafka("kafka-topics", "--describe", "--topic", moved)
+    our_head, our_line = both.ours("kafka-topics", "--describe", "--topic", moved)
+    assert our_line == line
+    assert sorted(re.split(r"[\s,]+", our_head)) == sorted(re.split(r"[\s,]+", head))
+    for which in ("under-replicated", "under-min-isr", "at-min-isr", "unavailable"):
+        call = ("kafka-topics", "--describe", "--topic", moved, f"--{which}-partitions")
+        assert both.same(*call) == []
+    both.same("kafka-topics", "--list")
+    assert any(moved in it for it in both.same("kafka-reassign-partitions", "--list"))
+    row = {"topic": moved, "partition": 0, "replicas": [1, 3, 4]}
+    plan = tmp_path / "moves.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    verify = ("--verify", "--reassignment-json-file", str(plan))
+    assert "still in progress" in "\n".join(both.same("kafka-reassign-partitions", *verify))
+    both.same("kafka-consumer-groups", "--list")
+    for more in ((), ("--state",), ("--members",), ("--offsets",)):
+        both.same("kafka-consumer-groups", "--describe", "--group", "readers", *more)
+    topic = ("--entity-type", "topics", "--entity-name", moved)
+    assert any("throttled" in it for it in both.same("kafka-configs", "--describe", *topic))
+    both.same("kafka-configs", "--describe", "--entity-type", "brokers", "--entity-name", "4")
+    both.same("kafka-get-offsets", "--topic", moved)
+    both.same("kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")
+    both.same("kafka-console-consumer", "--topic", moved, "--from-beginning", "--max-messages", "3")
+    log_dirs = [say("kafka-log-dirs", "--describe", "--topic-list", moved) for say in both.either]
+    first, second = ([re.sub(r'"size":\d+', "", it) for it in them] for them in log_dirs)
+    assert sorted(first) == sorted(second)
+    rows = {"version": 1, "partitions": [{"topic": moved, "partition": 0, "offset": 3}]}
+    plan.write_text(json.dumps(rows))
+    both.same("kafka-delete-records", "--offset-json-file", str(plan))
+    files = sorted(cluster.brokers[1].directory.glob(f"disk-?/{moved}-0/*.log"))
+    both.same("kafka-dump-log", "--files", str(files[0]))
+
+
+def test_what_kafkas_script_cancels_is_what_ours_cancels(
+    moved: str, both: Both, cluster: LiveCluster, tmp_path: Path
+) -> None:
+    """Each for a move of the same kind; the set is as it was, and nothing is left under way."""
+    row = {"topic": moved, "partition": 0, "replicas": [1, 3, 4]}
+    plan = tmp_path / "moves.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    file = ("--reassignment-json-file", str(plan))
+    said = []
+    for say in both.either:
+        said.append(say("kafka-reassign-partitions", "--cancel", *file))
+        assert both.same("kafka-reassign-partitions", "--list") == [
+            "No partition reassignments found."
+        ]
+        eventually(lambda: cluster.partitions(moved)[0][1] == [1, 2, 3])
+        both.odradek("partition", "reassign", moved, "--replicas", "1,3,4", "--no-wait")
+    kafka, ours = ("".join("".join(it).split()) for it in said)  # Kafka's breaks lines elsewhere
+    assert ours == kafka
