@@ -73,7 +73,7 @@ class LiveCluster:
         directory: Path,
         brokers: int = 3,
         settings: Mapping[str, str] | None = None,
-        zookeeper: RealZookeeper | None = None,
+        zookeeper: RealZookeeper | OwnZookeeper | None = None,
     ) -> None:
         directory.mkdir(exist_ok=True)
         self.zookeeper = OwnZookeeper(directory / "zookeeper") if zookeeper is None else zookeeper
@@ -258,9 +258,9 @@ def _begin(log: bytes, start: int) -> bytes:
 class OwnZookeeper(ZookeeperProcess):
     """Our own server, with a port that it keeps from life to life."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, tick_ms: int = TICK_MS) -> None:
         directory.mkdir()
-        super().__init__(directory, "--port", str(free_port()), "--tick-time", str(TICK_MS))
+        super().__init__(directory, "--port", str(free_port()), "--tick-time", str(tick_ms))
 
     @property
     def connect_string(self) -> str:
