@@ -34,6 +34,8 @@ TINY_NUMBERS: Final = r"[0-9.][eE]-[0-9]{2}"
 WHOLE_MAX: Final = float(1 << 53)
 BRACKETS_MAX: Final = 500
 ONE_BY_ONE: Final = 16
+LOOKED_AT: Final = 200
+"""Few enough that Python collects no garbage meanwhile."""
 DIGITS: Final = Context(prec=38)
 MICROS: Final = 1_000
 CALENDAR_MS: Final = (-62_135_596_800_000, 253_402_300_799_999)
@@ -50,7 +52,12 @@ AS_THEY_ARE: Final[Mapping[pa.DataType, frozenset[type]]] = {
     pa.string(): NOTHING | {str},
     pa.float64(): NOTHING | {int, float},
 }
-"""Values of these types need no look at each of them."""
+INTEGERS: Final = NOTHING | {int}
+DECIMALS: Final = NOTHING | {int, float, str}
+OBJECTS: Final = NOTHING | {dict}
+LISTS: Final = NOTHING | {list}
+WHOLLY_READ: Final = frozenset({NOTHING, *AS_THEY_ARE.values()})
+"""Of these types Arrow reads each value; of others some."""
 
 Rows = Any
 """Numbers of records, ascending, as an array of numpy."""
@@ -192,13 +199,15 @@ class Batches:
 
     def fitting(self, at: Rows) -> Any:
         """Which of them have values of the kinds that the columns are read as."""
-        found = [_object(it) for it in self.values.take(pa.array(at)).to_pylist()]
-        fits = np.fromiter((it is not None for it in found), bool, len(found))
-        example = next((it for it in found if it is not None), {})
-        for column in self.columns:
-            kind = _readable(column.type, example.get(column.name))
-            cells = [None if it is None else it.get(column.name) for it in found]
-            fits[_misfits(cells, kind)] = False
+        texts = self.values.take(pa.array(at))
+        example = next((it for it in map(_object, texts[:ONE_BY_ONE].to_pylist()) if it), {})
+        kinds = {it.name: _readable(it.type, example.get(it.name)) for it in self.columns}
+        fits = np.ones(len(at), bool)
+        for first in range(0, len(at), LOOKED_AT):
+            found = [_object(it) for it in texts[first : first + LOOKED_AT].to_pylist()]
+            wrong = [number for number, it in enumerate(found) if it is None]
+            wrong += _misfits([it or {} for it in found], kinds)
+            fits[[first + it for it in wrong]] = False
         return fits
 
 
@@ -210,40 +219,70 @@ def _object(value: bytes) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _misfits(cells: Sequence[Any], kind: pa.DataType) -> list[int]:
-    """Which values, of which orjson made values of Python, Arrow does not read as such a column."""
-    if {type(it) for it in cells} <= AS_THEY_ARE.get(kind, NOTHING):
-        return []
+def _misfits(objects: Sequence[Mapping[str, Any]], kinds: Mapping[str, pa.DataType]) -> list[int]:
+    """Which objects, of which orjson made values of Python, Arrow does not read as such columns.
+
+    Most have the same fields of the same types, and a shape is looked at once.
+    """
+    shapes = [(*it, *map(type, it.values())) for it in objects]
+    allowed = {name: _types(it) for name, it in kinds.items()}
+    wrong = {it for it in set(shapes) if not _is_of(it, allowed)}
+    bad = [at for at, it in enumerate(shapes) if it in wrong] if wrong else []
+    for name, kind in kinds.items():
+        if allowed[name] not in WHOLLY_READ:
+            bad += _wrong_values([it.get(name) for it in objects], kind)
+    return bad
+
+
+def _is_of(shape: Sequence[Any], allowed: Mapping[str, frozenset[type]]) -> bool:
+    """Names, and behind all of them the type of each."""
+    count = len(shape) // 2
+    return all(
+        name not in allowed or kind in allowed[name]
+        for name, kind in zip(shape[:count], shape[count:], strict=True)
+    )
+
+
+def _types(kind: pa.DataType) -> frozenset[type]:
+    """Of values that Arrow reads as this type, or at least some of them."""
     if pa.types.is_struct(kind):
-        bad = [at for at, it in enumerate(cells) if it is not None and type(it) is not dict]
-        objects = [it if type(it) is dict else {} for it in cells]
-        for inner in kind:
-            bad += _misfits([it.get(inner.name) for it in objects], inner.type)
-        return bad
-    if pa.types.is_integer(kind):
-        most = 1 << kind.bit_width - 1
+        return OBJECTS
+    if pa.types.is_list(kind):
+        return LISTS
+    if pa.types.is_decimal(kind):
+        return DECIMALS
+    return INTEGERS if pa.types.is_integer(kind) else AS_THEY_ARE.get(kind, NOTHING)
+
+
+def _wrong_values(cells: Sequence[Any], kind: pa.DataType) -> list[int]:
+    """Of values that have the right type of Python."""
+    if pa.types.is_struct(kind):
+        inner = {it.name: it.type for it in kind}
+        return _misfits([it if type(it) is dict else {} for it in cells], inner)
+    if pa.types.is_list(kind):
+        item = {"": kind.value_type}
         return [
             at
             for at, it in enumerate(cells)
-            if it is not None and (type(it) is not int or not -most <= it < most)
+            if type(it) is list and _misfits([{"": one} for one in it], item)
         ]
-    return [at for at, it in enumerate(cells) if not _is_readable(it, kind)]
-
-
-def _is_readable(value: Any, kind: pa.DataType) -> bool:
-    if value is None:
-        return True
     if pa.types.is_decimal(kind):
-        if type(value) is float:
-            return bool(str(value)[::-1].find(".") <= kind.scale)
-        return type(value) is int or (type(value) is str and bool(NUMBER.fullmatch(value)))
-    if pa.types.is_list(kind):
-        return isinstance(value, list) and not _misfits(value, kind.value_type)
-    if isinstance(value, bool):
-        return bool(pa.types.is_boolean(kind))
-    if pa.types.is_floating(kind):
-        return isinstance(value, (int, float))
-    return bool(pa.types.is_string(kind)) and isinstance(value, str)
+        return _wrong_decimals(cells, kind.scale)
+    most = 1 << kind.bit_width - 1
+    numbers = [it if type(it) is int else 0 for it in cells]
+    if -most <= min(numbers) and max(numbers) < most:
+        return []
+    return [at for at, it in enumerate(numbers) if not -most <= it < most]
+
+
+def _wrong_decimals(cells: Sequence[Any], scale: int) -> list[int]:
+    """More digits behind the point than the column has, or a text that is no number."""
+    floats = np.array([it if type(it) is float else 0.0 for it in cells])
+    with np.errstate(over="ignore"):
+        doubtful = np.flatnonzero(np.round(floats, scale) != floats).tolist()
+    bad = [at for at in doubtful if str(cells[at])[::-1].find(".") > scale]
+    texts = ((at, it) for at, it in enumerate(cells) if type(it) is str)
+    return bad + [at for at, it in texts if not NUMBER.fullmatch(it)]
 
 
 def _bytes_of(lines: pa.Array) -> pa.Buffer:
