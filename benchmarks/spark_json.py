@@ -27,6 +27,7 @@ from odradek.pipelines.formats.types import parse as parse_type
 from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.dead_letters import DeadLetterTable
 from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.values import Values
 from odradek.pipelines.source.options import Mode, parse
 
 COLUMNS: Final = {
@@ -114,7 +115,7 @@ def fill(where: World, name: str, values: Sequence[bytes]) -> str:
     return name
 
 
-def archiving(where: World, topic: str, rows: int) -> Callable[[], None]:
+def archiving(where: World, topic: str, rows: int, values: Values) -> Callable[[], None]:
     """Into a new Delta table, dead letters into another."""
     options = {
         "kafka.bootstrap.servers": where.bootstrap,
@@ -129,7 +130,7 @@ def archiving(where: World, topic: str, rows: int) -> Callable[[], None]:
             shutil.rmtree(where.folder / name, ignore_errors=True)
         letters = DeadLetterTable(f"delta:{where.folder / 'dead'}")
         table = f"delta:{where.folder / 'delta'}"
-        job = Archive(source, table, values=format_of_orders(), dead_letters=letters)
+        job = Archive(source, table, values=values, dead_letters=letters)
         done = archive(where.spark, job, Once())
         assert done.read == rows, done
 
@@ -169,9 +170,9 @@ def main() -> None:
         clean = fill(where, "clean", orders(rows))
         dirty = fill(where, "dirty", orders(rows, 0.01))
         cases = {
-            "ours": archiving(where, clean, rows),
+            "ours": archiving(where, clean, rows, format_of_orders()),
             "connector": connecting(where, clean),
-            "ours with 1 % dead": archiving(where, dirty, rows),
+            "ours with 1 % dead": archiving(where, dirty, rows, format_of_orders()),
         }
         compare("JSON of 300 B", rows, cases, chosen.rounds)
         print(f"the largest Python worker: {worker_memory():.0f} MB", flush=True)

@@ -136,9 +136,9 @@ def compare(title: str, rows: int, cases: Mapping[str, Callable[[], None]], roun
     for name in others:
         for what, of in (("time", seconds), ("CPU", used)):
             ratios = [b / a for a, b in zip(of[ours], of[name], strict=True)]
-            told = " ".join(f"{it:.2f}" for it in sorted(ratios))
             print(
-                f"{title}: {name} / {ours} in {what}: median {median(ratios):.2f} of {told}",
+                f"{title}: {name} / {ours} in {what}: min {min(ratios):.2f}, "
+                f"median {median(ratios):.2f}, max {max(ratios):.2f}",
                 flush=True,
             )
 

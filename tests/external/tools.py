@@ -21,6 +21,7 @@ CACHE = ROOT / ".cache"
 POM = ROOT / "tests" / "external" / "pom.xml"
 SPARK_POM = ROOT / "tests" / "external" / "spark.xml"
 DELTA_POM = ROOT / "tests" / "external" / "delta.xml"
+AVRO_POM = ROOT / "tests" / "external" / "avro.xml"
 FRANZ = ROOT / "tests" / "external" / "franz"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
@@ -67,6 +68,11 @@ def spark_connector() -> str:
 def spark_delta() -> str:
     """The jars of `delta.xml`, as `spark.jars` wants them named: Delta's own runtime for Spark."""
     return _classpath(DELTA_POM, "Delta's runtime for Spark").replace(":", ",")
+
+
+def spark_avro() -> str:
+    """The jar of `avro.xml`, as `spark.jars` wants it named: Spark's own `from_avro`."""
+    return _classpath(AVRO_POM, "Spark's Avro").replace(":", ",")
 
 
 def franz() -> str:

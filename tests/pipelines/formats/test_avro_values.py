@@ -238,6 +238,7 @@ def test_logical_types_are_what_they_mean(registry: SchemaRegistry, tmp_path: Pa
         ("f4", 1 << 62, "column f4:"),
         ("f1", 86_400_000, "no time of a day"),
         ("f10", b"\x04\x04", "no big-decimal"),
+        ("f10", b"\x0b\x04", "no big-decimal"),
         (
             "money",
             (100_000).to_bytes(3, signed=True),

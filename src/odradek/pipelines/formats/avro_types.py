@@ -75,7 +75,7 @@ def _big_decimal(value: bytes) -> str:
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     found = shift = 0
     while True:
-        if at >= len(data) or shift > 63:
+        if not 0 <= at < len(data) or shift > 63:
             raise ValueError("it is no big-decimal")
         found |= (data[at] & 0x7F) << shift
         shift, at = shift + 7, at + 1

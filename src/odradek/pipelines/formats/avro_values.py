@@ -3,6 +3,7 @@
 import io
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -10,15 +11,34 @@ from typing import Any, Final
 import fastavro
 import pyarrow as pa
 
+from odradek.pipelines.errors import InvalidOption
+from odradek.pipelines.formats.avro_batches import (
+    ManyRecords,
+    RecordReader,
+    Slowly,
+    framed_values,
+    read_records,
+    reader_of,
+)
 from odradek.pipelines.formats.avro_types import as_stored, column_of, columns_of
 from odradek.pipelines.formats.column import Column, Convert, as_it_is, converted
-from odradek.pipelines.formats.framed import FramedValues, fields_of, parted
+from odradek.pipelines.formats.framed import (
+    OF_RECORD,
+    FramedValues,
+    Schemas,
+    fields_of,
+    parted,
+)
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
+    UnknownSchema,
     newest_schema,
     schema_by_id,
     value_subject,
 )
+from odradek.pipelines.formats.rows import own_columns, with_record
+from odradek.pipelines.formats.sound import others_of, with_others
+from odradek.pipelines.moving.values import Converted
 
 OF_BYTES: Final = (
     ArithmeticError,
@@ -55,9 +75,52 @@ def _key_column(registry: SchemaRegistry, number: int) -> Column:
     return column_of(schema_by_id(registry, number))
 
 
+@lru_cache(maxsize=1_000)
+def _reader(registry: SchemaRegistry, number: int) -> RecordReader | None:
+    """Reads many at once, if the schema's types have a way to it and can be columns."""
+    schema = schema_by_id(registry, number)
+    try:
+        _known(registry, number)
+        return reader_of(schema)
+    except (Slowly, InvalidOption, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class AvroValues(FramedValues):
     """Records of Avro."""
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """One row for each record: most of a batch at once, what is special one by one."""
+
+        def one_by_one(some: pa.RecordBatch, table: pa.Schema) -> Converted:
+            return FramedValues.convert(self, some, table)
+
+        schemas = Schemas(batch, table)
+        try:
+            read = self._read_at_once(batch.column("value"))
+            for it in read:
+                schemas.take(it.kinds, int(it.at[0]))
+            own = own_columns(schemas.table)
+            parts = [
+                (it.at, with_record(batch.take(pa.array(it.at)), list(own), it.in_order_of(own)))
+                for it in read
+            ]
+        except (Slowly, *OF_RECORD):
+            return one_by_one(batch, table)
+        if schemas.table is not table and len(others_of(batch, parts)):
+            return one_by_one(batch, table)  # one of the others may be the first with a column
+        return with_others(batch, parts, lambda some: one_by_one(some, schemas.table))
+
+    def _read_at_once(self, values: pa.Array) -> list[ManyRecords]:
+        """The records of each schema, in the order of their first."""
+        found = []
+        for number, framed in framed_values(values).items():
+            with suppress(UnknownSchema):
+                reader = _reader(self.registry, number)
+                if reader is not None:
+                    found.append(read_records(reader, framed, _known(self.registry, number)[1]))
+        return sorted((it for it in found if len(it.at)), key=lambda it: int(it.at[0]))
 
     def read(self, value: bytes) -> tuple[Mapping[str, Any], pa.Schema]:
         """A record, and the columns of the schema that it was written with."""
@@ -79,7 +142,8 @@ def _decoded(registry: SchemaRegistry, number: int, stored: memoryview) -> Any:
     try:
         found: Any = fastavro.schemaless_reader(body, _parsed(registry, number), None)
     except OF_BYTES as error:
-        raise ValueError(f"it is no record of Avro schema {number}: {error}") from error
+        why = str(error).partition(" from <")[0]  # fastavro names its own object, too
+        raise ValueError(f"it is no record of Avro schema {number}: {why}") from error
     if rest := len(stored) - body.tell():
         raise ValueError(f"{rest} bytes are behind the record of Avro schema {number}")
     return found

@@ -63,20 +63,38 @@ class FramedValues:
         """One row for each value."""
         dead: dict[int, str] = {}
         parsed: list[Mapping[str, Any] | None] = []
-        schemas: dict[int, pa.Schema] = {}
+        schemas = Schemas(batch, table)
         for at, value in enumerate(batch.column("value").to_pylist()):
             parsed.append(None)
             if value is None:
                 continue
             try:
                 parsed[at], columns = self.read(value)
-                if id(columns) not in schemas:
-                    table = with_columns(table, columns, batch, at)
-                    schemas[id(columns)] = columns
+                schemas.take(columns, at)
             except OF_RECORD as error:
                 parsed[at], dead[at] = None, str(error)
-        typed = _typed(table, list(schemas.values()))
-        return make_rows(batch, parsed, table, dead=dead, may_grow=False, typed=typed)
+        typed = _typed(schemas.table, schemas.seen)
+        return make_rows(batch, parsed, schemas.table, dead=dead, may_grow=False, typed=typed)
+
+
+class Schemas:
+    """The schemas that records of a batch were written with, and a table that has their columns."""
+
+    def __init__(self, batch: pa.RecordBatch, table: pa.Schema) -> None:
+        self._batch = batch
+        self._seen: dict[int, pa.Schema] = {}
+        self.table = table
+
+    @property
+    def seen(self) -> Sequence[pa.Schema]:
+        """Each once."""
+        return list(self._seen.values())
+
+    def take(self, columns: pa.Schema, at: int) -> None:
+        """The schema of a record, which is the same object for all of its records."""
+        if id(columns) not in self._seen:
+            self.table = with_columns(self.table, columns, self._batch, at)
+            self._seen[id(columns)] = columns
 
 
 def _typed(table: pa.Schema, schemas: Sequence[pa.Schema]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from odradek.pipelines.formats.framed import HEAD, OF_RECORD, parted
+from odradek.pipelines.formats.framed import HEAD, OF_RECORD, Schemas, parted
 from odradek.pipelines.formats.json_text import read_value
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.names import Unfit, check_name
@@ -21,7 +21,7 @@ from odradek.pipelines.formats.registry import (
     schema_by_id,
     value_subject,
 )
-from odradek.pipelines.formats.rows import check_own, with_columns
+from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.sound import convert_sound
 from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP, type_of
 from odradek.pipelines.moving.values import Converted
@@ -66,20 +66,17 @@ class JsonSchemaValues:
         """One row for each object."""
         dead: dict[int, str] = {}
         texts: list[bytes | None] = []
-        seen: dict[int, pa.Schema] = {}
+        schemas = Schemas(batch, table)
         for at, value in enumerate(batch.column(VALUE).to_pylist()):
             texts.append(None if value is None else value[HEAD.size :])
             if value is not None:
                 try:
-                    columns = self._columns(value)
-                    if id(columns) not in seen:
-                        table = with_columns(table, columns, batch, at)
-                        seen[id(columns)] = columns
+                    schemas.take(self._columns(value), at)
                 except OF_RECORD as error:
                     dead[at] = str(error)
         place = batch.schema.get_field_index(VALUE)
         plain = batch.set_column(place, VALUE, pa.array(texts, pa.binary()))
-        return convert_sound(self.json, plain, table, dead)
+        return convert_sound(self.json, plain, schemas.table, dead)
 
     def _columns(self, value: bytes) -> pa.Schema:
         number, _ = parted(value)

@@ -5,23 +5,20 @@ that the table does not have adds a column, unless the schema is closed; a value
 cannot hold makes the record a dead letter. A record without a value (a tombstone) is dropped.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from odradek.pipelines.columns import completed
 from odradek.pipelines.formats.fitting import DIGITS_MAX, EXACT
 from odradek.pipelines.formats.json_batches import Dirt, read_objects
 from odradek.pipelines.formats.json_text import NoObject, read_object
 from odradek.pipelines.formats.rows import make_rows, own_columns, record_fields, with_record
+from odradek.pipelines.formats.sound import with_others
 from odradek.pipelines.formats.types import TIME_UNITS
 from odradek.pipelines.moving.values import PREFIX, Converted
-
-NO_ROWS: Final = np.array([], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +48,9 @@ class JsonValues:
         read = read_objects(
             batch.column("value"), columns, self.dirt, may_grow=self.may_grow, units=micros
         )
-        if len(read) == 1 and len(read[0].at) == batch.num_rows:
-            return Converted(with_record(batch, list(columns), read[0].columns))
-        rest = np.delete(
-            np.arange(batch.num_rows), np.concatenate([NO_ROWS, *(it.at for it in read)])
-        )
-        exact = self.one_by_one(batch.take(pa.array(rest)), table)
-        numbers = rest.tolist()
-        dead = {numbers[at]: reason for at, reason in exact.dead.items()}
-        dropped = frozenset(numbers[at] for at in exact.dropped)
-        alive = np.delete(rest, sorted({*exact.dead, *exact.dropped}))
-        parts = [
-            (it.at, with_record(batch.take(pa.array(it.at)), list(columns), it.columns))
-            for it in read
-        ]
-        return Converted(in_order([*parts, (alive, exact.rows)]), dead, dropped)
+        own = list(columns)
+        parts = [(it.at, with_record(_taken(batch, it.at), own, it.columns)) for it in read]
+        return with_others(batch, parts, lambda rest: self.one_by_one(rest, table))
 
     def _units(self, table: pa.Schema) -> dict[str, str]:
         """Of the columns that are times in the table, whatever the file says."""
@@ -108,10 +93,5 @@ def in_millis(value: Any, unit: str) -> Any:
     return EXACT.multiply(exact, Decimal(TIME_UNITS[unit]).scaleb(-3))
 
 
-def in_order(parts: Sequence[tuple[Any, pa.RecordBatch]]) -> pa.RecordBatch:
-    """The rows of all parts by the numbers of their records; the last part has all columns."""
-    schema = parts[-1][1].schema
-    rows = pa.Table.from_batches([completed(rows, schema) for _, rows in parts]).combine_chunks()
-    order = np.argsort(np.concatenate([at for at, _ in parts]))
-    (found,) = rows.take(pa.array(order)).to_batches() or [parts[-1][1]]
-    return found
+def _taken(batch: pa.RecordBatch, at: Any) -> pa.RecordBatch:
+    return batch if len(at) == batch.num_rows else batch.take(pa.array(at))

@@ -18,6 +18,8 @@ from odradek.pipelines.formats.names import Unfit, check_name, once
 from odradek.pipelines.given import nearest
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+CALENDAR_MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+"""The first and the last time that Python has, since 1970."""
 NAMES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
     {
         "string": pa.string(),
