@@ -60,7 +60,7 @@ def connecting(where: World, topic: str, options: dict[str, str]) -> Callable[[]
     def case() -> None:
         frame = reading(where, "kafka", topic, **options)
         writer = frame.write.mode("overwrite").option("compression", "zstd")
-        writer.parquet(str(where.folder / "parquet"))
+        writer.parquet(str(where.folder / "spark"))
 
     return case
 
@@ -84,7 +84,7 @@ def sending(where: World, rows: int, options: dict[str, str]) -> Callable[[], No
 
     def case() -> None:
         topic = new_topic(where, f"sent-{rows}-{len(options)}-{next(numbers)}")
-        frame = where.spark.read.parquet(str(where.folder / "parquet"))
+        frame = where.spark.read.parquet(str(where.folder / "spark"))
         chosen = {"kafka.bootstrap.servers": where.bootstrap, "topic": topic, **options}
         rows_of = frame.select("key", "value", "partition")
         rows_of.write.format("kafka").options(**chosen).mode("append").save()
