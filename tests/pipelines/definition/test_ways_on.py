@@ -1,7 +1,7 @@
 """What stops a run, and the way on from there; the table says what it went on without."""
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,14 @@ from odradek.pipelines.moving.compact import Upkeep, compact
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.replay import Replay, replay
 from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.values import RAW, RECORD_SCHEMA, Converted
 from odradek.pipelines.moving.verify import Verify, verify
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode
 from odradek.pipelines.tables.gaps import GAPS, GAPS_MAX, Gap, gaps_of, said, with_gaps, without
 from odradek.pipelines.tables.rewriting import DamagedTable
+from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.moving.archives import batches_in, reading, records_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.tables.lake import FORMATS
@@ -210,3 +212,64 @@ def test_a_table_that_is_damaged(
     backfill(SPARK, within(job, f'{{"{topic}": {{"0": 0}}}}', f'{{"{topic}": {{"0": 20}}}}'))
     assert verify(SPARK, Verify(source, job.table)).findings == ()
     assert values_in(job.table) == list(range(25))
+
+
+class Meanwhile:
+    """Raw records; while those of the second batch are written somebody else does something."""
+
+    prefix = ""
+    schema = RECORD_SCHEMA
+    may_grow = False
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens: Callable[[], object] | None = happens
+
+    def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
+        """As they are."""
+        del table
+        if self._happens is not None and batch.column("offset")[0].as_py() >= 5:
+            happens, self._happens = self._happens, None
+            happens()
+        return Converted(batch)
+
+
+def batch_by_batch(
+    topics: Topics, tmp_path: Path, form: str, happens: Callable[[Definition], object]
+) -> Definition:
+    """A run of 20 numbers, five at a time, of which a batch is under way when this happens."""
+    topic = topics.make()
+    topics.fill_numbers(topic, 20)
+    definition = pipeline(topics.bootstrap, topic, tmp_path, form, **{"max-records": 5})
+    values = Meanwhile(lambda: happens(definition))
+    job = replace(definition.archive, values=values, merge_after=None)
+    archive(SPARK, job, Once())
+    assert values._happens is None
+    return definition
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_are_merged_under_a_run(topics: Topics, tmp_path: Path, form: str) -> None:
+    """Whose batch is written and not committed: both take effect."""
+
+    def merge(it: Definition) -> None:
+        compact(SPARK, Upkeep(it.archive.table, keep_ms=-1_000))
+
+    definition = batch_by_batch(topics, tmp_path, form, merge)
+    assert values_in(definition.archive.table) == list(range(20))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_table_is_emptied_under_a_run(topics: Topics, tmp_path: Path, form: str) -> None:
+    """Whose batch begins where the table does not end any more: the run ends, the next is whole."""
+    emptied: list[Definition] = []
+
+    def empty(it: Definition) -> None:
+        emptied.append(it)
+        assert reset(it) == 5
+
+    with pytest.raises(TableRefused, match=r"ends at offset 0 of partition .* begins at 5"):
+        batch_by_batch(topics, tmp_path, form, empty)
+    (definition,) = emptied
+    assert values_in(definition.archive.table) == []
+    archive(SPARK, replace(definition.archive, values=RAW), Once())
+    assert values_in(definition.archive.table) == list(range(20))
