@@ -35,7 +35,7 @@ from odradek.pipelines.upserts.runs import Truncated, changes_in
 SEEN_BYTES_MAX: Final = 16 << 20
 """Of changes that are looked at before it is known which files they may be in."""
 
-GROUP_BYTES: Final = 8 << 20
+MERGED_GROUP_BYTES: Final = 8 << 20
 """Of a row group of a file whose size shall be about what is wanted."""
 WRITTEN_BYTES: Final = 1 << 20
 """Of rows behind which it is looked whether a file is large enough."""
@@ -188,7 +188,9 @@ class KeyedWriter:
             self._close()
         if self._open is None:
             path = path_of(self._layout.directory, nonce())
-            self._open = OpenFile(self._layout, self._layout.schema, path, (), unsaid, GROUP_BYTES)
+            self._open = OpenFile(
+                self._layout, self._layout.schema, path, (), unsaid, MERGED_GROUP_BYTES
+            )
             self._bounds = as_bytes(some.keys[0]), b""
         self._open.write(some.rows)
         self._bounds = self._bounds[0], as_bytes(some.keys[-1])

@@ -35,7 +35,7 @@ from odradek.pipelines.upserts.columns import (
 
 RUN_BYTES: Final = 32 << 20
 """Of rows that are sorted at once."""
-GROUP_BYTES: Final = 1 << 20
+RUN_GROUP_BYTES: Final = 1 << 20
 READ_AHEAD_BYTES: Final = 256 << 10
 
 
@@ -201,7 +201,7 @@ def write_run(layout: Layout, changes: Sorted, truncated: Truncated | None) -> D
     path = f"{layout.directory}/changes.{nonce()}.parquet"
     rows, parts = changes.rows, []
     each = max(1, rows.nbytes // max(1, rows.num_rows))
-    size = max(1, GROUP_BYTES // each)
+    size = max(1, RUN_GROUP_BYTES // each)
     with layout.store.writing(path) as sink:
         counted = pa.PythonFile(Counted(sink), mode="w")
         table = pa.Table.from_batches([rows])
