@@ -11,19 +11,16 @@ another writer's, is off. Two kinds of location:
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any, Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 
-from odradek.pipelines.errors import Away, InvalidOption, PipelineError
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.tables.addresses import open_store, scheme_of
 from odradek.pipelines.tables.files import DataFile, values_of
 from odradek.pipelines.tables.growth import FIRST
+from odradek.pipelines.tables.iceberg_catalog import catalog_of, first_line, named, readable
 from odradek.pipelines.tables.keys import KEYS, bounds_said, is_sorted, key_of_values, keys_said
 from odradek.pipelines.tables.partitioning import IDENTITY, PartitionField
 from odradek.pipelines.tables.store import Store, nonce
@@ -31,7 +28,6 @@ from odradek.pipelines.tables.table import (
     NOTHING_SAID,
     Change,
     CommitConflict,
-    DamagedLog,
     NoSuchTable,
     Snapshot,
     TableExists,
@@ -43,7 +39,6 @@ COMMIT: Final = "odradek.commit"
 PROPERTY: Final = "odradek.property."
 FIRSTS: Final = "odradek.firsts"
 """Which records fixed the types of columns, as JSON by their names."""
-NAMESPACE: Final = "odradek"
 NAME_MAPPING: Final = "schema.name-mapping.default"
 METRICS: Final = "write.metadata.metrics.column."
 RETRIES: Final = "commit.retry.num-retries"
@@ -54,17 +49,6 @@ STORE_OPTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """What pyiceberg and obstore call the same; for Google's store the environment says it."""
 NO_STATISTICS: Final = "PyArrow statistics missing"
-UNREADABLE: Final = (
-    FileNotFoundError,
-    ValueError,
-    LookupError,
-    EOFError,
-    TypeError,
-    AssertionError,
-)
-"""What pyiceberg raises at bytes that are no metadata."""
-CATALOG_TABLES: Final = 2
-"""In SQL: those that pyiceberg makes in a new catalog."""
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -84,7 +68,7 @@ class IcebergTable:
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.location = f"iceberg:{name}"
         self._options = dict(options)
-        self._identifier, self._catalog, self._place = _catalog(name, self._options)
+        self._identifier, self._catalog, self._place = catalog_of(name, self._options)
         self._table: Any = None
         self._entries: dict[str, Any] = {}
         self._files: tuple[int, tuple[DataFile, ...]] = (-1, ())
@@ -104,7 +88,7 @@ class IcebergTable:
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
-            with _named(self.location), _readable(self.location):
+            with named(self.location), readable(self.location):
                 self._table = self._catalog.load_table(self._identifier)
         except (NoSuchTableError, NoSuchNamespaceError) as error:
             raise NoSuchTable(f"there is no table at {self.location}") from error
@@ -129,7 +113,7 @@ class IcebergTable:
             **{f"{METRICS}{name}": "full" for name in keys_said(properties)},
         }
         try:
-            with _named(self.location):
+            with named(self.location):
                 self._create_namespace()
                 transaction = self._catalog.create_table_transaction(
                     self._identifier, schema, location=self._place, properties=settings
@@ -168,14 +152,14 @@ class IcebergTable:
         # A table made by others may have it otherwise: a repetition would not look where it begins.
         self._table.metadata.properties[RETRIES] = "0"
         try:
-            with _named(self.location):
+            with named(self.location):
                 self._transact(change, commit_id)
         except (CommitFailedException, ValidationException) as error:
-            raise CommitConflict(f"{self.location}: {_first_line(error)}") from error
+            raise CommitConflict(f"{self.location}: {first_line(error)}") from error
         except CommitStateUnknownException as error:
             self.load()
             if not self._holds(commit_id):
-                raise CommitConflict(f"{self.location}: {_first_line(error)}") from error
+                raise CommitConflict(f"{self.location}: {first_line(error)}") from error
         return self._snapshot()
 
     def _transact(self, change: Change, commit_id: str) -> None:
@@ -215,7 +199,7 @@ class IcebergTable:
         if self._files[0] != snapshot.version:
             found: dict[str, tuple[int, DataFile]] = {}
             self._entries = {}
-            with _named(self.location), _readable(self.location):
+            with named(self.location), readable(self.location):
                 entries = self._current_entries()
             for entry in entries:
                 if entry.data_file.content.value:
@@ -264,7 +248,7 @@ class IcebergTable:
             if it.timestamp_ms < before_ms and current and it.snapshot_id not in kept
         ]
         if old:
-            with _named(self.location):
+            with named(self.location):
                 self._table.maintenance.expire_snapshots().by_ids(old).commit()
             self.load()
         return len(old)
@@ -330,41 +314,6 @@ class IcebergTable:
         return _small(schema_to_pyarrow(self._table.schema(), include_field_ids=False))
 
 
-def _catalog(name: str, options: Mapping[str, str]) -> tuple[tuple[str, ...], Any, str | None]:
-    """Identifier, catalog, and where a new table shall lie, if it is not the catalog's to say."""
-    from pyiceberg.catalog import load_catalog
-
-    if "/" in name or name.startswith("."):
-        directory = Path(name).absolute()
-        directory.mkdir(parents=True, exist_ok=True)
-        with _named(f"iceberg:{name}"):
-            catalog = _catalog_in(directory, options)
-        return (NAMESPACE, directory.name.replace(".", "_")), catalog, unquote(directory.as_uri())
-    parts = tuple(name.split("."))
-    if len(parts) < 3 or not all(parts):
-        raise InvalidOption(
-            f"iceberg:{name} names no table: give iceberg:DIRECTORY/ with a slash, or "
-            "iceberg:CATALOG.NAMESPACE.NAME"
-        )
-    with _named(f"iceberg:{name}"):
-        return parts[1:], load_catalog(parts[0], **options), None
-
-
-def _catalog_in(directory: Path, options: Mapping[str, str]) -> Any:
-    """The one of a directory. Each of its tables may be made by another process meanwhile."""
-    from pyiceberg.catalog import load_catalog
-
-    uri = f"sqlite:///{directory}/catalog.db"
-    settings = {"warehouse": directory.as_uri(), "type": "sql", "uri": uri, **options}
-    for _ in range(CATALOG_TABLES):
-        try:
-            return load_catalog("odradek", **settings)
-        except Exception as error:  # of SQLAlchemy
-            if "already exists" not in str(error):
-                raise
-    return load_catalog("odradek", **settings)
-
-
 def _transform(field: PartitionField) -> Any:
     from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform
 
@@ -418,57 +367,3 @@ def _small_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([it.with_type(_small_type(it.type)) for it in kind])
     return kind
-
-
-@contextmanager
-def _readable(location: str) -> Iterator[None]:
-    """What is damaged or missing of the table's own metadata is a sentence, too."""
-    from pyiceberg.exceptions import ValidationError
-
-    try:
-        yield
-    except (*UNREADABLE, ValidationError) as error:
-        raise DamagedLog(
-            f"{location}: its metadata cannot be read ({type(error).__name__}: "
-            f"{_first_line(error)}): restore that file, or begin another table"
-        ) from error
-
-
-class _named:  # noqa: N801 - read as a verb after `with`
-    """Turns what a catalog or its store meets into a sentence that names the table."""
-
-    def __init__(self, location: str) -> None:
-        self._location = location
-
-    def __enter__(self) -> None:
-        """Nothing is held."""
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if error is None or isinstance(error, PipelineError):
-            return
-        from pyiceberg.exceptions import (
-            CommitFailedException,
-            CommitStateUnknownException,
-            RESTError,
-            ServerError,
-            ServiceUnavailableError,
-            TooManyRequestsError,
-        )
-
-        if type(error).__module__.startswith("sqlalchemy"):
-            if "locked" in str(error):
-                raise CommitFailedException("the catalog is busy") from error
-            is_away = type(error).__name__ in {"OperationalError", "InterfaceError"}
-        elif isinstance(error, (OSError, ServerError, ServiceUnavailableError)):
-            is_away = not isinstance(error, (FileNotFoundError, PermissionError))
-        elif isinstance(error, RESTError) and not isinstance(error, CommitStateUnknownException):
-            is_away = isinstance(error, TooManyRequestsError)
-        else:
-            return
-        kind = Away if is_away else PipelineError
-        raise kind(f"{self._location}: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
