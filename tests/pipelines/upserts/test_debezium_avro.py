@@ -63,17 +63,18 @@ def row(number: int, text: str | None) -> dict[str, Any]:
     return {"id": number, "at": 1_700_000_000_000_000 + number, "text": text}
 
 
-@pytest.mark.parametrize("ends", [(7,), tuple(range(1, 8))])
+@pytest.mark.parametrize("ends", [(8,), tuple(range(1, 9))])
 @pytest.mark.parametrize("form", FORMATS)
 def test_rows_are_those_of_the_database(form: str, tmp_path: Path, ends: tuple[int, ...]) -> None:
-    """In one batch and in seven: a newer schema, a value not read, keys that go and that change."""
+    """In one batch and in eight: a newer schema, a value not read, keys that go and that change."""
     newer = {**row(3, PLACEHOLDER), "note": "late"}
     records = [
         change("r", 1, None, row(1, "one")),
         change("c", 2, None, row(2, "two")),
         change("c", 3, None, row(3, "long")),
         change("d", 2, None, None),
-        (_written(2, KEY, {"id": 2}), None),
+        change("c", 4, None, row(4, "four")),
+        (_written(2, KEY, {"id": 4}), None),
         change("u", 3, None, newer, number=3, schema=NEW),
         change("u", 1, row(1, "one"), row(9, "one")),
     ]
