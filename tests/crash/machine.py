@@ -14,7 +14,7 @@ from odradek.model.units import Bytes, Timestamp
 from odradek.ports import Disk
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
-from odradek.records.control import EndMarker, build_end_marker
+from odradek.records.control import EndMarker, TransactionEnd
 from odradek.records.record import Record, read_records
 from odradek.storage.compacting.compaction import Compaction, cleanable
 from odradek.storage.dirs.dir_new_logs import InDir
@@ -96,9 +96,8 @@ class Machine:
 
     def end_transaction(self, *, committed: bool) -> None:
         """The producer's transaction ends."""
-        marker = EndMarker(committed, 0)
-        batch = build_end_marker(marker, producer_id=PRODUCER, producer_epoch=0, timestamp=self.now)
-        self.log.append_marker(batch, marker, self.epoch, self.now)
+        end = TransactionEnd(PRODUCER, 0, EndMarker(committed, 0))
+        self.log.append_end(end, self.epoch, self.now)
         self._write({})
 
     def _write(self, fresh: dict[int, str]) -> None:

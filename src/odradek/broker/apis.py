@@ -36,6 +36,7 @@ from odradek.broker.handlers import (
     produce,
     stop_replica,
     update_metadata,
+    write_txn_markers,
 )
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups import (
@@ -118,6 +119,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             stop_replica.API,
             sync_group.API,
             update_metadata.API,
+            write_txn_markers.API,
         )
     }
 )

@@ -68,6 +68,7 @@ BETWEEN_BROKERS: Final = frozenset(
         "OffsetForLeaderEpoch",
         "StopReplica",
         "UpdateMetadata",
+        "WriteTxnMarkers",
     }
 )
 """What brokers ask each other; it is served before clients are, so that this broker can join."""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from odradek.coordinator.decision import Entry
+from odradek.coordinator.decision import Entry, InTransaction
 from odradek.coordinator.shard import Shard
 from odradek.model.errors import CorruptBatch, InvalidRecord
 from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Timestamp
-from odradek.records.batch import BatchHeader, Buffer, check_crc, headers
+from odradek.records.batch import TRANSACTIONAL_BIT, BatchHeader, Buffer, check_crc, headers
 from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.compression import Codec
 from odradek.records.control import read_end_marker
@@ -28,22 +28,33 @@ def to_batches(
     *,
     codec: Codec = Codec.NONE,
     bytes_max: Bytes,
+    within: InTransaction | None = None,
 ) -> Iterator[bytearray]:
     """Batches whose offsets count from 0, each no larger than a log accepts.
 
     A record that is too large by itself is a batch of its own: the log refuses it, and all the
     records that go with it.
     """
-    builder = BatchBuilder(plain_header(attributes=codec))
+    builder = BatchBuilder(_header(0, codec, within))
     for offset, entry in enumerate(entries):
         key, value = encode(entry)
         size = len(key) + len(value or b"") + RECORD_OVERHEAD_BYTES
         if builder.count and builder.size + size > bytes_max:
             yield builder.finish()
-            builder = BatchBuilder(plain_header(offset, codec))
+            builder = BatchBuilder(_header(offset, codec, within))
         builder.append(Record(offset, now, key, value))
     if builder.count:
         yield builder.finish()
+
+
+def _header(offset: int, codec: Codec, within: InTransaction | None) -> BatchHeader:
+    """Sequences are not counted, and begin with 0 in each batch, as in Kafka."""
+    if within is None:
+        return plain_header(offset, codec)
+    header = plain_header(offset, codec | TRANSACTIONAL_BIT)
+    header.producer_id, header.producer_epoch = within
+    header.base_sequence = 0
+    return header
 
 
 def load_batches(shard: Shard, buffer: Buffer, decode: Decoder) -> list[str]:

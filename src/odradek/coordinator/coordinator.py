@@ -101,6 +101,17 @@ class Coordinator(Generic[M]):
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)
 
+    def on_end(
+        self, partition: int, call: Call, now: Moment
+    ) -> tuple[Place | None, CoordinatorEffects]:
+        """A `TransactionEnd` for this partition of the topic."""
+        found = self._shards.get(partition)
+        if found is None:
+            answer = Answer(call.ticket, NotCoordinator.code)
+            return None, CoordinatorEffects(answer=(answer,))
+        leader_epoch, shard, _ = found
+        return Place(partition, leader_epoch), shard.on_call(call, now)
+
     def refuse(self, request: Any) -> Struct:
         """The response that another broker is to be asked."""
         return self._spec.refuse(request, NotCoordinator.code)

@@ -7,8 +7,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NewType, Protocol
 
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import ProducerId
 from odradek.model.units import Millis, Timestamp
+from odradek.records.control import TransactionEnd
 from odradek.wire.schema import Struct
 
 Ticket = NewType("Ticket", int)
@@ -43,10 +45,10 @@ class Call:
 
 
 class Answer(NamedTuple):
-    """The response to one call."""
+    """The response to one call; to the end of a transaction, a code."""
 
     ticket: Ticket
-    response: Struct
+    response: Struct | ErrorCode
 
 
 class Key(Hashable, Protocol):
@@ -66,6 +68,13 @@ class Entry(NamedTuple):
     producer: ProducerId | None = None  # whose transaction it waits for, to be believed
 
 
+class InTransaction(NamedTuple):
+    """The producer in whose transaction records are written."""
+
+    producer: ProducerId
+    producer_epoch: int
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What the rules make of one event."""
@@ -73,18 +82,21 @@ class Decision:
     records: tuple[Entry, ...] = ()  # 1. to the log
     answers: tuple[Answer, ...] = ()  # 2. once the records are committed; at once if there are none
     note: Note | None = None  # 3. handed back after the answers, or with the error
+    within: InTransaction | None = None  # the records are
+    end: TransactionEnd | None = None  # in place of records
 
 
 class Turn:
     """A decision while it is being made: rules add to it as they find what follows."""
 
-    __slots__ = ("answers", "note", "now", "records")
+    __slots__ = ("answers", "note", "now", "records", "within")
 
     def __init__(self, now: Moment) -> None:
         self.now = now
         self.records: list[Entry] = []
         self.answers: list[Answer] = []
         self.note: Note | None = None
+        self.within: InTransaction | None = None
 
     def answer(self, ticket: Ticket, response: Struct) -> None:
         """A response to a waiting call, which may be an earlier one than the call of this turn."""
@@ -92,7 +104,7 @@ class Turn:
 
     def decision(self) -> Decision:
         """All that was gathered."""
-        return Decision(tuple(self.records), tuple(self.answers), self.note)
+        return Decision(tuple(self.records), tuple(self.answers), self.note, self.within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,8 @@ class Append:
 
     number: int
     records: tuple[Entry, ...]
+    within: InTransaction | None = None  # the records are
+    end: TransactionEnd | None = None  # in place of records
 
 
 @dataclass(frozen=True, slots=True)

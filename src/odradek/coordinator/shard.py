@@ -37,6 +37,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
+from odradek.records.control import TransactionEnd
 from odradek.wire.schema import Struct
 
 WAITING_MAX: Final = 1 << 16  # requests that one partition leaves unanswered, at about 1 KB each
@@ -98,13 +99,13 @@ class Write:
     answers: tuple[Answer, ...]
     note: Note | None
     deadline: Millis  # until it is committed, or the answers say that it takes too long
+    end: TransactionEnd | None = None  # in place of records
     base_offset: Offset | None = None  # None until it was appended
 
     def committed_at(self, high_watermark: Offset) -> bool:
         """Whether all its records are below."""
-        return self.base_offset is not None and (
-            self.base_offset + len(self.records) <= high_watermark
-        )
+        count = len(self.records) if self.end is None else 1
+        return self.base_offset is not None and self.base_offset + count <= high_watermark
 
 
 class Shard:
@@ -157,20 +158,26 @@ class Shard:
         """A request: answered at once, or when records are committed, or when its time comes."""
         assert call.ticket not in self.waiting, call
         try:
-            if self.is_unreadable:
-                raise CoordinatorUnreadable
-            if not self.active:
-                raise CoordinatorLoading
-            if len(self.waiting) >= self.waiting_max and self.machine.may_wait(call.request):
-                raise CoordinatorBusy
-            decision = self.machine.decide(call, now)
+            decision = self._decide(call, now)
         except BrokerError as error:
-            return CoordinatorEffects(
-                answer=(Answer(call.ticket, self.machine.refuse(call, error.code)),)
-            )
+            return CoordinatorEffects(answer=(Answer(call.ticket, self._refuse(call, error.code)),))
         self.waiting[call.ticket] = call
         self._carry_out(decision, now)
         return self._take_effects()
+
+    def _decide(self, call: Call, now: Moment) -> Decision:
+        """The end of a transaction needs no rules: the log checks it, and answers for it."""
+        if self.is_unreadable:
+            raise CoordinatorUnreadable
+        if not self.active:
+            raise CoordinatorLoading
+        is_end = isinstance(call.request, TransactionEnd)
+        is_full = len(self.waiting) >= self.waiting_max
+        if is_full and (is_end or self.machine.may_wait(call.request)):
+            raise CoordinatorBusy
+        if is_end:
+            return Decision(answers=(Answer(call.ticket, ErrorCode.NONE),), end=call.request)
+        return self.machine.decide(call, now)
 
     def on_event(
         self, decide: Callable[[Moment], Iterable[Decision]], now: Moment
@@ -234,8 +241,7 @@ class Shard:
         self.waiting.clear()
         return CoordinatorEffects(
             answer=tuple(
-                Answer(call.ticket, self.machine.refuse(call, NotCoordinator.code))
-                for call in calls
+                Answer(call.ticket, self._refuse(call, NotCoordinator.code)) for call in calls
             )
         )
 
@@ -246,23 +252,33 @@ class Shard:
             self._carry_out(decision, now)
 
     def _carry_out(self, decision: Decision, now: Moment) -> None:
-        if not decision.records:
+        if not decision.records and decision.end is None:
             assert decision.note is None, decision
             self._release(decision.answers)
             return
         self._numbers += 1
         deadline = Millis(now.monotonic + self.write_timeout)
-        write = Write(self._numbers, decision.records, decision.answers, decision.note, deadline)
+        write = Write(
+            self._numbers,
+            decision.records,
+            decision.answers,
+            decision.note,
+            deadline,
+            decision.end,
+        )
         self._writes.append(write)
         self._unappended.append(write)
         self._impatient.append(write)
         self.machine.in_flight.add(write.records)
-        self._effects.append(Append(write.number, write.records))
+        self._effects.append(Append(write.number, write.records, decision.within, write.end))
 
     def _settle(self, write: Write, now: Moment) -> None:
         assert write.base_offset is not None, write.number
         for offset, entry in enumerate(write.records, write.base_offset):
             self.machine.replay(Offset(offset), entry)
+        if write.end is not None:
+            producer = ProducerId(write.end.producer_id)
+            self.machine.replay_end(producer, committed=write.end.marker.committed)
         self.machine.in_flight.remove(write.records)
         self._release(write.answers)
         note, write.note, write.answers = write.note, None, ()
@@ -273,11 +289,16 @@ class Shard:
         """Answers its calls with the error; its records are still replayed once committed."""
         for answer in write.answers:
             call = self.waiting[answer.ticket]
-            told = self.machine.translate(call.request, code)
-            self._release((Answer(answer.ticket, self.machine.refuse(call, told)),))
+            is_end = isinstance(call.request, TransactionEnd)
+            told = code if is_end else self.machine.translate(call.request, code)
+            self._release((Answer(answer.ticket, self._refuse(call, told)),))
         note, write.note, write.answers = write.note, None, ()
         if note is not None:
             self._carry_out(self.machine.failed(note, code, now), now)
+
+    def _refuse(self, call: Call, code: ErrorCode) -> Struct | ErrorCode:
+        is_end = isinstance(call.request, TransactionEnd)
+        return code if is_end else self.machine.refuse(call, code)
 
     def _most_impatient(self) -> Write | None:
         while self._impatient:

@@ -6,7 +6,7 @@ coordinates through ZooKeeper; of the other kinds it is enough to know that they
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import BatchHeader, Buffer
@@ -16,6 +16,9 @@ from odradek.records.record import Record, read_records
 ABORT: Final = 0
 COMMIT: Final = 1
 VERSION: Final = 0
+
+EPOCH_FOR_EACH_SINCE: Final = 2
+"""From this version of transactions on each has a producer epoch of its own (KIP-890)."""
 
 _KEY = Struct(">hh")  # version, kind
 _VALUE = Struct(">hi")  # version, coordinator epoch
@@ -27,6 +30,24 @@ class EndMarker:
 
     committed: bool
     coordinator_epoch: int
+
+
+class TransactionEnd(NamedTuple):
+    """What a coordinator says to each partition of a transaction."""
+
+    producer_id: int
+    producer_epoch: int  # from version 2 on above that of the transaction
+    marker: EndMarker
+    version: int = 0  # of transactions
+
+    def batch(self, timestamp: int) -> bytearray:
+        """As it is appended."""
+        return build_end_marker(
+            self.marker,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            timestamp=timestamp,
+        )
 
 
 def build_end_marker(

@@ -4,7 +4,7 @@ By default whatever is appended is committed at once. `hold()` lets appends and 
 that a test can look at what happens in between.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from odradek.coordinator.batches import load_batches, to_batches
@@ -20,6 +20,7 @@ from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.records.batch import headers, place, read_header
+from odradek.records.control import EndMarker, TransactionEnd
 from odradek.sim.chance import SeededRandom
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -133,11 +134,22 @@ class Talk:
 
     def _append(self, append: Append) -> None:
         base_offset = self.end
-        for batch in to_batches(append.records, encode, self.now.wall, bytes_max=BATCH_BYTES):
+        for batch in self._batches(append):
             place(batch, 0, self.end, 0)
             self.end = Offset(self.end + read_header(batch).record_count)
             self.log += batch
         self.shard.appended(append.number, base_offset)
+
+    def _batches(self, append: Append) -> Iterable[bytearray]:
+        if append.end is not None:
+            return [append.end.batch(self.now.wall)]
+        return to_batches(
+            append.records,
+            encode,
+            self.now.wall,
+            bytes_max=BATCH_BYTES,
+            within=append.within,
+        )
 
     def run(self, seconds: float) -> None:
         """Time passes, from deadline to deadline."""
@@ -270,6 +282,10 @@ class Talk:
             for topic in answer.topics
             for found in topic.partitions
         }
+
+    def end_transaction(self, producer: int, *, committed: bool, coordinator: int = 0) -> Ticket:
+        """The end of a producer's transaction, from its coordinator."""
+        return self.ask(TransactionEnd(producer, 0, EndMarker(committed, coordinator)), 0)
 
     def delete_offsets(self, *topics: str) -> Ticket:
         """OffsetDelete of partition 0 of these topics."""

@@ -9,7 +9,7 @@ from odradek.model.units import Bytes, Timestamp
 from odradek.ports import Disk
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
-from odradek.records.control import EndMarker, build_end_marker
+from odradek.records.control import EndMarker, TransactionEnd
 from odradek.records.record import Record, read_records
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.medium import Directory
@@ -78,15 +78,19 @@ class Partition:
         return build_batch(list(records), **fields)  # type: ignore[arg-type]
 
     def end(
-        self, producer_id: int, *, committed: bool, epoch: int = 0, coordinator: int = 0
+        self,
+        producer_id: int,
+        *,
+        committed: bool,
+        epoch: int = 0,
+        coordinator: int = 0,
+        version: int = 0,
     ) -> Appended:
         """Ends a producer's transaction."""
-        marker = EndMarker(committed, coordinator)
-        batch = build_end_marker(
-            marker, producer_id=producer_id, producer_epoch=epoch, timestamp=self.now
-        )
-        appended = self.log.append_marker(batch, marker, self.epoch, self.now)
-        self.write()
+        end = TransactionEnd(producer_id, epoch, EndMarker(committed, coordinator), version)
+        appended = self.log.append_end(end, self.epoch, self.now)
+        if not appended.duplicate:
+            self.write()
         return appended
 
     def write(self) -> None:

@@ -20,11 +20,13 @@ from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.metadata.delta import topics_removed
 from odradek.metadata.image import ClusterImage
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import Offset
 from odradek.ports import Random
 from odradek.records.compression import Codec
+from odradek.records.control import TransactionEnd
 from odradek.wire.messages.list_groups import ListedGroup
 
 
@@ -59,6 +61,10 @@ class GroupCoordinator:
     ) -> None:
         """Asks the group of each part; calls `answered` once all have answered."""
         self._shell.ask(pending, parts, answered)
+
+    def end(self, partition: int, end: TransactionEnd, ended: Callable[[ErrorCode], None]) -> None:
+        """Writes the end of a transaction; `ended` once its offsets are the groups', or gone."""
+        self._shell.end(partition, end, ended)
 
     def partition_of(self, group: str) -> TopicPartition | None:
         """Where the group belongs; None as long as there is no topic for groups."""

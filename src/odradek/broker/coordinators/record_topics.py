@@ -38,13 +38,15 @@ from odradek.coordinator.decision import (
     Moment,
     Ticket,
 )
+from odradek.coordinator.errors import NotCoordinator
 from odradek.coordinator.shard import Machine, Shard
-from odradek.model.errors import BatchTooLarge, BrokerError
+from odradek.model.errors import BatchTooLarge, BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Clock
 from odradek.records.compression import Codec
+from odradek.records.control import TransactionEnd
 
 PARTS_MAX: Final = 128
 """Of a request about many groups, how many are begun in one turn of the loop."""
@@ -54,6 +56,8 @@ TOLD_AFTER: Final = 2
 """After so many attempts to read a log it counts as unreadable."""
 LOAD_AGAIN: Final = Millis(SECOND)
 """After so long a log that could not be read is read again, unless another broker leads by then."""
+
+NOBODY: Final = Caller("", "")
 
 M = TypeVar("M", bound=Machine)
 log = structlog.get_logger()
@@ -133,6 +137,7 @@ class CoordinatorShell(Generic[M]):
         self._given_up: list[LoadedPartition] = []  # their logs are read anew, once they rest
         self._is_closed = False
         self._waiting: dict[Ticket, tuple[PendingCall, int]] = {}  # with the number of the part
+        self._ending: dict[Ticket, Callable[[ErrorCode], None]] = {}  # transactions, as they end
         self._tickets = count(1)
         self._effects: deque[tuple[Place | None, CoordinatorEffects]] = deque()
         self._is_busy = False  # effects are being carried out
@@ -171,6 +176,16 @@ class CoordinatorShell(Generic[M]):
             self._carry_out(*self._core.on_call(subject, part, now))
         if end < len(call.parts) and not call.pending.connection.is_over:
             asyncio.get_running_loop().call_soon(self._begin, call, end)
+
+    def end(self, partition: int, end: TransactionEnd, ended: Callable[[ErrorCode], None]) -> None:
+        """Writes the end of a transaction to a partition of the topic.
+
+        `ended` is called once the records of the transaction are believed, or forgotten.
+        """
+        ticket = Ticket(next(self._tickets))
+        self._ending[ticket] = ended
+        call = Call(ticket, end, end.version, NOBODY)
+        self._carry_out(*self._core.on_end(partition, call, self._now()))
 
     def _forget(self, call: PendingCall) -> None:
         for ticket in call.tickets:
@@ -281,7 +296,19 @@ class CoordinatorShell(Generic[M]):
         finally:
             self._is_busy = False
 
+    def _append_end(self, loaded: LoadedPartition, number: int, end: TransactionEnd) -> None:
+        writing = Writing(number, 1)
+        loaded.writings.append(writing)
+        done = partial(self._on_written, loaded, writing)
+        try:
+            loaded.led.end_own(end, done)
+        except BrokerError as error:
+            done(error)
+
     def _append(self, loaded: LoadedPartition, append: Append) -> None:
+        if append.end is not None:
+            self._append_end(loaded, append.number, append.end)
+            return
         record_topic, bytes_max = self._record_topic, self._record_topic.batch_bytes_max()
         batches = list(
             to_batches(
@@ -290,6 +317,7 @@ class CoordinatorShell(Generic[M]):
                 self._deps.clock.wall(),
                 codec=record_topic.codec(),
                 bytes_max=bytes_max,
+                within=append.within,
             )
         )
         writing = Writing(append.number, len(batches))
@@ -346,6 +374,10 @@ class CoordinatorShell(Generic[M]):
             self._begin_place(loaded.led, loaded.place)
 
     def _answer(self, ticket: Ticket, response: Any) -> None:
+        ended = self._ending.pop(ticket, None)
+        if ended is not None:
+            ended(response if self._deps.may_answer() else NotCoordinator.code)
+            return
         call, number = self._waiting.pop(ticket, (None, 0))
         if call is None:
             return  # the client has gone

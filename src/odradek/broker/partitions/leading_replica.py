@@ -16,6 +16,7 @@ from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
+from odradek.records.control import TransactionEnd
 from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Leader
 from odradek.replication.leadership import LeaderEffects
@@ -116,9 +117,26 @@ class LeadingReplica(Replica):
 
         `done` is called in a later turn than this, in the order of the calls.
         """
+        own, now, epoch = _Own(done), self._clock.wall(), self.leader.leader_epoch
+        appended = self.log.append_own(batch, read_header(batch), epoch, now)
+        own.base_offset = appended.base_offset
+        self.expect(own, 0, Offset(appended.last_offset + 1))
+
+    def append_end(self, end: TransactionEnd, writer: Writer, place: int) -> Offset:
+        """The end of a producer's transaction; where the log ends behind it.
+
+        Raises what the log has against it, and that too few replicas are in sync.
+        """
+        self.leader.check_enough_replicas()
+        appended = self.log.append_end(end, self.leader.leader_epoch, self._clock.wall())
+        end_offset = Offset(appended.last_offset + 1)
+        self.expect(writer, place, end_offset)
+        return end_offset
+
+    def end_own(self, end: TransactionEnd, done: Callable[[Offset | BrokerError], None]) -> None:
+        """Likewise in a coordinator's own partition: its offset, as with `append_own`."""
         own = _Own(done)
-        now = self._clock.wall()
-        own.base_offset = self.append(batch, read_header(batch), own, 0, now=now).base_offset
+        own.base_offset = Offset(self.append_end(end, own, 0) - 1)
 
     def begin_epoch(self, writer: Writer, place: int) -> None:
         """Notes this leader epoch in the log's history, and tells `writer` so: no disk is asked."""

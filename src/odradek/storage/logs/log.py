@@ -25,8 +25,9 @@ from odradek.records.batch import (
     check_crc,
     headers,
     place,
+    read_header,
 )
-from odradek.records.control import EndMarker, end_marker_in
+from odradek.records.control import EndMarker, TransactionEnd, end_marker_in
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     OffsetsOutOfOrder,
@@ -37,7 +38,13 @@ from odradek.storage.files.failures import Failures
 from odradek.storage.files.unclean_logs import Unclean
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.epochs import EpochHistory
-from odradek.storage.logs.producers import check_batch, check_marker, duplicate_of
+from odradek.storage.logs.producers import (
+    check_batch,
+    check_marker,
+    check_offsets,
+    duplicate_of,
+    is_ended,
+)
 from odradek.storage.logs.reading import BASE, ReadableLog
 from odradek.storage.logs.writing import Piece, WriteJob
 from odradek.storage.segments.offset_index import ENTRY_BYTES, RELATIVE_OFFSET_MAX
@@ -182,18 +189,31 @@ class PartitionLog(ReadableLog):
         self._place(batch, header, leader_epoch)
         return self._take(batch, header, now)
 
-    def append_marker(
-        self,
-        batch: bytearray | memoryview,
-        marker: EndMarker,
-        leader_epoch: LeaderEpoch,
-        now: Timestamp,
+    def append_own(
+        self, batch: bytearray, header: BatchHeader, leader_epoch: LeaderEpoch, now: Timestamp
     ) -> Appended:
-        """Takes the end of a transaction from its coordinator."""
-        ((_, header),) = headers(batch)
-        check_marker(self.producers.get(header.producer_id), header, marker)
+        """Takes a coordinator's batch, perhaps of a producer's transaction: it has no sequence."""
+        if header.producer_id >= 0:
+            check_offsets(self.producers.get(header.producer_id), header)
         self._place(batch, header, leader_epoch)
-        return self._take(batch, header, now, marker)
+        return self._take(batch, header, now)
+
+    def append_end(
+        self, end: TransactionEnd, leader_epoch: LeaderEpoch, now: Timestamp
+    ) -> Appended:
+        """Takes the end of a transaction from its coordinator.
+
+        One that is there already is not written again; all that is decided stands for it.
+        """
+        batch = end.batch(now)
+        header = read_header(batch)
+        entry = self.producers.get(end.producer_id)
+        check_marker(entry, header, end.marker, end.version)
+        if is_ended(entry, header, end.version):
+            last = Offset(self._next_offset - 1)
+            return Appended(last, last, duplicate=True)
+        self._place(batch, header, leader_epoch)
+        return self._take(batch, header, now, end.marker)
 
     def append_replica(self, run: memoryview, now: Timestamp) -> Offset:
         """Takes what the leader sent, as it is; the end of the log once it is published.

@@ -22,7 +22,7 @@ from odradek.model.ids import ProducerId
 from odradek.model.limits import PRODUCER_BATCHES_KEPT
 from odradek.model.positions import Offset
 from odradek.records.batch import BatchHeader
-from odradek.records.control import EndMarker
+from odradek.records.control import EPOCH_FOR_EACH_SINCE, EndMarker
 from odradek.storage.errors import (
     InvalidProducerEpoch,
     InvalidTransactionState,
@@ -109,10 +109,7 @@ def check_batch(entry: ProducerEntry | None, header: BatchHeader) -> None:
     if entry is None:
         return
     if header.producer_epoch < entry.producer_epoch:
-        raise InvalidProducerEpoch(
-            f"producer {header.producer_id} has epoch {header.producer_epoch}, "
-            f"the newest is {entry.producer_epoch}"
-        )
+        raise _fenced(entry, header)
     last = entry.last_sequence if header.producer_epoch == entry.producer_epoch else NO_SEQUENCE
     expected = 0 if last in {NO_SEQUENCE, SEQUENCE_MAX} else last + 1
     if header.base_sequence != expected:
@@ -126,15 +123,45 @@ def check_batch(entry: ProducerEntry | None, header: BatchHeader) -> None:
         )
 
 
-def check_marker(entry: ProducerEntry | None, header: BatchHeader, marker: EndMarker) -> None:
-    """Whether this end of a transaction comes from the newest producer and coordinator."""
+def check_offsets(entry: ProducerEntry | None, header: BatchHeader) -> None:
+    """Whether a coordinator's batch, which counts no sequences, comes from the newest producer."""
+    if entry is not None and header.producer_epoch < entry.producer_epoch:
+        raise _fenced(entry, header)
+
+
+def _fenced(entry: ProducerEntry, header: BatchHeader) -> InvalidProducerEpoch:
+    return InvalidProducerEpoch(
+        f"producer {header.producer_id} has epoch {header.producer_epoch}, "
+        f"the newest is {entry.producer_epoch}"
+    )
+
+
+def is_ended(entry: ProducerEntry | None, header: BatchHeader, version: int) -> bool:
+    """Whether this end of a transaction is in the log already (KAFKA-19999).
+
+    Only where each transaction has an epoch of its own can that be told from the next one's end.
+    """
+    return (
+        version >= EPOCH_FOR_EACH_SINCE
+        and entry is not None
+        and entry.producer_epoch == header.producer_epoch
+        and entry.transaction_start < 0
+    )
+
+
+def check_marker(
+    entry: ProducerEntry | None, header: BatchHeader, marker: EndMarker, version: int = 0
+) -> None:
+    """Whether this end of a transaction comes from the newest producer and coordinator.
+
+    From version 2 on its epoch is above that of the open transaction: the end of the one before,
+    delayed on its way, has the same.
+    """
     if entry is None:
         return
-    if header.producer_epoch < entry.producer_epoch:
-        raise InvalidProducerEpoch(
-            f"the marker for producer {header.producer_id} has epoch {header.producer_epoch}, "
-            f"the newest is {entry.producer_epoch}"
-        )
+    is_late = version >= EPOCH_FOR_EACH_SINCE and entry.transaction_start >= 0
+    if header.producer_epoch < entry.producer_epoch + is_late:
+        raise _fenced(entry, header)
     if marker.coordinator_epoch < entry.coordinator_epoch:
         raise TransactionCoordinatorFenced(
             f"the marker for producer {header.producer_id} has coordinator epoch "
