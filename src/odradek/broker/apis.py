@@ -51,6 +51,7 @@ from odradek.broker.handlers.groups import (
     offset_delete,
     offset_fetch,
     sync_group,
+    txn_offset_commit,
 )
 from odradek.broker.handlers.security import (
     alter_client_quotas,
@@ -118,6 +119,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             sasl_handshake.API,
             stop_replica.API,
             sync_group.API,
+            txn_offset_commit.API,
             update_metadata.API,
             write_txn_markers.API,
         )

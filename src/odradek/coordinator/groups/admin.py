@@ -28,7 +28,7 @@ def list_groups(
     if wanted_types and GROUP_TYPE.lower() not in wanted_types:
         return
     ledger = groups.ledger
-    for group_id in dict.fromkeys((*groups.live, *ledger.groups, *ledger.offsets)):
+    for group_id in dict.fromkeys((*groups.live, *ledger.names())):
         group, stored = groups.live.get(group_id), ledger.groups.get(group_id)
         state = Empty.name if group is None else group.state.name
         if wanted_states and state.lower() not in wanted_states:

@@ -24,6 +24,12 @@ from odradek.wire.messages.offset_commit import (
 from odradek.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchResponseGroup
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from odradek.wire.schema import Struct
 
 
@@ -87,6 +93,8 @@ def refusal(request: Any, code: ErrorCode) -> Struct:
             return LeaveGroupResponse(error_code=code)
         case OffsetCommitRequest():
             return _commit_refused(request, code)
+        case TxnOffsetCommitRequest():
+            return _transactional_commit_refused(request, code)
         case FetchOffsets():
             return OffsetFetchResponseGroup(request.group_id, error_code=code)
         case OffsetDeleteRequest():
@@ -107,6 +115,23 @@ def _commit_refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetComm
                 topic.topic_id,
                 [
                     OffsetCommitResponsePartition(partition.partition_index, code)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _transactional_commit_refused(
+    request: TxnOffsetCommitRequest, code: ErrorCode
+) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(partition.partition_index, code)
                     for partition in topic.partitions
                 ],
             )

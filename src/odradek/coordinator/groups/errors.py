@@ -61,3 +61,9 @@ class NonEmptyGroup(BrokerError):
     """The group has members."""
 
     code = ErrorCode.NON_EMPTY_GROUP
+
+
+class NoProducer(BrokerError):
+    """A commit within a transaction that does not say whose it is."""
+
+    code = ErrorCode.INVALID_PRODUCER_ID_MAPPING

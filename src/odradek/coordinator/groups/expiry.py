@@ -24,7 +24,7 @@ from odradek.model.units import Millis, Timestamp
 def sweep(groups: Groups, now: Moment) -> Iterator[Decision]:
     """Looks through some groups, and sets the timer for the next ones or for the next round."""
     if not groups.to_sweep:
-        names = (*groups.ledger.groups, *groups.ledger.offsets, *groups.live)
+        names = (*groups.ledger.names(), *groups.live)
         groups.to_sweep = list(dict.fromkeys(names))
     part = groups.to_sweep[-SWEEP_GROUPS:]
     del groups.to_sweep[-SWEEP_GROUPS:]

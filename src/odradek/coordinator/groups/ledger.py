@@ -4,6 +4,7 @@ Only `replay` and `replay_end` change it. Offsets that were committed within a t
 held back until its end; if a plain commit of the same partition came behind, that one stands.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from odradek.coordinator.decision import Entry
@@ -47,7 +48,14 @@ class Ledger:
 
     def knows(self, group: str) -> bool:
         """Whether the log says anything of the group."""
-        return group in self.groups or group in self.offsets
+        return group in self.groups or group in self.offsets or bool(self.undecided_of(group))
+
+    def names(self) -> Iterator[str]:
+        """Every group of which the log says anything, some of them more than once."""
+        yield from self.groups
+        yield from self.offsets
+        for offsets in self.pending.values():
+            yield from (key.subject for key in offsets)
 
     def find(self, key: OffsetKey) -> CommittedOffset | None:
         """The position that was committed last."""

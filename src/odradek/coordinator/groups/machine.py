@@ -15,6 +15,7 @@ from odradek.coordinator.groups import (
     leaving,
     rebalance,
     syncing,
+    transactional_commits,
 )
 from odradek.coordinator.groups.groups import (
     SWEEP,
@@ -44,6 +45,7 @@ from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_delete import OffsetDeleteRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest
+from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from odradek.wire.schema import Struct
 
 Rule = Callable[[Groups, Call, Turn], None]
@@ -54,6 +56,7 @@ RULES: Final[dict[type, Rule]] = {
     HeartbeatRequest: leaving.heartbeat,
     LeaveGroupRequest: leaving.leave,
     OffsetCommitRequest: commits.commit,
+    TxnOffsetCommitRequest: transactional_commits.commit,
     OffsetDeleteRequest: commits.delete,
     FetchOffsets: fetching.fetch,
     DescribeGroup: admin.describe,
@@ -170,7 +173,8 @@ class GroupMachine:
     def translate(self, request: Any, code: ErrorCode) -> ErrorCode:
         """The error with which this request is answered when its append fails."""
         told = after_failed_append(code)
-        if isinstance(request, OffsetCommitRequest) and told is ErrorCode.UNKNOWN_SERVER_ERROR:
+        is_commit = isinstance(request, OffsetCommitRequest | TxnOffsetCommitRequest)
+        if is_commit and told is ErrorCode.UNKNOWN_SERVER_ERROR:
             return ErrorCode.INVALID_COMMIT_OFFSET_SIZE  # the batch was too large
         return told
 

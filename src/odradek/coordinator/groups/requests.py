@@ -14,6 +14,7 @@ from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_delete import OffsetDeleteRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest
+from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ GroupRequest = (
     | HeartbeatRequest
     | LeaveGroupRequest
     | OffsetCommitRequest
+    | TxnOffsetCommitRequest
     | OffsetDeleteRequest
     | FetchOffsets
     | DescribeGroup
@@ -55,6 +57,7 @@ MAY_WAIT = (
     SyncGroupRequest,
     LeaveGroupRequest,
     OffsetCommitRequest,
+    TxnOffsetCommitRequest,
     OffsetDeleteRequest,
     DeleteGroup,
 )

@@ -1,0 +1,80 @@
+"""TxnOffsetCommit (key 28), versions 0 to 5: positions that a transaction commits with its records.
+
+They are written to `__consumer_offsets` in the producer's transaction, and are the group's from its
+marker on. v2 leader epochs. v3 flexible; member, generation and instance, which fence a consumer
+that a rebalance has left behind (KIP-447). v4 TRANSACTION_ABORTABLE. v5 nothing of its own.
+A partition that does not exist is refused, the others are committed.
+"""
+
+from typing import Final
+
+from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.groups.group_parts import (
+    Unknown,
+    put_together,
+    refuse_one,
+    take_out_unknown,
+)
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
+from odradek.model.errors import ErrorCode
+from odradek.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+LOADING_SINCE: Final = 2
+"""Before, producers did not expect to hear of a coordinator that loads (KAFKA-7296)."""
+KINDS: Final = (
+    lambda name: TxnOffsetCommitResponseTopic(name=name),
+    TxnOffsetCommitResponsePartition,
+)
+
+
+def handle(
+    services: Services, pending: PendingRequest, request: TxnOffsetCommitRequest
+) -> Steps[None] | None:
+    """Once what could be written is."""
+    steps = _steps(services, pending, request)
+    if sum(len(topic.partitions) for topic in request.topics) > ROWS_IN_A_SLICE:
+        return steps
+    at_once(steps)
+    return None
+
+
+def _steps(
+    services: Services, pending: PendingRequest, request: TxnOffsetCommitRequest
+) -> Steps[None]:
+    unknown = yield from take_out_unknown(services.cluster.image, request)
+
+    def answer(found: list[TxnOffsetCommitResponse]) -> None:
+        steps = _finish(pending, found[0] if found else TxnOffsetCommitResponse(), unknown)
+        if pending.slices is None:
+            at_once(steps)
+        else:
+            pending.slices.begin(steps, lambda: pending.connection.is_over)
+
+    parts = ((request.group_id, request),) if request.topics else ()
+    services.groups.ask(pending, parts, answer)
+
+
+def _finish(
+    pending: PendingRequest, response: TxnOffsetCommitResponse, unknown: list[Unknown]
+) -> Steps[None]:
+    response.topics = yield from put_together(response.topics, unknown, KINDS)
+    if pending.version < LOADING_SINCE:
+        _say_not_available(response)
+    pending.answer(response)
+
+
+def _say_not_available(response: TxnOffsetCommitResponse) -> None:
+    for topic in response.topics:
+        for row in topic.partitions:
+            if row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                row.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+API: Final = Api(key=28, versions=range(6), handle=handle, refuse=refuse_one)
