@@ -59,6 +59,8 @@ from odradek.wire.messages import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    txn_offset_commit,
+    write_txn_markers,
 )
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
@@ -491,6 +493,22 @@ def _list_transactions(client: Raw, version: int, topic: str) -> Case:
     return Case(list_transactions.ListTransactionsRequest([topic]), {NONE})
 
 
+def _write_txn_markers(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    topics = [write_txn_markers.WritableTxnMarkerTopic(topic, [0])]
+    markers = [write_txn_markers.WritableTxnMarker(7_777, topics=topics)]
+    request = write_txn_markers.WriteTxnMarkersRequest(markers)
+    return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+def _txn_offset_commit(client: Raw, version: int, topic: str) -> Case:
+    del client, version
+    rows = [txn_offset_commit.TxnOffsetCommitRequestPartition(0, 1)]
+    topics = [txn_offset_commit.TxnOffsetCommitRequestTopic(topic, rows)]
+    request = txn_offset_commit.TxnOffsetCommitRequest("copier", GROUP, 7_778, topics=topics)
+    return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
+
+
 def _among_brokers(key: int) -> Question:
     def question(client: Raw, version: int, topic: str) -> Case:
         del client, version
@@ -521,6 +539,8 @@ QUESTIONS: Final[dict[int, Question]] = {
     21: _delete_records,
     22: _init_producer_id,
     23: _offset_for_leader_epoch,
+    27: _write_txn_markers,
+    28: _txn_offset_commit,
     29: _describe_acls,
     30: _create_acls,
     31: _delete_acls,
