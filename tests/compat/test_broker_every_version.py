@@ -502,11 +502,13 @@ def _write_txn_markers(client: Raw, version: int, topic: str) -> Case:
 
 
 def _txn_offset_commit(client: Raw, version: int, topic: str) -> Case:
-    del client, version
+    """No coordinator of transactions answers for it."""
+    del client
+    loading = Code.COORDINATOR_LOAD_IN_PROGRESS if version >= 2 else Code.COORDINATOR_NOT_AVAILABLE
     rows = [txn_offset_commit.TxnOffsetCommitRequestPartition(0, 1)]
     topics = [txn_offset_commit.TxnOffsetCommitRequestTopic(topic, rows)]
     request = txn_offset_commit.TxnOffsetCommitRequest("copier", GROUP, 7_778, topics=topics)
-    return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
+    return Case(request, {loading} if topic == TOPIC else {Code.UNKNOWN_TOPIC_OR_PARTITION})
 
 
 def _among_brokers(key: int) -> Question:

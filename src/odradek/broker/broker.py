@@ -28,6 +28,7 @@ from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import CoordinatorDeps
+from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.embedded_zookeeper import connect_string, start_zookeeper
@@ -114,6 +115,7 @@ class Broker:
         self._dir_admin: DirAdmin
         self._isr_changes: AlterPartitionManager
         self._to_controller: ControllerRequests
+        self._questions: TransactionQuestions
         self._prefer: Callable[..., None] = lambda **_: None  # once it is registered
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
@@ -204,6 +206,7 @@ class Broker:
         listener = inter_broker_listener_name(self.config)
         brokers = BrokerConnections(self.cluster, self._peers, self.doors.clock, listener)
         self._to_controller = ControllerRequests(self.cluster, brokers)
+        self._questions = TransactionQuestions(self.cluster, brokers, self.timers, tasks)
         isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
         self._isr_changes = isr_changes
         replicas = await self._open_replicas(coordination, dirs, tasks)
@@ -358,6 +361,7 @@ class Broker:
             to_controller=self._to_controller,
             fetches=fetches,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
+            questions=self._questions,
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,

@@ -15,6 +15,7 @@ from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
+from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.pending_fetches import Fetches
 from odradek.broker.network.socket_server import SocketServer
@@ -70,6 +71,7 @@ class Services:
     to_controller: ControllerRequests
     fetches: Fetches
     groups: GroupCoordinator
+    questions: TransactionQuestions
     timers: Timers
     offered: tuple[Offered, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller

@@ -1,16 +1,19 @@
 """Offsets within transactions, in the log of `__consumer_offsets` and through the handlers."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from odradek.broker.handlers.groups import txn_offset_commit
-from odradek.broker.handlers.groups.group_parts import refuse_one
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.confirmations import Question
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.units import Micros
 from odradek.records.batch import headers
+from odradek.wire.headers import read_response
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -20,17 +23,18 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
 )
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.unit.broker.ground import Ground
-from tests.unit.broker.group_desk import GROUP, PLACE, Desk
+from tests.unit.broker.ground import Ground, word
+from tests.unit.broker.group_desk import GROUP, PLACE, Desk, Visitor
 from tests.unit.broker.stage import Client, Stage
 from tests.unit.broker.test_produce import with_groups
-from tests.unit.broker.transactions import AT_GROUPS, PRODUCER, Floor, live
+from tests.unit.broker.transactions import AT_GROUPS, PRODUCER, Coordinators, Floor, live
 
 ABOUT = TopicPartition("orders", 0)
 UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
@@ -166,6 +170,94 @@ def test_a_marker_for_groups_that_are_coordinated_elsewhere_or_not_yet() -> None
         live(ground, said)
 
 
+# The coordinator's word
+
+
+class Committing(Visitor):
+    """A TxnOffsetCommit, and what was answered to it."""
+
+    def __init__(self, t: Floor, version: int, epoch: int = 0) -> None:
+        self.pending = PendingRequest(
+            self, 28, version, 1, "app", bytearray(), Micros(0), Micros(0)
+        )
+        txn_offset_commit.handle(t.services, self.pending, request(5, epoch=epoch))
+
+    def outcome(self) -> ErrorCode | None:
+        """Of its one partition; None as long as there is no answer."""
+        if self.pending.chunks is None:
+            return None
+        frame = b"".join(cast("list[bytes]", self.pending.chunks))[4:]
+        (topic,) = read_response(TxnOffsetCommitResponse, self.pending.version, frame)[1].topics
+        return ErrorCode(topic.partitions[0].error_code)
+
+
+async def answered(t: Floor, version: int, epoch: int = 0) -> ErrorCode | None:
+    """After a moment."""
+    committing = Committing(t, version, epoch)
+    await t.turns()
+    return committing.outcome()
+
+
+def test_the_groups_partition_is_confirmed_once_for_a_transaction() -> None:
+    """Up to v4 a client has added it by AddOffsetsToTxn, from v5 on this adds it (KIP-890)."""
+
+    async def said(t: Floor) -> None:
+        await t.desk.active()
+        t.coordinators.is_held = True
+        committing = Committing(t, 4)
+        await t.turns()
+        assert committing.outcome() is None
+        t.coordinators.answer()
+        await t.turns()
+        assert committing.outcome() == ErrorCode.NONE
+        assert await answered(t, 4) is ErrorCode.NONE
+        t.end(AT_GROUPS, epoch=1, transactions=2)
+        await t.turns()
+        t.coordinators.is_held = False
+        assert await answered(t, 5, 1) is ErrorCode.NONE
+        questions = [Question("copier", PRODUCER, 0, adds=False)]
+        questions.append(Question("copier", PRODUCER, 1, adds=True))
+        assert t.coordinators.asked == [(it, AT_GROUPS) for it in questions]
+
+    with Ground() as ground:
+        live(ground, said)
+
+
+def test_offsets_that_no_coordinator_knows_of_are_not_written() -> None:
+    """AddOffsetsToTxn was lost: nobody would ever end them, and the group would hang."""
+
+    async def said(t: Floor) -> None:
+        led = await t.desk.active()
+        t.coordinators.code = ErrorCode.TRANSACTION_ABORTABLE
+        assert await answered(t, 3) is ErrorCode.INVALID_TXN_STATE
+        assert await answered(t, 4) is ErrorCode.TRANSACTION_ABORTABLE
+        t.coordinators.code = ErrorCode.PRODUCER_FENCED
+        assert await answered(t, 4) is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert led.log.log_end_offset == 0
+
+    with Ground() as ground:
+        live(ground, said)
+
+
+def test_a_coordinator_that_does_not_answer_is_as_one_that_loads() -> None:
+    """A client asks again, here; where the group's own coordinator has gone, elsewhere."""
+
+    async def said(t: Floor) -> None:
+        await t.desk.active()
+        t.coordinators.code = ErrorCode.NOT_COORDINATOR
+        new, old = Committing(t, 3), Committing(t, 1)
+        await t.turns(1.1)
+        assert new.outcome() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert old.outcome() is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        left = Committing(t, 3)
+        await t.replicas.apply_leader_and_isr([word(PLACE, epoch=1, leader=None)])
+        assert left.outcome() is ErrorCode.NOT_COORDINATOR
+        assert await answered(t, 3) is ErrorCode.NOT_COORDINATOR
+
+    with Ground() as ground:
+        live(ground, said)
+
+
 # By the wire
 
 
@@ -184,6 +276,7 @@ def test_every_version_by_the_wire(version: int) -> None:
     with Stage(offsets_topic_num_partitions="1") as stage:
         stage.make("orders")
         client = with_groups(stage)
+        stage.running.services_of_this_life.questions = Coordinators(stage.running.timers)
         asked: Any = request(5, partitions=2)
         rows = client.ask(asked, version).topics[0].partitions
         assert [it.error_code for it in rows] == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
@@ -193,11 +286,3 @@ def test_every_version_by_the_wire(version: int) -> None:
         found = client.ask(WriteTxnMarkersRequest([marker]), min(version, 2))
         assert found.markers[0].topics[0].partitions[0].error_code == 0
         assert fetched(client) == 5
-
-
-def test_producers_of_long_ago_do_not_know_that_a_coordinator_loads() -> None:
-    """They are told that it is not available, for which they ask again (KAFKA-7296)."""
-    refused = refuse_one(request(5), 1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "")
-    txn_offset_commit._say_not_available(refused)
-    row = refused.topics[0].partitions[0]
-    assert row.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE

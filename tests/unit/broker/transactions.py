@@ -4,18 +4,22 @@
 test elects it otherwise.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
+from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.handlers import write_txn_markers
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.confirmations import Question, Told
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
+from odradek.broker.timers import Timers
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import Offset
 from odradek.model.units import Micros
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
@@ -35,6 +39,32 @@ from tests.unit.broker.group_desk import PLACE, Desk, Known, Visitor
 OTHER = BrokerId(2)
 PRODUCER = 7
 AT_GROUPS = TopicPartition(GROUP_METADATA_TOPIC, PLACE.partition)
+
+
+class Coordinators(TransactionQuestions):
+    """Coordinators of transactions, all of them the test: each question waits for its answer.
+
+    Unless something else is said, the answer comes in the next turn, and is yes.
+    """
+
+    def __init__(self, timers: Timers) -> None:
+        self.timers = timers
+        self.asked: list[tuple[Question, TopicPartition]] = []
+        self.held: list[Told] = []  # whom nothing was answered yet
+        self.code = ErrorCode.NONE
+        self.is_held = False
+
+    def ask(self, question: Question, partition: TopicPartition, told: Told) -> None:
+        """One more."""
+        self.asked.append((question, partition))
+        if self.is_held:
+            self.held.append(told)
+        else:
+            asyncio.get_running_loop().call_soon(told, self.code)
+
+    def answer(self, code: ErrorCode = ErrorCode.NONE) -> None:
+        """To the question that waits longest."""
+        self.held.pop(0)(code)
 
 
 class Ending(Visitor):
@@ -63,6 +93,7 @@ class Floor:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.replicas = desk.replicas
+        self.coordinators = Coordinators(desk.timers)
         self.services = cast(
             "Services",
             SimpleNamespace(
@@ -70,6 +101,7 @@ class Floor:
                 doors=SimpleNamespace(clock=desk.machine.clock),
                 timers=desk.timers,
                 groups=desk.groups,
+                questions=self.coordinators,
                 settings=desk.ground.settings,
                 cluster=desk.known,
             ),
@@ -101,7 +133,7 @@ class Floor:
     def fetched(self, offset: int | None = None) -> None:
         """The other broker has all below, or simply all."""
         upto = self.led.log.log_end_offset if offset is None else offset
-        fetch = FollowerFetch(OTHER, Offset(upto), LeaderEpoch(0))
+        fetch = FollowerFetch(OTHER, Offset(upto), self.led.leader_epoch)
         clock = self.desk.machine.clock
         self.led.carry_out(self.led.leader.on_follower_fetch(fetch, clock.monotonic()))
 

@@ -15,6 +15,7 @@ from odradek.model.ids import BrokerId
 from odradek.peers.connection import Connection
 from odradek.peers.errors import NotConnected
 from odradek.ports import Address, Clock, Network
+from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.alter_partition import AlterPartitionRequest
 from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
@@ -24,6 +25,7 @@ from odradek.wire.schema import Request, Response
 
 VERSIONS: Final[Mapping[int, int]] = MappingProxyType(
     {
+        AddPartitionsToTxnRequest.KEY: 5,
         AllocateProducerIdsRequest.KEY: 0,
         AlterPartitionRequest.KEY: 3,
         ControlledShutdownRequest.KEY: 3,

@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 0 to 11.
+"""Produce (key 0), versions 0 to 12.
 
 Appends batches to partitions that this broker leads. With acks=0 there is no answer; with acks=1
 it comes once the batches are in the file; with acks=-1 once every member of the in-sync set has
@@ -6,16 +6,19 @@ them, or with REQUEST_TIMED_OUT when the producer's time is over. Each partition
 succeeds or fails by itself.
 v0 to v2 message sets from before Kafka 0.11, made into batches. v3 record batches, transactional
 ids. v5 log start offset. v7 zstd. v8 error messages, and which records a batch is refused for
-(KIP-467). v9 flexible. v10 where the leader is, when it is not here (KIP-951). v11 nothing of its
-own. A batch is taken or refused as a whole.
+(KIP-467). v9 flexible. v10 where the leader is, when it is not here (KIP-951).
+v11 TRANSACTION_ABORTABLE. v12 adds the partition to its transaction; before, a client has added it,
+and the leader looks whether it has (KIP-890). A batch is taken or refused as a whole.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.produce_one import ALL, mark, mark_rejected, quick
+from odradek.broker.handlers.transactions import ABORTABLE_SINCE, question_of, refusal
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.confirmations import Question
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
 from odradek.broker.partitions.replica import Patience
@@ -26,8 +29,8 @@ from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
-from odradek.model.units import Millis
-from odradek.records.batch import TRANSACTIONAL_BIT
+from odradek.model.units import Millis, Timestamp
+from odradek.records.batch import TRANSACTIONAL_BIT, BatchHeader
 from odradek.records.legacy import convert_up, is_legacy
 from odradek.wire.messages.produce import (
     LeaderIdAndEpoch,
@@ -44,6 +47,9 @@ ACKS: Final = (ALL, NONE, 1)
 LEADER_SINCE: Final = 10
 BATCHES_SINCE: Final = 3
 
+Admitted: TypeAlias = tuple[bytearray | memoryview, BatchHeader, Timestamp]
+"""A batch as it is to be appended, its header, and the time that it was given."""
+
 
 class InvalidRequiredAcks(BrokerError):
     """Neither all, nor one, nor none."""
@@ -55,12 +61,6 @@ class InternalTopic(BrokerError):
     """Its records are what coordinators remember; only they write them."""
 
     code = ErrorCode.INVALID_TOPIC_EXCEPTION
-
-
-class TransactionsNotServed(BrokerError):
-    """A batch of a transaction, where no coordinator could ever end it."""
-
-    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def handle(
@@ -91,6 +91,7 @@ class _Production:
         "_response",
         "_services",
         "_timer",
+        "_unconfirmed",
         "_waiting",
     )
 
@@ -110,7 +111,8 @@ class _Production:
         self._is_answered = False  # the time was over before all were written
         self._is_stuck = False  # a disk hangs
         self._timer: Timer | None = None
-        self._waiting: list[Callable[[], None]] = []  # how to give up waiting for commits
+        self._waiting: list[Callable[[], None]] = []  # how to give up waiting
+        self._unconfirmed: dict[_Unconfirmed, None] = {}  # for a coordinator's word
 
     def begin(self) -> Steps[None]:
         """Appends all that can be, and answers at once if nothing was."""
@@ -160,8 +162,42 @@ class _Production:
                 raise InvalidRecord(f"no message set in version {version}")
             records = memoryview(convert_up(records, limit=UNPACKED_BYTES_MAX))
         batch, header, stamp = led.produce_rules.admit(records, version, now)
-        if header.attributes & TRANSACTIONAL_BIT:
-            raise TransactionsNotServed("transactions are not served")
+        if header.attributes & TRANSACTIONAL_BIT or self._request.transactional_id is not None:
+            if self._request.acks == NONE:
+                raise InvalidRequiredAcks("acks=0 within a transaction")
+            transactional_id, version = self._request.transactional_id, self._pending.version
+            question = question_of(self._services, led, transactional_id, header, version=version)
+            if question is not None:
+                self._confirm(question, _Unconfirmed(self, led, (batch, header, stamp), row))
+                return
+        self._take(led, (batch, header, stamp), row)
+
+    def _confirm(self, question: Question, batch: "_Unconfirmed") -> None:
+        self._unconfirmed[batch] = None
+        self._left += 1
+        give_up = batch.led.confirm_batch(
+            batch.header, question, batch.on_answer, self._services.questions
+        )
+        self._wait(give_up)
+
+    def on_confirmed(self, batch: "_Unconfirmed", code: ErrorCode) -> None:
+        """A coordinator has answered, or there was no answer in time."""
+        del self._unconfirmed[batch]
+        version = self._pending.version
+        try:
+            if code:
+                raise refusal(code, knows_abortable=version >= ABORTABLE_SINCE)
+            if self._request.acks == ALL:
+                batch.led.leader.check_enough_replicas()
+            self._take(batch.led, batch.batch, batch.row)
+        except BrokerError as error:
+            self._services.replicas.traffics.refused.failed_produces += 1
+            mark_rejected(batch.row, error, version)
+        self.on_outcome()
+
+    def _take(self, led: LeadingReplica, admitted: Admitted, row: PartitionProduceResponse) -> None:
+        batch, header, stamp = admitted
+        now = self._services.doors.clock.wall()
         appended = led.append(batch, header, self, len(self._parts), now=now)
         row.base_offset = appended.base_offset
         row.log_append_time_ms = stamp
@@ -203,7 +239,7 @@ class _Production:
             self._answer()
 
     def _wait(self, give_up: Callable[[], None]) -> None:
-        """For the other replicas, until the producer's patience ends."""
+        """For others, until the producer's patience ends."""
         self._waiting.append(give_up)
         if self._timer is None:
             pause = Millis(max(self._request.timeout_ms, 0))
@@ -218,12 +254,13 @@ class _Production:
         if self._is_answered:
             return
         self._give_up()
-        is_replicated = self._request.acks == ALL
+        is_replicated, code = self._request.acks == ALL, ErrorCode.REQUEST_TIMED_OUT
         for led, end_offset, row in self._parts:
             reached = led.leader.high_watermark if is_replicated else led.log.log_end_offset
             if not row.error_code and end_offset > reached:
-                code = ErrorCode.REQUEST_TIMED_OUT
                 mark(row, code, code.sentence, self._pending.version)
+        for batch in self._unconfirmed:
+            mark(batch.row, code, code.sentence, self._pending.version)
         self._answer()
 
     def _give_up(self) -> None:
@@ -249,6 +286,33 @@ class _Production:
             self._pending.connection.hang_up("an append with acks=0 has failed")
         else:
             self._pending.answer_nothing()
+
+
+class _Unconfirmed:
+    """A batch that is taken once a coordinator has confirmed its transaction."""
+
+    __slots__ = ("_production", "batch", "led", "row")
+
+    def __init__(
+        self,
+        production: _Production,
+        led: LeadingReplica,
+        batch: Admitted,
+        row: PartitionProduceResponse,
+    ) -> None:
+        self._production = production
+        self.led = led
+        self.batch = batch
+        self.row = row
+
+    @property
+    def header(self) -> BatchHeader:
+        """The batch's."""
+        return self.batch[1]
+
+    def on_answer(self, code: ErrorCode) -> None:
+        """Of the coordinator."""
+        self._production.on_confirmed(self, code)
 
 
 class _Commit:
@@ -307,5 +371,5 @@ def refuse(
 
 
 API: Final = Api(
-    key=0, versions=range(12), handle=handle, refuse=refuse, quick=quick, quick_from=BATCHES_SINCE
+    key=0, versions=range(13), handle=handle, refuse=refuse, quick=quick, quick_from=BATCHES_SINCE
 )

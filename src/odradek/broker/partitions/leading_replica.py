@@ -7,6 +7,7 @@ are carried out here, from top to bottom.
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from odradek.broker.partitions.confirmations import Confirmation, Question, Questions, Told
 from odradek.broker.partitions.produce_rules import ProduceRules
 from odradek.broker.partitions.replica import Expecting, Patience, Replica, Scheduler, Writer
 from odradek.broker.partitions.traffic import Traffic
@@ -66,13 +67,22 @@ class LeaderDeps(NamedTuple):
 class LeadingReplica(Replica):
     """A partition of which this broker is the leader, for as long as it is."""
 
-    __slots__ = ("_isr_changes", "is_over", "leader", "produce_rules", "traffic", "watchers")
+    __slots__ = (
+        "_isr_changes",
+        "confirming",
+        "is_over",
+        "leader",
+        "produce_rules",
+        "traffic",
+        "watchers",
+    )
 
     def __init__(self, log: PartitionLog, leader: Leader, rules: Rules, deps: LeaderDeps) -> None:
         super().__init__(log, deps.appends, deps.clock)
         self.leader = leader
         self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
         self.is_over = False  # the leadership has ended
+        self.confirming: dict[Question, Confirmation] = {}  # what coordinators are asked
         self.produce_rules = rules.produce_rules
         self.traffic = rules.traffic
         self._isr_changes = deps.isr_changes
@@ -129,6 +139,9 @@ class LeadingReplica(Replica):
         """
         self.leader.check_enough_replicas()
         appended = self.log.append_end(end, self.leader.leader_epoch, self._clock.wall())
+        for question, confirmation in self.confirming.items():
+            if question.producer_id == end.producer_id:
+                confirmation.is_void = True
         end_offset = Offset(appended.last_offset + 1)
         self.expect(writer, place, end_offset)
         return end_offset
@@ -137,6 +150,27 @@ class LeadingReplica(Replica):
         """Likewise in a coordinator's own partition: its offset, as with `append_own`."""
         own = _Own(done)
         own.base_offset = Offset(self.append_end(end, own, 0) - 1)
+
+    def confirm(self, question: Question, told: Told, questions: Questions) -> Callable[[], None]:
+        """Asks whether the transaction has this partition; how to give up waiting for the answer.
+
+        Those who ask the same at a time are told in their order, in one turn.
+        """
+        found = self.confirming.get(question)
+        if found is None:
+            found = Confirmation(
+                questions, self.partition, lambda: self.confirming.pop(question, None)
+            )
+            self.confirming[question] = found
+            found.ask(question)
+        return found.add(told)
+
+    def confirm_batch(
+        self, header: BatchHeader, question: Question, told: Told, questions: Questions
+    ) -> Callable[[], None]:
+        """Likewise, for a batch: none behind it is taken before it."""
+        self.log.producers.expect(header, self._clock.wall())
+        return self.confirm(question, told, questions)
 
     def begin_epoch(self, writer: Writer, place: int) -> None:
         """Notes this leader epoch in the log's history, and tells `writer` so: no disk is asked."""
@@ -162,6 +196,8 @@ class LeadingReplica(Replica):
         """The leadership is over: who waits is told to look elsewhere."""
         self.is_over = True
         self.carry_out(self.leader.resign())
+        for confirmation in [*self.confirming.values()]:
+            confirmation.tell()
         self.readers.on_change()
 
     def carry_out(self, effects: LeaderEffects) -> None:

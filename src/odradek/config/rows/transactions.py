@@ -88,7 +88,6 @@ TRANSACTION_PARTITION_VERIFICATION_ENABLE: Final = BrokerSetting(
     importance=Importance.LOW,
     mode=Mode.CLUSTER_WIDE,
     doc="Whether a partition asks the coordinator if a transaction is open before it writes to it.",
-    inert=NONE_HERE,
 )
 PRODUCER_ID_EXPIRATION_MS: Final = BrokerSetting(
     "producer.id.expiration.ms",

@@ -44,6 +44,7 @@ from odradek.storage.logs.producers import (
     check_offsets,
     duplicate_of,
     is_ended,
+    is_open,
 )
 from odradek.storage.logs.reading import BASE, ReadableLog
 from odradek.storage.logs.writing import Piece, WriteJob
@@ -186,8 +187,29 @@ class PartitionLog(ReadableLog):
                     Offset(duplicate.base_offset), Offset(duplicate.last_offset), duplicate=True
                 )
             check_batch(entry, header)
+            if self.producers.awaited:
+                self.producers.check_turn(header)
         self._place(batch, header, leader_epoch)
-        return self._take(batch, header, now)
+        appended = self._take(batch, header, now)
+        if self.producers.awaited:
+            self.producers.awaited.pop(header.producer_id, None)
+        return appended
+
+    def may_take(self, header: BatchHeader) -> bool:
+        """Whether the log knows by itself what becomes of a transactional batch.
+
+        Its transaction is open, or it is there already, or its producer was fenced.
+        """
+        entry = self.producers.get(header.producer_id)
+        if entry is None:
+            return False
+        is_fenced = header.producer_epoch < entry.producer_epoch
+        has_open = is_open(entry, header.producer_epoch)
+        return is_fenced or has_open or duplicate_of(entry, header) is not None
+
+    def has_open(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer has a transaction open in this log, under this epoch."""
+        return is_open(self.producers.get(producer_id), producer_epoch)
 
     def append_own(
         self, batch: bytearray, header: BatchHeader, leader_epoch: LeaderEpoch, now: Timestamp
@@ -213,6 +235,7 @@ class PartitionLog(ReadableLog):
             last = Offset(self._next_offset - 1)
             return Appended(last, last, duplicate=True)
         self._place(batch, header, leader_epoch)
+        self.producers.awaited.pop(end.producer_id, None)
         return self._take(batch, header, now, end.marker)
 
     def append_replica(self, run: memoryview, now: Timestamp) -> Offset:

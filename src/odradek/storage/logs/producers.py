@@ -80,6 +80,25 @@ class EndedTransaction(NamedTuple):
     committed: bool
 
 
+class Awaited(NamedTuple):
+    """The first batch of a transaction that nobody has confirmed yet (KIP-890)."""
+
+    producer_epoch: int
+    sequence: int  # the lowest that was seen
+    since: int
+
+    def is_before(self, header: BatchHeader) -> bool:
+        """Whether the batch of this header comes behind it, in the same epoch."""
+        distance = (header.base_sequence - self.sequence) & SEQUENCE_MAX
+        return self.producer_epoch == header.producer_epoch and 0 < distance <= SEQUENCE_MAX >> 1
+
+    def gives_way_to(self, header: BatchHeader) -> bool:
+        """Whether the batch of this header is of a newer epoch, or comes before it in the same."""
+        if self.producer_epoch != header.producer_epoch:
+            return self.producer_epoch < header.producer_epoch
+        return not self.is_before(header)
+
+
 class Update(NamedTuple):
     """What a batch will change once it is written."""
 
@@ -98,6 +117,15 @@ def duplicate_of(entry: ProducerEntry | None, header: BatchHeader) -> ProducerBa
         ):
             return batch
     return None
+
+
+def is_open(entry: ProducerEntry | None, producer_epoch: int) -> bool:
+    """Whether the producer has a transaction open, under this epoch."""
+    return (
+        entry is not None
+        and entry.transaction_start >= 0
+        and entry.producer_epoch == producer_epoch
+    )
 
 
 def check_batch(entry: ProducerEntry | None, header: BatchHeader) -> None:
@@ -222,6 +250,7 @@ class ProducerState:
         default_factory=dict
     )  # by first offset, rising
     unreplicated: dict[int, int] = field(default_factory=dict)  # ended ones: first to last offset
+    awaited: dict[int, Awaited] = field(default_factory=dict)  # by producer, until it is written
 
     @classmethod
     def of(cls, entries: dict[ProducerId, ProducerEntry]) -> "ProducerState":
@@ -270,6 +299,27 @@ class ProducerState:
         """Counts a batch that lies in the log already."""
         return self.publish(self.plan(header, marker, now))
 
+    def expect(self, header: BatchHeader, now: int) -> None:
+        """A batch waits to be confirmed: none behind it is taken before it."""
+        known = self.awaited.get(header.producer_id)
+        if known is None or known.gives_way_to(header):
+            self.awaited[header.producer_id] = Awaited(
+                header.producer_epoch, header.base_sequence, now
+            )
+
+    def check_turn(self, header: BatchHeader) -> None:
+        """Whether a batch before this one is still to come.
+
+        Where nothing is known of a producer the log takes any sequence; that one would be refused
+        for ever as out of order.
+        """
+        first = self.awaited.get(header.producer_id)
+        if first is not None and first.is_before(header):
+            raise OutOfOrderSequence(
+                f"producer {header.producer_id} sent sequence {header.base_sequence} "
+                f"where {first.sequence} was to come"
+            )
+
     def abandon(self) -> None:
         """What was planned has not been written, and will not be."""
         self.planned.clear()
@@ -300,4 +350,7 @@ class ProducerState:
         ]
         for producer_id in silent:
             del self.entries[producer_id]
+        if self.awaited:
+            awaited = self.awaited.items()
+            self.awaited = {it: first for it, first in awaited if now - first.since < after}
         return len(silent)

@@ -2,7 +2,9 @@
 
 They are written to `__consumer_offsets` in the producer's transaction, and are the group's from its
 marker on. v2 leader epochs. v3 flexible; member, generation and instance, which fence a consumer
-that a rebalance has left behind (KIP-447). v4 TRANSACTION_ABORTABLE. v5 nothing of its own.
+that a rebalance has left behind (KIP-447). v4 TRANSACTION_ABORTABLE. v5 adds the group's partition
+to the transaction; before, a client has done that by AddOffsetsToTxn, and the leader looks whether
+it has (KIP-890).
 A partition that does not exist is refused, the others are committed.
 """
 
@@ -15,10 +17,14 @@ from odradek.broker.handlers.groups.group_parts import (
     refuse_one,
     take_out_unknown,
 )
+from odradek.broker.handlers.transactions import is_asked, refusal
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.partitions.confirmations import AGAIN, Question
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
+from odradek.replication.errors import NotLeaderOrFollower
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
@@ -26,6 +32,8 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+ABORTABLE_SINCE: Final = 4
+ADDS_SINCE: Final = 5
 LOADING_SINCE: Final = 2
 """Before, producers did not expect to hear of a coordinator that loads (KAFKA-7296)."""
 KINDS: Final = (
@@ -57,8 +65,52 @@ def _steps(
         else:
             pending.slices.begin(steps, lambda: pending.connection.is_over)
 
-    parts = ((request.group_id, request),) if request.topics else ()
-    services.groups.ask(pending, parts, answer)
+    def go_on(code: ErrorCode = ErrorCode.NONE) -> None:
+        if code:
+            answer([refuse_one(request, pending.version, _told(code, pending.version), "")])
+            return
+        parts = ((request.group_id, request),) if request.topics else ()
+        services.groups.ask(pending, parts, answer)
+
+    led, question = _led(services, request), _question(request, pending.version)
+    if (
+        led is None
+        or not request.topics
+        or not is_asked(services, question)
+        or led.log.has_open(request.producer_id, request.producer_epoch)
+    ):
+        go_on()
+    else:
+        pending.wait(led.confirm(question, go_on, services.questions))
+
+
+def _led(services: Services, request: TxnOffsetCommitRequest) -> LeadingReplica | None:
+    """The group's partition, if this broker leads it; if not, its coordinator is elsewhere."""
+    partition = services.groups.partition_of(request.group_id)
+    if partition is None:
+        return None
+    try:
+        return services.replicas.led(partition)
+    except BrokerError:
+        return None
+
+
+def _question(request: TxnOffsetCommitRequest, version: int) -> Question:
+    return Question(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        version >= ADDS_SINCE,
+    )
+
+
+def _told(code: ErrorCode, version: int) -> ErrorCode:
+    """A client looks for its coordinator, where a leader of records asks to be sent them again."""
+    if code is NotLeaderOrFollower.code:
+        return ErrorCode.NOT_COORDINATOR
+    if code in AGAIN:
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return refusal(code, knows_abortable=version >= ABORTABLE_SINCE).code
 
 
 def _finish(
