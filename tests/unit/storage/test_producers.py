@@ -274,6 +274,39 @@ def test_a_silent_producer_is_forgotten() -> None:
     assert t.log.producers.expire(t.now + 1_000, 1_000) == 1
     assert t.log.producers.get(1) is None
     assert t.log.producers.get(2) is not None
+    assert t.log.producers.expire(t.now + 9_000, 1_000) == 0
+    t.now = Timestamp(t.now + 9_000)
+    t.end(2, committed=True)
+    assert t.log.producers.expire(t.now + 999, 1_000) == 0
+    assert t.log.producers.expire(t.now + 1_000, 1_000) == 1
+
+
+def test_who_writes_is_looked_at_once_in_its_time() -> None:
+    """Not in each round: a thousand producers that are alive cost nothing."""
+    t = Partition()
+    sent(t, 0, producer=1)
+    began = t.now
+    for sequence in range(1, 10):
+        t.now = Timestamp(t.now + 100)
+        sent(t, sequence, producer=1)
+    (row,) = t.log.producers.looks
+    assert row[0] <= began
+    assert t.log.producers.expire(began + 1_000, 1_000) == 0
+    (row,) = t.log.producers.looks
+    assert row[0] == t.log.producers.entries[ProducerId(1)].timestamp
+    assert t.log.producers.expire(row[0] + 1_000, 1_000) == 1
+    assert not t.log.producers.looks
+
+
+def test_producers_of_a_snapshot_expire_too() -> None:
+    """Each has its row, in whatever order they were written."""
+    t = Partition()
+    for producer in (3, 1, 2):
+        sent(t, 0, producer=producer)
+        t.now = Timestamp(t.now + 10)
+    state = ProducerState.of(dict(t.log.producers.entries))
+    first = min(it.timestamp for it in state.entries.values())
+    assert [state.expire(first + 1_000 + 10 * it, 1_000) for it in range(3)] == [1, 1, 1]
 
 
 def test_a_snapshot_round_trip() -> None:
@@ -324,3 +357,100 @@ def test_producers_are_learned_from_checked_batches_only(how: str) -> None:
     entry = t.log.producers.get(7)
     assert entry is not None
     assert (entry.producer_epoch, entry.last_sequence) == (0, t.log.log_end_offset - 1)
+
+
+# Above the high watermark
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_end_above_the_high_watermark_holds_readers_back_after_a_restart(
+    *, clean: bool, committed: bool
+) -> None:
+    """The snapshot has the transaction as ended, but its marker may still be cut off."""
+    t = Partition()
+    in_transaction(t, 0, 2)
+    t.end(2, committed=committed)
+    t.log.on_high_watermark(Offset(1))
+    t.reopen(clean=clean)
+    assert (t.log.high_watermark, t.log.last_stable_offset) == (1, 0)
+    t.commit()
+    assert t.log.last_stable_offset == 2
+
+
+def test_an_end_above_the_high_watermark_holds_readers_back_after_a_truncation() -> None:
+    """Where a snapshot lies between the marker and the cut."""
+    t = Partition(LogConfig(segment_bytes=Bytes(300)))
+    in_transaction(t, 0, 2)
+    t.end(2, committed=True)
+    for _ in range(6):
+        t.append("x" * 50)
+    t.log.on_high_watermark(Offset(1))
+    assert [it.base_offset for it in t.log.segments] == [0, 3, 5, 7]
+    truncate_to(t.log, Offset(6), t.now)
+    assert (t.log.high_watermark, t.log.last_stable_offset) == (1, 0)
+    t.commit()
+    assert t.log.last_stable_offset == t.log.log_end_offset
+
+
+def test_a_start_reads_no_more_where_no_transaction_ended_above_the_high_watermark() -> None:
+    """Producers that only count their batches, and ends that are committed, are in the snapshot."""
+    t = Partition()
+    in_transaction(t, 0, 2)
+    t.end(2, committed=True)
+    t.commit()
+    sent(t, 0, producer=1)
+    t.reopen(clean=True)
+    assert t.log.last_stable_offset == t.log.high_watermark == 2
+    state = ProducerState.of(t.log.producers.entries)
+    assert t.log.producers == state
+
+
+def test_a_reader_of_a_follower_that_lags_is_told_of_an_abort_beyond() -> None:
+    """Its high watermark is older than the marker: nothing of the transaction is stable yet."""
+    t = Partition()
+    first = in_transaction(t, 0, 2)
+    t.append("plain")
+    marker = t.end(2, committed=False).base_offset
+    t.log.on_high_watermark(Offset(2))
+    assert t.log.last_stable_offset == first
+    t.log.on_high_watermark(Offset(marker + 1))
+    assert t.log.last_stable_offset == marker + 1
+    (aborted,) = t.log.aborted_between(Offset(first), Offset(1))
+    assert (aborted.first_offset, aborted.last_offset) == (first, marker)
+
+
+def test_a_marker_that_was_cut_off_is_written_again_by_the_next_leader() -> None:
+    """Its change of leader came before its high watermark: the transaction is open as before."""
+    t = Partition()
+    in_transaction(t, 0, 2, epoch=4)
+    marker = t.end(2, committed=True, epoch=5, version=2).base_offset
+    assert t.end(2, committed=True, epoch=5, version=2).duplicate
+    truncate_to(t.log, Offset(marker), t.now)
+    t.log.on_high_watermark(Offset(1))
+    assert t.log.last_stable_offset == 0
+    again = t.end(2, committed=True, epoch=5, version=2)
+    assert (again.base_offset, again.duplicate) == (marker, False)
+    t.commit()
+    assert t.log.last_stable_offset == 2
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_transaction_whose_beginning_was_deleted(*, committed: bool) -> None:
+    """DeleteRecords may go beyond its first record; what is left waits for the marker."""
+    t = Partition()
+    in_transaction(t, 0, 2)
+    in_transaction(t, 1, 2)
+    t.commit()
+    t.log.move_start(Offset(1))
+    assert t.log.last_stable_offset == 1
+    for _ in range(2):
+        t.reopen()
+        assert (t.log.log_start_offset, t.log.last_stable_offset) == (1, 1)
+        t.reopen(clean=True)
+    t.end(2, committed=committed)
+    t.commit()
+    assert t.log.last_stable_offset == 3
+    t.reopen()
+    found = [it.last_offset for it in t.log.aborted_between(Offset(1), Offset(3))]
+    assert found == ([] if committed else [2])

@@ -45,7 +45,7 @@ from odradek.storage.logs.hardening import harden
 from odradek.storage.logs.leftovers import delete_orphans, settle
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
-from odradek.storage.logs.replaying import replay_producers, save_indexes
+from odradek.storage.logs.replaying import hides_an_end, replay_producers, save_indexes
 from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.scan import is_old_format, walk_batches, walk_headers
@@ -177,11 +177,11 @@ class _Loading:
         log.log_end_offset = self.end
         log.recovery_point = min(self.checkpointed.recovery_point, self.end)
         log.flushed_at = self.now
+        log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         self._load_epochs(names)
         self._load_producers(files)
         self._load_topic_id(names)
         log.reset()
-        log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         if log.config.flush_before_ack and self.checked_from is not None:
             harden(log)
         is_flushed = log.recovery_point == self.end
@@ -469,6 +469,8 @@ class _Loading:
                 except CorruptFile as error:
                     self.repair.notes.append(f"producer snapshot dropped: {error}")
                 else:
+                    if hides_an_end(self.log, entries, offset):
+                        continue
                     self.log.producers = ProducerState.of(entries)
                     find_earlier_batches(self.log, offset, self.now)
                     start = offset
@@ -479,6 +481,7 @@ class _Loading:
             start = self.log.segments[0].base_offset  # a client may send again what was deleted
         if start < self.end:
             replay_producers(self.log, start, self.now, self.checked_from)
+        self.log.producers.on_high_watermark(self.log.high_watermark)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
 
     def _has_snapshot(self, files: list[SegmentFile]) -> bool:

@@ -16,6 +16,7 @@ Invariant: `open_transactions` holds exactly the transactions of `entries` that 
 """
 
 from dataclasses import dataclass, field
+from heapq import heappop, heappush, heapreplace
 from typing import Final, NamedTuple
 
 from odradek.model.ids import ProducerId
@@ -251,12 +252,16 @@ class ProducerState:
     )  # by first offset, rising
     unreplicated: dict[int, int] = field(default_factory=dict)  # ended ones: first to last offset
     awaited: dict[int, Awaited] = field(default_factory=dict)  # by producer, until it is written
+    looks: list[tuple[int, ProducerId]] = field(default_factory=list, compare=False)
+    """A heap with one row for each entry: when it is looked at whether the producer is silent."""
 
     @classmethod
     def of(cls, entries: dict[ProducerId, ProducerEntry]) -> "ProducerState":
         """The state that a snapshot holds."""
         begun = sorted((e.transaction_start, e.producer_id) for e in entries.values())
-        return cls(entries, {}, {start: pid for start, pid in begun if start >= 0})
+        state = cls(entries, {}, {start: pid for start, pid in begun if start >= 0})
+        state.looks = sorted((it.timestamp, it.producer_id) for it in entries.values())
+        return state
 
     def get(self, producer_id: int) -> ProducerEntry | None:
         """What is known, with what is about to be written."""
@@ -276,6 +281,8 @@ class ProducerState:
     def publish(self, update: Update) -> AbortedTransaction | None:
         """The batch is written; the entry for the transaction index if it was an abort."""
         entry = update.entry
+        if entry.producer_id not in self.entries:
+            heappush(self.looks, (entry.timestamp, entry.producer_id))
         self.entries[entry.producer_id] = entry
         if self.planned.get(entry.producer_id) is entry:
             del self.planned[entry.producer_id]
@@ -340,17 +347,26 @@ class ProducerState:
         return None if oldest is None else Offset(oldest)
 
     def expire(self, now: int, after: int) -> int:
-        """Forgets who has been silent for so long with no transaction open; how many they were."""
-        silent = [
-            entry.producer_id
-            for entry in self.entries.values()
-            if entry.transaction_start < 0
-            and now - entry.timestamp >= after
-            and entry.producer_id not in self.planned
-        ]
-        for producer_id in silent:
-            del self.entries[producer_id]
+        """Forgets who has been silent for so long with no transaction open; how many they were.
+
+        Only those are looked at whose time was over when they were looked at last: a producer that
+        writes all day is looked at once in it, and not in each round.
+        """
+        count, looks = 0, self.looks
+        for _ in range(len(looks)):
+            looked_at, producer_id = looks[0]
+            if now - looked_at < after:
+                break
+            entry = self.entries[producer_id]
+            if entry.transaction_start >= 0 or producer_id in self.planned:
+                heapreplace(looks, (now, producer_id))
+            elif now - entry.timestamp < after:
+                heapreplace(looks, (entry.timestamp, producer_id))
+            else:
+                heappop(looks)
+                del self.entries[producer_id]
+                count += 1
         if self.awaited:
             awaited = self.awaited.items()
             self.awaited = {it: first for it, first in awaited if now - first.since < after}
-        return len(silent)
+        return count

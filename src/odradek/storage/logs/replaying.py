@@ -3,12 +3,16 @@
 Their state is built from batches at a start, behind the newest snapshot, and after a truncation.
 """
 
+from collections.abc import Mapping
+
 from odradek.model.errors import CorruptBatch
+from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.records.batch import check_crc
 from odradek.records.control import end_marker_in
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.producers import NO_COORDINATOR, ProducerEntry
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.segment import Segment
 
@@ -39,6 +43,26 @@ def replay_producers(
             if aborted is not None:
                 segment.aborted.entries.append(aborted)
         save_indexes(segment)
+
+
+def hides_an_end(
+    log: PartitionLog, entries: Mapping[ProducerId, ProducerEntry], upto: Offset
+) -> bool:
+    """Whether a transaction ended above the high watermark and below this snapshot's offset.
+
+    The snapshot has it as ended, yet its outcome may still be cut off: readers of committed records
+    must not pass its beginning, which only the batches tell.
+    """
+    start = max(log.high_watermark, log.log_start_offset)
+    if start >= upto or all(it.coordinator_epoch == NO_COORDINATOR for it in entries.values()):
+        return False
+    first = log.segments.index(log.segment_of(start))
+    return any(
+        header.is_control and start <= header.base_offset < upto
+        for segment in log.segments[first:]
+        if segment.base_offset < upto
+        for _, header in walk_leaping(segment, start)
+    )
 
 
 def save_indexes(segment: Segment) -> None:

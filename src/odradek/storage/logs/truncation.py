@@ -17,7 +17,7 @@ from odradek.storage.logs.earlier_batches import find_earlier_batches
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
-from odradek.storage.logs.replaying import replay_producers
+from odradek.storage.logs.replaying import hides_an_end, replay_producers
 from odradek.storage.segments.segment import Segment
 
 
@@ -92,6 +92,8 @@ def _reload_producers(log: PartitionLog, now: Timestamp) -> None:
             entries = producer_snapshot.decode(read_small(log.folder.disk, path), path)
         except CorruptFile:
             delete_if_there(log.folder.disk, path)
+            continue
+        if hides_an_end(log, entries, offset):
             continue
         log.producers = ProducerState.of(entries)
         find_earlier_batches(log, offset, now)
