@@ -135,6 +135,23 @@ def test_aborted_records_go_and_so_does_their_marker() -> None:
     assert t.log.aborted_between(Offset(0), Offset(9)) == []
 
 
+def test_an_open_transaction_is_not_compacted() -> None:
+    """Nor is what lies behind its first record: how it ends is not known."""
+    t = Compacted()
+    fields = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    t.append("a=1")
+    t.append("a=2")
+    t.log.roll(t.now)
+    t.write()
+    t.append("a=open", base_sequence=0, **fields)
+    t.append("a=3")
+    t.compact()
+    assert t.records() == [(1, "a=2"), (2, "a=open"), (3, "a=3")]
+    t.end(7, committed=False)
+    t.compact()
+    assert t.records() == [(3, "a=3")]
+
+
 def markers(t: Partition) -> list[int]:
     """The offsets of the control batches that have a record."""
     found = []

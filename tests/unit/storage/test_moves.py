@@ -12,6 +12,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
+from odradek.records.control import EndMarker, TransactionEnd
 from odradek.records.record import Record
 from odradek.sim.disk_faults import Fault, PowerLost
 from odradek.storage.dirs.dir_new_logs import InDir
@@ -92,10 +93,7 @@ def written_in(log: PartitionLog, epoch: int, *values: str) -> None:
     for value in values:
         batch = build_batch([Record(0, NOW, None, value.encode())])
         log.append(batch, read_header(batch), LeaderEpoch(epoch), NOW)
-        job = log.take_job()
-        assert job is not None
-        job.run()
-        job.publish()
+        publish(log)
 
 
 def written(log: PartitionLog) -> bytes:
@@ -131,6 +129,47 @@ def test_a_log_moves_to_another_directory() -> None:
         h.restart(clean=clean)
         assert (where(h), end(h)) == ("disk-1", 5)
     assert not h.disks[0].exists("orders-0")
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_an_open_transaction_moves_along(*, early: bool) -> None:
+    """Its marker ends it in the log that takes the place, also if it came during the copy."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), LARGE, NOW)
+    batch = build_batch(
+        [Record(0, NOW, None, b"a")],
+        producer_id=7,
+        producer_epoch=0,
+        base_sequence=0,
+        transactional=True,
+    )
+    log.append(batch, read_header(batch), LeaderEpoch(0), NOW)
+    publish(log)
+    move = begun(h)
+    while driven(move.copy(NOW)):
+        pass
+    end = TransactionEnd(7, 0, EndMarker(committed=False, coordinator_epoch=3))
+    if early:
+        log.append_end(end, LeaderEpoch(0), NOW)
+        publish(log)
+    driven(move.swap(NOW))
+    if not early:
+        move.future.append_end(end, LeaderEpoch(0), NOW)
+        publish(move.future)
+    move.future.on_high_watermark(Offset(1))
+    assert move.future.last_stable_offset == 0
+    move.future.on_high_watermark(Offset(2))
+    assert move.future.last_stable_offset == 2
+    (aborted,) = move.future.aborted_between(Offset(0), Offset(2))
+    assert (aborted.first_offset, aborted.last_offset) == (0, 1)
+
+
+def publish(log: PartitionLog) -> None:
+    """Writes what was decided."""
+    job = log.take_job()
+    assert job is not None
+    job.run()
+    job.publish()
 
 
 def test_a_log_takes_all_that_is_known_of_it_along() -> None:
