@@ -24,6 +24,8 @@ from odradek.replication.errors import NotLeaderOrFollower
 WAIT_MS_MAX: Final = Millis(SECOND)
 """So long a batch waits for its coordinator; what is behind it on its connection, too."""
 PAUSE: Final = Millis(20)
+PAUSE_MAX: Final = Millis(100)
+"""Each pause before the question is repeated is twice the last one, up to this."""
 AGAIN: Final = frozenset(
     {
         ErrorCode.CONCURRENT_TRANSACTIONS,
@@ -61,7 +63,16 @@ class Questions(Protocol):
 class Confirmation:
     """One question about one partition, and who waits for its answer, in their order."""
 
-    __slots__ = ("_deadline", "_forget", "_last", "_partition", "_questions", "is_void", "waiting")
+    __slots__ = (
+        "_deadline",
+        "_forget",
+        "_last",
+        "_partition",
+        "_pause",
+        "_questions",
+        "is_void",
+        "waiting",
+    )
 
     def __init__(
         self, questions: Questions, partition: TopicPartition, forget: Callable[[], object]
@@ -70,6 +81,7 @@ class Confirmation:
         self._partition = partition
         self._forget = forget
         self._last = ErrorCode.NETWORK_EXCEPTION  # why there is no answer yet
+        self._pause = PAUSE
         self.is_void = False  # a marker came since it was asked
         self.waiting: dict[object, Told] = {}
         self._deadline: Timer | None = questions.timers.after(WAIT_MS_MAX, self._on_deadline)
@@ -97,7 +109,8 @@ class Confirmation:
             self.ask(question)
         elif code in AGAIN:
             self._last = code
-            self._questions.timers.after(PAUSE, lambda: self._ask_again(question))
+            self._questions.timers.after(self._pause, lambda: self._ask_again(question))
+            self._pause = min(Millis(2 * self._pause), PAUSE_MAX)
         else:
             self.tell(code)
 
