@@ -102,9 +102,12 @@ def test_a_producer_that_was_fenced_commits_no_offsets() -> None:
     """A marker under a higher epoch fences its ghost here, too."""
 
     async def said(t: Floor) -> None:
-        await t.desk.active()
+        led = await t.desk.active()
         assert await committed(t.desk, 5, 1, 3) is ErrorCode.NONE
-        t.end(AT_GROUPS, epoch=4, transactions=2)
+        endings = [t.end(AT_GROUPS, epoch=4, transactions=2) for _ in range(2)]
+        await t.turns()
+        assert [it.outcome() for it in endings] == [[ErrorCode.NONE]] * 2
+        assert led.log.log_end_offset == 2  # the second was there
         assert await committed(t.desk, 6, 1, 3) is ErrorCode.INVALID_PRODUCER_EPOCH
         assert await stable(t.desk) == 5
         assert await committed(t.desk, 6, 1, 4) is ErrorCode.NONE

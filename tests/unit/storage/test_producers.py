@@ -454,3 +454,31 @@ def test_a_transaction_whose_beginning_was_deleted(*, committed: bool) -> None:
     t.reopen()
     found = [it.last_offset for it in t.log.aborted_between(Offset(1), Offset(3))]
     assert found == ([] if committed else [2])
+
+
+def test_what_another_leader_has_taken_is_awaited_no_longer() -> None:
+    """A batch waited here for its coordinator; the producer went on with the next leader."""
+    t, other = Partition(), Partition()
+    first = t.batch(["a"], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    t.log.producers.expect(read_header(first), t.now)
+    with pytest.raises(OutOfOrderSequence):
+        in_transaction(t, 1, 7)
+    in_transaction(other, 0, 7)
+    run = other.log.active_segment
+    t.log.append_replica(memoryview(bytearray(run.file.read(run.size, 0))), t.now)
+    t.write()
+    assert in_transaction(t, 1, 7) == 1
+
+
+def test_a_batch_that_waits_is_not_awaited_for_ever() -> None:
+    """Its client may never send it again: it is forgotten as a silent producer is."""
+    t = Partition()
+    first = t.batch(["a"], producer_id=7, producer_epoch=0, base_sequence=5, transactional=True)
+    t.log.producers.expect(read_header(first), t.now)
+    t.log.producers.expire(t.now + 999, 1_000)
+    with pytest.raises(OutOfOrderSequence):
+        in_transaction(t, 6, 7)
+    assert in_transaction(t, 0, 7, epoch=1) == 0  # another epoch does not wait
+    t.log.producers.expect(read_header(first), t.now)
+    t.log.producers.expire(t.now + 1_000, 1_000)
+    assert not t.log.producers.awaited

@@ -190,10 +190,7 @@ class PartitionLog(ReadableLog):
             if self.producers.awaited:
                 self.producers.check_turn(header)
         self._place(batch, header, leader_epoch)
-        appended = self._take(batch, header, now)
-        if self.producers.awaited:
-            self.producers.awaited.pop(header.producer_id, None)
-        return appended
+        return self._take(batch, header, now)
 
     def may_take(self, header: BatchHeader) -> bool:
         """Whether the log knows by itself what becomes of a transactional batch.
@@ -235,7 +232,6 @@ class PartitionLog(ReadableLog):
             last = Offset(self._next_offset - 1)
             return Appended(last, last, duplicate=True)
         self._place(batch, header, leader_epoch)
-        self.producers.awaited.pop(end.producer_id, None)
         return self._take(batch, header, now, end.marker)
 
     def append_replica(self, run: memoryview, now: Timestamp) -> Offset:

@@ -270,6 +270,8 @@ class ProducerState:
 
     def plan(self, header: BatchHeader, marker: EndMarker | None, now: int) -> Update:
         """Counts a batch that is not written yet; `publish` or `abandon` follows."""
+        if self.awaited:
+            self.awaited.pop(header.producer_id, None)
         entry = self.get(header.producer_id)
         if marker is None:
             update = Update(after_batch(entry, header, now))
