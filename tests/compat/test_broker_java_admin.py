@@ -11,7 +11,7 @@ def test_the_cluster(java_clients: Java) -> None:
     assert found["id"] in java_clients.tool(f"{TOOLS}.ClusterTool", "cluster-id")
     said = java_clients.tool("kafka.admin.BrokerApiVersionsCommand")
     assert said.startswith(f"{java_clients.bootstrap} (id: 1 rack: null) -> (")
-    assert "Produce(0): 0 to 11" in said
+    assert "Produce(0): 0 to 12" in said
 
 
 def test_topics(java_clients: Java) -> None:

@@ -91,7 +91,7 @@ def test_a_replica_stays_in_the_dir_where_it_stands() -> None:
         assert {line["log_level"] for line in lines} <= {"debug"}  # clients are told, not operators
 
 
-@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("version", [10, 11, 12])
 def test_the_newer_versions_of_produce_are_served(version: int) -> None:
     """With acks=0 what came in a version that is not offered went missing in silence."""
     with Stage() as stage:
@@ -105,7 +105,7 @@ def test_a_version_that_is_not_offered_is_named_with_those_that_are() -> None:
     """Not with those that the decoder knows."""
     with Stage() as stage, capture_logs() as lines:
         client = stage.client()
-        client.send_raw(bytes.fromhex("0000000a 0000 000c 00000007 ffff"))
+        client.send_raw(bytes.fromhex("0000000a 0000 000d 00000007 ffff"))
         stage.run(1)
         (line,) = [line for line in lines if line["event"] == "connection.closed"]
-        assert line["reason"].endswith("Produce v12: 0 to 11 are offered")
+        assert line["reason"].endswith("Produce v13: 0 to 12 are offered")
