@@ -11,7 +11,7 @@ ByPrincipal = Mapping[str, tuple[Rule, ...]]
 
 
 class RuleBook:
-    """The rules of each pattern. To find those of a resource costs a look for each length of prefix.
+    """The rules of each pattern. To find those of a resource takes a look for each prefix length.
 
     Rules of a pattern are replaced as one: that is how they are written and told.
     """
