@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from codegen import compatibility, configuration, index, modules
+from codegen import access, compatibility, configuration, index, modules
 from codegen.definitions import load
 
 ROOT: Final = Path(__file__).parent.parent
@@ -22,6 +22,7 @@ def generate() -> dict[Path, str]:
     }
     files[GENERATED / "index.py"] = index.render(definitions)
     return formatted(files) | {
+        access.PATH: access.render(),
         compatibility.PATH: compatibility.render(definitions),
         configuration.PATH: configuration.render(),
     }

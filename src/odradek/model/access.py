@@ -6,7 +6,16 @@ from typing import Final, NamedTuple
 ANY: Final = 1  # in a filter: whatever it is
 
 
-class ResourceType(IntEnum):
+class Titled(IntEnum):
+    """A word of access rules."""
+
+    @property
+    def title(self) -> str:
+        """As Kafka writes it in ZooKeeper: `TransactionalId`."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+class ResourceType(Titled):
     """What is acted on."""
 
     TOPIC = 2
@@ -17,14 +26,14 @@ class ResourceType(IntEnum):
     USER = 7
 
 
-class PatternType(IntEnum):
+class PatternType(Titled):
     """How a rule names its resources."""
 
     LITERAL = 3
     PREFIXED = 4
 
 
-class Operation(IntEnum):
+class Operation(Titled):
     """What is done to a resource."""
 
     ALL = 2
@@ -42,7 +51,7 @@ class Operation(IntEnum):
     DESCRIBE_TOKENS = 14
 
 
-class Effect(IntEnum):
+class Effect(Titled):
     """What a rule says of it."""
 
     DENY = 2

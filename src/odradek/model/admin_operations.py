@@ -8,51 +8,40 @@ client and broker; `broker/handlers/operations/` has a module for each that carr
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-
-class ResourceType(IntEnum):
-    """What is acted on, with Kafka's numbers; a log dir belongs to its broker."""
-
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    BROKER = 100  # Kafka has none for access rules
+from odradek.model.access import Operation
 
 
-class Permission(IntEnum):
-    """What must be allowed, with Kafka's numbers of ACL operations."""
+class ActsOn(IntEnum):
+    """What an operation acts on. Kafka has no access rules for one broker: its cluster's count."""
 
-    ALTER = 7
-    DESCRIBE = 8
+    CLUSTER = 4  # Kafka's number
+    BROKER = 100
 
 
 class AdminOperation(NamedTuple):
-    """One operation: its name on the wire, its resource, its permission."""
+    """One operation: its name on the wire, what it acts on, what must be allowed on the cluster."""
 
     name: str
-    resource: ResourceType
-    permission: Permission
+    resource: ActsOn
+    permission: Operation
 
 
 CLUSTER_NAME: Final = "kafka-cluster"
 """The resource name of the cluster, as Kafka's access rules call it."""
 
-CLUSTER_HEALTH: Final = AdminOperation("cluster.health", ResourceType.CLUSTER, Permission.DESCRIBE)
+CLUSTER_HEALTH: Final = AdminOperation("cluster.health", ActsOn.CLUSTER, Operation.DESCRIBE)
 CONTROLLER_DESCRIBE: Final = AdminOperation(
-    "controller.describe", ResourceType.CLUSTER, Permission.DESCRIBE
+    "controller.describe", ActsOn.CLUSTER, Operation.DESCRIBE
 )
-CONTROLLER_MOVE: Final = AdminOperation("controller.move", ResourceType.CLUSTER, Permission.ALTER)
+CONTROLLER_MOVE: Final = AdminOperation("controller.move", ActsOn.CLUSTER, Operation.ALTER)
 CONTROLLER_PLACEMENT: Final = AdminOperation(
-    "controller.placement", ResourceType.CLUSTER, Permission.DESCRIBE
+    "controller.placement", ActsOn.CLUSTER, Operation.DESCRIBE
 )
 
-CLIENTS_WATCH: Final = AdminOperation("clients.watch", ResourceType.BROKER, Permission.DESCRIBE)
-LOG_DIRS_DESCRIBE: Final = AdminOperation(
-    "logdirs.describe", ResourceType.BROKER, Permission.DESCRIBE
-)
-LOG_DIR_OFFLINE: Final = AdminOperation("logdirs.offline", ResourceType.BROKER, Permission.ALTER)
-LOG_DIR_REPLACE: Final = AdminOperation("logdirs.replace", ResourceType.BROKER, Permission.ALTER)
-LOG_DIR_CORDON: Final = AdminOperation("logdirs.cordon", ResourceType.BROKER, Permission.ALTER)
-LOG_DIR_UNCORDON: Final = AdminOperation("logdirs.uncordon", ResourceType.BROKER, Permission.ALTER)
-REPLICAS_DESCRIBE: Final = AdminOperation(
-    "replicas.describe", ResourceType.BROKER, Permission.DESCRIBE
-)
+CLIENTS_WATCH: Final = AdminOperation("clients.watch", ActsOn.BROKER, Operation.DESCRIBE)
+LOG_DIRS_DESCRIBE: Final = AdminOperation("logdirs.describe", ActsOn.BROKER, Operation.DESCRIBE)
+LOG_DIR_OFFLINE: Final = AdminOperation("logdirs.offline", ActsOn.BROKER, Operation.ALTER)
+LOG_DIR_REPLACE: Final = AdminOperation("logdirs.replace", ActsOn.BROKER, Operation.ALTER)
+LOG_DIR_CORDON: Final = AdminOperation("logdirs.cordon", ActsOn.BROKER, Operation.ALTER)
+LOG_DIR_UNCORDON: Final = AdminOperation("logdirs.uncordon", ActsOn.BROKER, Operation.ALTER)
+REPLICAS_DESCRIBE: Final = AdminOperation("replicas.describe", ActsOn.BROKER, Operation.DESCRIBE)

@@ -4,12 +4,12 @@ import pytest
 
 from odradek.client.errors import Refused, check
 from odradek.client.operations import Wanted, operate
+from odradek.model.access import Operation
 from odradek.model.admin_operations import (
     CLUSTER_HEALTH,
     CONTROLLER_DESCRIBE,
+    ActsOn,
     AdminOperation,
-    Permission,
-    ResourceType,
 )
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
@@ -50,15 +50,15 @@ def test_health_names_a_dead_broker_and_heals(t: ClusterScenario) -> None:
 @pytest.mark.parametrize(
     ("name", "resource", "code"),
     [
-        ("cluster.dance", ResourceType.CLUSTER, ErrorCode.UNSUPPORTED_VERSION),
-        ("cluster.health", ResourceType.TOPIC, ErrorCode.INVALID_REQUEST),
+        ("cluster.dance", ActsOn.CLUSTER, ErrorCode.UNSUPPORTED_VERSION),
+        ("cluster.health", ActsOn.BROKER, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_does_not_exist_is_refused(name: str, resource: ResourceType, code: ErrorCode) -> None:
+def test_what_does_not_exist_is_refused(name: str, resource: ActsOn, code: ErrorCode) -> None:
     """With a code that tells an old broker from a wrong question."""
     with ClusterScenario(brokers=1, settings={"default.replication.factor": "1"}) as t:
         operator = t.client("operator")
-        wanted = Wanted(AdminOperation(name, resource, Permission.DESCRIBE))
+        wanted = Wanted(AdminOperation(name, resource, Operation.DESCRIBE))
         with pytest.raises(Refused) as refused:
             operator.does(operate(operator.cluster, wanted))
         assert refused.value.code is code

@@ -102,7 +102,7 @@ def test_who_may_read_may_describe_and_who_may_not_still_may() -> None:
 
 
 def test_a_rule_is_about_one_host_or_all() -> None:
-    """By address."""
+    """An address is compared as it is written, without any mask."""
     found = decisions((topic("orders"), allow(host=ALICE.host, principal="User:*")))
     assert found.may(ALICE, Operation.READ, ORDERS)
     assert not found.may(BOB, Operation.READ, ORDERS)

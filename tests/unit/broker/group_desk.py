@@ -35,7 +35,7 @@ from tests.unit.broker.ground import ME, Ground, word
 
 PLACE = TopicPartition(GROUP_METADATA_TOPIC, 0)
 GROUP = "readers"
-API = Api(8, range(10), lambda *_: None, lambda *_: OffsetCommitResponse())
+API = Api(8, range(10), lambda *_: None, lambda *_: OffsetCommitResponse(), ())
 
 
 class Visitor:

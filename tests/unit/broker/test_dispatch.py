@@ -109,7 +109,7 @@ class Desk:
         self.frame_bytes_max: int = FRAME_BYTES_MAX
         self.open: list[PendingRequest] = []
         self.forgotten: list[Connection] = []
-        heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, offered_from=0)
+        heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, (), offered_from=0)
         self._answer = answer
         offered = {12: heartbeat, 18: api_versions.API}
         services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
@@ -336,7 +336,7 @@ def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
             pass
         desk = Desk()
         services = cast("Services", type("Few", (), {"tasks": tasks})())
-        desk.on_frame = opened(services, Api(12, range(5), handle, _refuse)).on_frame
+        desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
         client = Client(desk)
         client.send(HeartbeatRequest("g"), 4, 1)
         return client
@@ -360,7 +360,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
         async with asyncio.TaskGroup() as tasks:
             desk = Desk()
             services = cast("Services", type("Few", (), {"tasks": tasks})())
-            desk.on_frame = opened(services, Api(12, range(5), handle, _refuse)).on_frame
+            desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
             client = Client(desk)
             client.send(HeartbeatRequest("g"), 4, 1)
         return client
@@ -374,7 +374,7 @@ def test_a_client_that_comes_before_the_broker_knows_the_cluster_is_served_once_
     """Requests of brokers are served meanwhile: without them it would never know."""
     desk = Desk(lambda pending, _: pending.answer(HeartbeatResponse()))
     services = cast("Services", type("Few", (), {"offered": ()})())
-    heartbeat = Api(12, range(5), desk._handle, _refuse)
+    heartbeat = Api(12, range(5), desk._handle, _refuse, ())
     desk.on_frame = (dispatch := Dispatch(services, {12: heartbeat, 18: api_versions.API})).on_frame
     client, broker = Client(desk), Client(desk)
     client.send(HeartbeatRequest("g"), 4, 1)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from odradek.broker.access.need import BROKERS_ALONE
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -41,4 +42,4 @@ def refuse(
     return AllocateProducerIdsResponse(error_code=code)
 
 
-API: Final = Api(key=67, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(key=67, versions=range(1), handle=handle, refuse=refuse, needs=BROKERS_ALONE)

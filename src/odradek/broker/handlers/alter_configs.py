@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.config_resources import each_by_itself, entity_of
+from odradek.broker.handlers.config_resources import ALTERS, each_by_itself, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.topics import InvalidRequest
@@ -70,4 +70,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=33, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=33,
+    versions=range(3),
+    handle=handle,
+    refuse=refuse,
+    needs=ALTERS,
+)

@@ -7,6 +7,7 @@ again on another, and the older copy must not take effect behind the newer one.
 
 from typing import Final
 
+from odradek.broker.access.need import BROKERS_ALONE
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -42,4 +43,4 @@ def refuse(
     return AlterPartitionResponse(error_code=code)
 
 
-API: Final = Api(key=56, versions=range(4), handle=handle, refuse=refuse)
+API: Final = Api(key=56, versions=range(4), handle=handle, refuse=refuse, needs=BROKERS_ALONE)

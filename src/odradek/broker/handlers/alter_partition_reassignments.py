@@ -6,10 +6,12 @@ wait for the move.
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.events import ReassignmentAsked
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.wire.messages.alter_partition_reassignments import (
@@ -53,4 +55,6 @@ def refuse(
     return AlterPartitionReassignmentsResponse(error_code=code, error_message=message)
 
 
-API: Final = Api(key=45, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=45, versions=range(1), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

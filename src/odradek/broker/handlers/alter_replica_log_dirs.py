@@ -9,9 +9,11 @@ from typing import Final
 
 import structlog
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.alter_replica_log_dirs import (
@@ -69,4 +71,6 @@ def refuse(
     )
 
 
-API: Final = Api(key=34, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=34, versions=range(3), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

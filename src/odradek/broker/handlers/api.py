@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from odradek.broker.access.need import Need
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import Steps
@@ -36,6 +37,7 @@ class Api(NamedTuple):
     versions: range  # that are served
     handle: Handler
     refuse: Refusal
+    needs: tuple[Need, ...]  # what must be allowed, where there is an authorizer
     quick: Quick | None = None  # for the shape that comes by the thousand
     quick_from: int = 0  # which version it reads first
     offered_from: int | None = None  # where older versions are named, for the sake of old clients

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from odradek.broker.access.need import NOTHING
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Offered, Services
@@ -54,4 +55,4 @@ def refuse(
     return ApiVersionsResponse(error_code=code)
 
 
-API: Final = Api(key=18, versions=range(5), handle=handle, refuse=refuse)
+API: Final = Api(key=18, versions=range(5), handle=handle, refuse=refuse, needs=NOTHING)

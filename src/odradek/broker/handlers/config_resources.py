@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from enum import IntEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
+from odradek.broker.access.need import Need, Served
 from odradek.broker.services import Services
 from odradek.controller.topics import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.model import access
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import topic_name_fault
 
@@ -27,6 +30,17 @@ class Resource(Protocol):
 
 
 R = TypeVar("R", bound=Resource)
+
+
+def _needs(operation: Operation) -> tuple[Need, ...]:
+    return (
+        Served(operation, access.ResourceType.TOPIC, "that topic is refused"),
+        Served(operation, access.ResourceType.CLUSTER, "that broker is refused"),
+    )
+
+
+DESCRIBES: Final = _needs(Operation.DESCRIBE_CONFIGS)
+ALTERS: Final = _needs(Operation.ALTER_CONFIGS)
 
 
 class InvalidTopicName(BrokerError):

@@ -6,6 +6,7 @@ stop as well, hold replicas of them. v2 the broker epoch. v3 flexible.
 
 from typing import Final
 
+from odradek.broker.access.need import BROKERS_ALONE
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -46,4 +47,4 @@ def refuse(
     return ControlledShutdownResponse(error_code=code)
 
 
-API: Final = Api(key=7, versions=range(4), handle=handle, refuse=refuse)
+API: Final = Api(key=7, versions=range(4), handle=handle, refuse=refuse, needs=BROKERS_ALONE)

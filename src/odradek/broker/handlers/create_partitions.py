@@ -7,10 +7,12 @@ topic. v2 flexible. v3 a throttle that is never asked for here.
 from collections import Counter
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.topics import Growth, InvalidRequest
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -63,4 +65,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=37, versions=range(4), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=37,
+    versions=range(4),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.ALTER, ResourceType.TOPIC, "topics", "name", "results"),),
+)

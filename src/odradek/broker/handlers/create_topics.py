@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from odradek.broker.access.need import Each, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.controller.topics import InvalidRequest, NewTopic, Planned
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
@@ -96,4 +98,13 @@ def refuse(
     )
 
 
-API: Final = Api(key=19, versions=range(8), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=19,
+    versions=range(8),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Each(Operation.CREATE, ResourceType.TOPIC, "topics", "name", "topics", Operation.CREATE),
+        Served(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, "the answer has no settings"),
+    ),
+)

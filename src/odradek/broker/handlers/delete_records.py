@@ -7,11 +7,13 @@ v2 flexible. A log that is only compacted keeps its records, and internal topics
 import asyncio
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
@@ -173,4 +175,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=21, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=21,
+    versions=range(3),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.DELETE, ResourceType.TOPIC, "topics", "name", "topics"),),
+)

@@ -6,9 +6,11 @@ messages. v6 topics by their ids.
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId
 from odradek.model.units import Millis
@@ -74,4 +76,17 @@ def refuse(
     )
 
 
-API: Final = Api(key=20, versions=range(7), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=20,
+    versions=range(7),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(
+            Operation.DESCRIBE,
+            ResourceType.TOPIC,
+            "that topic is refused, and not named if it was asked for by its id",
+        ),
+        Served(Operation.DELETE, ResourceType.TOPIC, "that topic is refused"),
+    ),
+)

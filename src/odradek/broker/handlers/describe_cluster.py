@@ -6,10 +6,12 @@ there are no controllers apart from brokers.
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.metadata import ALL_ON_CLUSTER
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER
 from odradek.wire.messages.describe_cluster import (
@@ -55,4 +57,12 @@ def refuse(
     return DescribeClusterResponse(error_code=code, error_message=message)
 
 
-API: Final = Api(key=60, versions=range(2), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=60,
+    versions=range(2),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(Operation.DESCRIBE, ResourceType.CLUSTER, "no authorized operations of the cluster"),
+    ),
+)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.config_resources import entity_of
+from odradek.broker.handlers.config_resources import DESCRIBES, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.topics.config_admin import UnknownTopic
@@ -102,4 +102,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=32, versions=range(5), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=32,
+    versions=range(5),
+    handle=handle,
+    refuse=refuse,
+    needs=DESCRIBES,
+)

@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.room import is_in_reach, room_of
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.storage.dirs.log_dir import LogDir
@@ -100,4 +102,6 @@ def refuse(
     return DescribeLogDirsResponse(error_code=code if version >= ERROR_SINCE else ErrorCode.NONE)
 
 
-API: Final = Api(key=35, versions=range(6), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=35, versions=range(6), handle=handle, refuse=refuse, needs=(Whole(Operation.DESCRIBE),)
+)

@@ -6,9 +6,11 @@ follower answers for its own copy: tools ask one broker for all that it holds.
 
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.storage.logs.log import PartitionLog
@@ -75,4 +77,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=61, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=61,
+    versions=range(1),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.READ, ResourceType.TOPIC, "topics", "name", "topics"),),
+)

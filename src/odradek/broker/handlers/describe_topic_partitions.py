@@ -7,12 +7,14 @@ is an empty list: Java's admin client cannot bear null.
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.metadata import ALL_ON_TOPIC, partition_row
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from odradek.metadata.image import TopicImage
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID
 from odradek.model.names import INTERNAL_TOPICS, topic_name_fault
@@ -101,4 +103,16 @@ def refuse(
     )
 
 
-API: Final = Api(key=75, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=75,
+    versions=range(1),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(
+            Operation.DESCRIBE,
+            ResourceType.TOPIC,
+            "that topic is refused; left out where all are asked for",
+        ),
+    ),
+)

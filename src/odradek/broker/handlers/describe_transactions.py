@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -32,4 +34,18 @@ def refuse(
     )
 
 
-API: Final = Api(key=65, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=65,
+    versions=range(1),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Each(
+            Operation.DESCRIBE,
+            ResourceType.TRANSACTIONAL_ID,
+            "transactional_ids",
+            None,
+            "transaction_states",
+        ),
+    ),
+)

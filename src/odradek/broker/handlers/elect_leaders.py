@@ -8,11 +8,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.events import ElectionAsked, ElectionType
 from odradek.controller.topics import InvalidRequest
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.elect_leaders import (
@@ -87,4 +89,6 @@ def refuse(
     return ElectLeadersResponse(replica_election_results=rows)
 
 
-API: Final = Api(key=43, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=43, versions=range(3), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

@@ -11,12 +11,14 @@ Versions 0 to 3 get message sets, in the formats from before Kafka 0.11 (`old_fo
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.old_formats import BATCHES_SINCE, as_message_sets
 from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
@@ -54,4 +56,13 @@ def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -
     )
 
 
-API: Final = Api(key=1, versions=range(18), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=1,
+    versions=range(18),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(Operation.READ, ResourceType.TOPIC, "that topic is refused"),
+        Served(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, "a follower is refused"),
+    ),
+)

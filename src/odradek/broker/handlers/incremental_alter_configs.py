@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.config_resources import each_by_itself, entity_of
+from odradek.broker.handlers.config_resources import ALTERS, each_by_itself, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.config.kinds import ConfigType
@@ -127,4 +127,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=44, versions=range(2), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=44,
+    versions=range(2),
+    handle=handle,
+    refuse=refuse,
+    needs=ALTERS,
+)

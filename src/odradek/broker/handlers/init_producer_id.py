@@ -7,9 +7,11 @@ Skipped: transactional ids are refused as long as there is no coordinator for th
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_PRODUCER
 from odradek.model.positions import NO_PRODUCER_EPOCH
@@ -48,4 +50,17 @@ def refuse(
     return InitProducerIdResponse(error_code=code, producer_epoch=-1)
 
 
-API: Final = Api(key=22, versions=range(6), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=22,
+    versions=range(6),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(
+            Operation.IDEMPOTENT_WRITE,
+            ResourceType.CLUSTER,
+            "refused, unless there is a topic it may write to",
+        ),
+        Served(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, "refused"),
+    ),
+)

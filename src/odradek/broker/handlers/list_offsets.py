@@ -11,6 +11,7 @@ Version 0 gets lists of offsets, with one in each.
 from functools import partial
 from typing import Final, NamedTuple
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.old_formats import as_lists_of_offsets
 from odradek.broker.handlers.replica_requests import check_replica_listener
@@ -18,6 +19,7 @@ from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
@@ -142,4 +144,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=2, versions=range(10), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=2,
+    versions=range(10),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.DESCRIBE, ResourceType.TOPIC, "topics", "name", "topics"),),
+)

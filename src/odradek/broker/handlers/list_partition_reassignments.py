@@ -2,11 +2,13 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.events import ReassignmentsListed
 from odradek.metadata.nouns import Assignment
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.list_partition_reassignments import (
@@ -50,4 +52,6 @@ def refuse(
     return ListPartitionReassignmentsResponse(error_code=code, error_message=message)
 
 
-API: Final = Api(key=46, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=46, versions=range(1), handle=handle, refuse=refuse, needs=(Whole(Operation.DESCRIBE),)
+)

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.list_transactions import (
     ListTransactionsRequest,
@@ -34,4 +36,10 @@ def refuse(
     return ListTransactionsResponse(error_code=code)
 
 
-API: Final = Api(key=66, versions=range(2), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=66,
+    versions=range(2),
+    handle=handle,
+    refuse=refuse,
+    needs=(Served(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, "that id is left out"),),
+)

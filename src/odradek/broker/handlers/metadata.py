@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api, Later
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped, in_turns
 from odradek.config.rows import broker as rows
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicImage
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, TopicId
 from odradek.model.names import GROUP_METADATA_TOPIC, INTERNAL_TOPICS, topic_name_fault
@@ -244,4 +246,22 @@ def refuse(
     )
 
 
-API: Final = Api(key=3, versions=range(13), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=3,
+    versions=range(13),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(
+            Operation.DESCRIBE,
+            ResourceType.TOPIC,
+            "that topic is refused; left out where all are asked for",
+        ),
+        Served(
+            Operation.CREATE,
+            ResourceType.TOPIC,
+            "a topic that is missing is refused, unless it may create topics of the cluster",
+        ),
+        Served(Operation.DESCRIBE, ResourceType.CLUSTER, "no authorized operations of the cluster"),
+    ),
+)

@@ -8,6 +8,7 @@ finds no controller is answered with NOT_CONTROLLER. Kafka's brokers do not offe
 
 from typing import Final
 
+from odradek.broker.access.need import ADMIN_OPERATIONS
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.operations.operation import Call, Decider, Operation
 from odradek.broker.handlers.operations.table import OPERATIONS
@@ -92,4 +93,10 @@ def refuse(
     return OdradekAdminResponse(error_code=code, error_message=message)
 
 
-API: Final = Api(key=20292, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=20292,
+    versions=range(1),
+    handle=handle,
+    refuse=refuse,
+    needs=ADMIN_OPERATIONS,
+)

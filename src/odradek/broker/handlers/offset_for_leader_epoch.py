@@ -7,10 +7,12 @@ epoch the client knows. v3 the replica that asks. v4 flexible.
 
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.replica_requests import check_replica_listener
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
@@ -69,4 +71,19 @@ def refuse(
     )
 
 
-API: Final = Api(key=23, versions=range(5), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=23,
+    versions=range(5),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Each(
+            Operation.DESCRIBE,
+            ResourceType.TOPIC,
+            "topics",
+            "topic",
+            "topics",
+            Operation.CLUSTER_ACTION,
+        ),
+    ),
+)

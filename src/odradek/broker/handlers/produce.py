@@ -14,6 +14,7 @@ and the leader looks whether it has (KIP-890). A batch is taken or refused as a 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.produce_one import ALL, mark, mark_rejected, quick
 from odradek.broker.handlers.transactions import ABORTABLE_SINCE, question_of, refusal
@@ -25,6 +26,7 @@ from odradek.broker.partitions.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode, InvalidRecord
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
@@ -371,5 +373,11 @@ def refuse(
 
 
 API: Final = Api(
-    key=0, versions=range(13), handle=handle, refuse=refuse, quick=quick, quick_from=BATCHES_SINCE
+    key=0,
+    versions=range(13),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.WRITE, ResourceType.TOPIC, "topic_data", "name", "responses"),),
+    quick=quick,
+    quick_from=BATCHES_SINCE,
 )

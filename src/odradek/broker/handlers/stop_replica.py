@@ -6,6 +6,7 @@ which ends every leadership. Skipped: versions below 3.
 
 from typing import Final
 
+from odradek.broker.access.need import BROKERS_ALONE
 from odradek.broker.controlled.stop_replica import refuse
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -22,4 +23,4 @@ async def handle(
     return await services.control.serve(request)
 
 
-API: Final = Api(key=5, versions=range(3, 5), handle=handle, refuse=refuse)
+API: Final = Api(key=5, versions=range(3, 5), handle=handle, refuse=refuse, needs=BROKERS_ALONE)

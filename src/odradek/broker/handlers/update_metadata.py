@@ -6,6 +6,7 @@ Skipped: versions below 7, which name no topic ids.
 
 from typing import Final
 
+from odradek.broker.access.need import BROKERS_ALONE
 from odradek.broker.controlled.update_metadata import refuse
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -22,4 +23,4 @@ async def handle(
     return await services.control.serve(request)
 
 
-API: Final = Api(key=6, versions=range(7, 9), handle=handle, refuse=refuse)
+API: Final = Api(key=6, versions=range(7, 9), handle=handle, refuse=refuse, needs=BROKERS_ALONE)

@@ -6,22 +6,24 @@ names the pattern.
 """
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from typing import Final, TypeVar
 
 from odradek.metadata.json_body import Body, Json, MalformedZnode, encoded
-from odradek.model.access import Effect, Operation, Pattern, PatternType, ResourceType, Rule
+from odradek.model.access import (
+    Effect,
+    Operation,
+    Pattern,
+    PatternType,
+    ResourceType,
+    Rule,
+    Titled,
+)
 
-Word = TypeVar("Word", bound=IntEnum)
-
-
-def _title(word: IntEnum) -> str:
-    """As Kafka writes it there: `TransactionalId`."""
-    return "".join(part.capitalize() for part in word.name.split("_"))
+Word = TypeVar("Word", bound=Titled)
 
 
 def _titles(kind: type[Word]) -> Mapping[str, Word]:
-    return {_title(it): it for it in kind}
+    return {it.title: it for it in kind}
 
 
 RESOURCE_TYPES: Final = _titles(ResourceType)
@@ -43,7 +45,7 @@ class AclsZnode:
     @classmethod
     def path(cls, pattern: Pattern) -> str:
         """Where its rules are."""
-        return f"{cls.parent(pattern.type)}/{_title(pattern.resource_type)}/{pattern.name}"
+        return f"{cls.parent(pattern.type)}/{pattern.resource_type.title}/{pattern.name}"
 
     @staticmethod
     def encode(rules: Iterable[Rule]) -> bytes:
@@ -54,8 +56,8 @@ class AclsZnode:
                 "acls": [
                     {
                         "principal": it.principal,
-                        "permissionType": _title(it.effect),
-                        "operation": _title(it.operation),
+                        "permissionType": it.effect.title,
+                        "operation": it.operation.title,
                         "host": it.host,
                     }
                     for it in sorted(rules)

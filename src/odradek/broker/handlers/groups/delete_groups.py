@@ -5,10 +5,12 @@ Groups without members are forgotten, with their positions. v2 flexible.
 
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import DeleteGroup
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.delete_groups import (
     DeletableGroupResult,
@@ -34,4 +36,10 @@ def refuse(
     return DeleteGroupsResponse(results=results)
 
 
-API: Final = Api(key=42, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=42,
+    versions=range(3),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.DELETE, ResourceType.GROUP, "groups_names", None, "results"),),
+)

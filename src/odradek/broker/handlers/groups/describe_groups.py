@@ -6,10 +6,12 @@ v5 flexible. v6 GROUP_ID_NOT_FOUND with a sentence (KIP-1043).
 
 from typing import Final
 
+from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import DescribeGroup
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_groups import (
     DescribedGroup,
@@ -46,4 +48,10 @@ def refuse(
     )
 
 
-API: Final = Api(key=15, versions=range(7), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=15,
+    versions=range(7),
+    handle=handle,
+    refuse=refuse,
+    needs=(Each(Operation.DESCRIBE, ResourceType.GROUP, "groups", None, "groups"),),
+)

@@ -9,9 +9,11 @@ with an error that clients do not try again.
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER
 from odradek.model.names import GROUP_METADATA_TOPIC
@@ -103,4 +105,13 @@ def refuse(
     return _response(found, version)
 
 
-API: Final = Api(key=10, versions=range(7), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=10,
+    versions=range(7),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(Operation.DESCRIBE, ResourceType.GROUP, "that group is refused"),
+        Served(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, "that id is refused"),
+    ),
+)

@@ -6,10 +6,12 @@ v3 static members. v4 flexible.
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import ask_one, refuse_one
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 
 
@@ -18,4 +20,10 @@ def handle(services: Services, pending: PendingRequest, request: HeartbeatReques
     ask_one(services, pending, request)
 
 
-API: Final = Api(key=12, versions=range(5), handle=handle, refuse=refuse_one)
+API: Final = Api(
+    key=12,
+    versions=range(5),
+    handle=handle,
+    refuse=refuse_one,
+    needs=(Whole(Operation.READ, ResourceType.GROUP, "group_id"),),
+)

@@ -6,9 +6,11 @@ v3 flexible. v4 by state (KIP-518). v5 by type (KIP-848); all are classic ones.
 
 from typing import Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -33,4 +35,10 @@ def refuse(
     return ListGroupsResponse(error_code=code)
 
 
-API: Final = Api(key=16, versions=range(6), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=16,
+    versions=range(6),
+    handle=handle,
+    refuse=refuse,
+    needs=(Served(Operation.DESCRIBE, ResourceType.CLUSTER, "only groups that it may describe"),),
+)

@@ -9,6 +9,7 @@ Skipped: v0, which keeps offsets in ZooKeeper; v10, which names topics by their 
 
 from typing import Final
 
+from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import (
     Unknown,
@@ -20,6 +21,7 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
 from odradek.config.rows import topic as topic_rows
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.wire.messages.offset_commit import (
@@ -77,4 +79,14 @@ def _finish(
     pending.answer(response)
 
 
-API: Final = Api(key=8, versions=range(1, 10), handle=handle, refuse=refuse_one, offered_from=0)
+API: Final = Api(
+    key=8,
+    versions=range(1, 10),
+    handle=handle,
+    refuse=refuse_one,
+    needs=(
+        Whole(Operation.READ, ResourceType.GROUP, "group_id"),
+        Each(Operation.READ, ResourceType.TOPIC, "topics", "name", "topics"),
+    ),
+    offered_from=0,
+)

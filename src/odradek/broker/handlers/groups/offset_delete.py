@@ -5,11 +5,13 @@ Positions of a group are forgotten, unless a member of it reads the topic.
 
 from typing import Final
 
+from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import put_together, refuse_one, take_out_unknown
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import at_once
+from odradek.model.access import Operation, ResourceType
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -33,4 +35,13 @@ def handle(services: Services, pending: PendingRequest, request: OffsetDeleteReq
     services.groups.ask(pending, ((request.group_id, request),), answer)
 
 
-API: Final = Api(key=47, versions=range(1), handle=handle, refuse=refuse_one)
+API: Final = Api(
+    key=47,
+    versions=range(1),
+    handle=handle,
+    refuse=refuse_one,
+    needs=(
+        Whole(Operation.DELETE, ResourceType.GROUP, "group_id"),
+        Each(Operation.READ, ResourceType.TOPIC, "topics", "name", "topics"),
+    ),
+)

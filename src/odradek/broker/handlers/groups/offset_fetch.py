@@ -10,10 +10,12 @@ Skipped: v0, which reads offsets from ZooKeeper; v10, which names topics by thei
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.coordinator.groups.requests import FetchOffsets
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, NO_OFFSET
@@ -113,4 +115,18 @@ def refuse(
     return _refused_each(request, code)
 
 
-API: Final = Api(key=9, versions=range(1, 10), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(
+    key=9,
+    versions=range(1, 10),
+    handle=handle,
+    refuse=refuse,
+    needs=(
+        Served(Operation.DESCRIBE, ResourceType.GROUP, "that group is refused"),
+        Served(
+            Operation.DESCRIBE,
+            ResourceType.TOPIC,
+            "that topic is refused; left out where all are asked for",
+        ),
+    ),
+    offered_from=0,
+)

@@ -5,10 +5,12 @@ The controller alone answers, as in Kafka. Each user has an outcome of its own (
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.control.controller_loop import NotController
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.security.scram_changes import Deletion, Upsertion
 from odradek.wire.messages.alter_user_scram_credentials import (
@@ -62,4 +64,6 @@ def refuse(
     )
 
 
-API: Final = Api(key=51, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=51, versions=range(1), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.create_acls import (
     AclCreationResult,
@@ -29,4 +31,6 @@ def refuse(
     return CreateAclsResponse(results=[AclCreationResult(code, message) for _ in request.creations])
 
 
-API: Final = Api(key=30, versions=range(4), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=30, versions=range(4), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

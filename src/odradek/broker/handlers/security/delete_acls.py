@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -31,4 +33,6 @@ def refuse(
     )
 
 
-API: Final = Api(key=31, versions=range(4), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=31, versions=range(4), handle=handle, refuse=refuse, needs=(Whole(Operation.ALTER),)
+)

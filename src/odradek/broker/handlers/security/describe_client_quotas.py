@@ -2,9 +2,11 @@
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
@@ -28,4 +30,10 @@ def refuse(
     return DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
 
 
-API: Final = Api(key=48, versions=range(2), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=48,
+    versions=range(2),
+    handle=handle,
+    refuse=refuse,
+    needs=(Whole(Operation.DESCRIBE_CONFIGS),),
+)

@@ -5,10 +5,12 @@ Any broker answers, from ZooKeeper. No salt and no key is told.
 
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.topics.scram_admin import UserCredentials
+from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode
 from odradek.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -46,4 +48,6 @@ def refuse(
     return DescribeUserScramCredentialsResponse(error_code=code, error_message=message)
 
 
-API: Final = Api(key=50, versions=range(1), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=50, versions=range(1), handle=handle, refuse=refuse, needs=(Whole(Operation.DESCRIBE),)
+)

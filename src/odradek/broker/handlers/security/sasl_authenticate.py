@@ -7,6 +7,7 @@ slow. v1 session_lifetime_ms. v2 flexible.
 from functools import partial
 from typing import Final
 
+from odradek.broker.access.need import NOTHING
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -45,4 +46,4 @@ def refuse(
     return SaslAuthenticateResponse(code, message)
 
 
-API: Final = Api(key=36, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(key=36, versions=range(3), handle=handle, refuse=refuse, needs=NOTHING)

@@ -7,6 +7,7 @@ refused.
 
 from typing import Final
 
+from odradek.broker.access.need import NOTHING
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -36,4 +37,6 @@ def refuse(
     return SaslHandshakeResponse(code)
 
 
-API: Final = Api(key=17, versions=range(1, 2), handle=handle, refuse=refuse, offered_from=0)
+API: Final = Api(
+    key=17, versions=range(1, 2), handle=handle, refuse=refuse, needs=NOTHING, offered_from=0
+)

@@ -1,0 +1,1 @@
+"""Who may do what: what requests need, and the rules, kept in ZooKeeper, that allow it."""
