@@ -16,13 +16,14 @@ from inspect import iscoroutinefunction
 from types import GeneratorType
 from typing import Any, Final, NamedTuple, cast
 
+from odradek.broker.access.admission import admit
 from odradek.broker.handlers import api_versions
 from odradek.broker.handlers.api import Api, Later, Quick
 from odradek.broker.jobs import begin
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.slices import Slices, Steps
+from odradek.broker.slices import Slices, Steps, at_once
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
 from odradek.model.units import KIB, Bytes
 from odradek.wire.apis import API_VERSIONS, APIS
@@ -190,13 +191,15 @@ class Dispatch:
             self._later(pending, request, cast("Later", found))
 
     def _handle(
-        self, row: _Row, pending: PendingRequest, request: Request
+        self, row: _Row, pending: PendingRequest, request: Request, *, is_admitted: bool = False
     ) -> Later | Steps[Later | None] | None:
         """What is still to be done, if it is not answered."""
         if not row.is_served:
             too_old = UnsupportedVersion(_too_old(row.api, pending.version))
             self._refuse(pending, request, too_old)
             return None
+        if self._services.access is not None and row.api.needs and not is_admitted:
+            return self._handle_admitted(row, pending, request)
         handle: Any = row.api.handle
         if row.is_coroutine:
             return partial(handle, self._services, pending, request)
@@ -206,6 +209,33 @@ class Dispatch:
             self._refuse(pending, request, error)
             return None
         return found
+
+    def _handle_admitted(
+        self, row: _Row, pending: PendingRequest, request: Request
+    ) -> Later | Steps[Later | None] | None:
+        """What its client may ask for."""
+        access = self._services.access
+        assert access is not None
+        steps = admit(access, pending, request, row.api)
+        if pending.slices is not None:
+            return self._admitted_in_slices(row, pending, request, steps)
+        try:
+            if not at_once(steps):
+                return None
+        except BrokerError as error:
+            self._refuse(pending, request, error)
+            return None
+        return self._handle(row, pending, request, is_admitted=True)
+
+    def _admitted_in_slices(
+        self, row: _Row, pending: PendingRequest, request: Request, steps: Steps[bool]
+    ) -> Steps[Later | None]:
+        if not (yield from steps):
+            return None
+        rest = self._handle(row, pending, request, is_admitted=True)
+        if isinstance(rest, GeneratorType):
+            rest = yield from rest
+        return cast("Later | None", rest)
 
     def _later(self, pending: PendingRequest, request: Request, later: Later) -> None:
         task = begin(self._services.tasks, self._answer(pending, request, later))

@@ -112,7 +112,9 @@ class Desk:
         heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, (), offered_from=0)
         self._answer = answer
         offered = {12: heartbeat, 18: api_versions.API}
-        services = cast("Services", type("Few", (), {"offered": tuple(offered.values())})())
+        services = cast(
+            "Services", type("Few", (), {"offered": tuple(offered.values()), "access": None})()
+        )
         self.dispatch = Dispatch(services, offered)
         self.dispatch.open()
         self.on_frame = self.dispatch.on_frame
@@ -335,7 +337,7 @@ def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
         async with asyncio.TaskGroup() as tasks:
             pass
         desk = Desk()
-        services = cast("Services", type("Few", (), {"tasks": tasks})())
+        services = cast("Services", type("Few", (), {"tasks": tasks, "access": None})())
         desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
         client = Client(desk)
         client.send(HeartbeatRequest("g"), 4, 1)
@@ -359,7 +361,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
 
         async with asyncio.TaskGroup() as tasks:
             desk = Desk()
-            services = cast("Services", type("Few", (), {"tasks": tasks})())
+            services = cast("Services", type("Few", (), {"tasks": tasks, "access": None})())
             desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
             client = Client(desk)
             client.send(HeartbeatRequest("g"), 4, 1)
@@ -373,7 +375,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
 def test_a_client_that_comes_before_the_broker_knows_the_cluster_is_served_once_it_does() -> None:
     """Requests of brokers are served meanwhile: without them it would never know."""
     desk = Desk(lambda pending, _: pending.answer(HeartbeatResponse()))
-    services = cast("Services", type("Few", (), {"offered": ()})())
+    services = cast("Services", type("Few", (), {"offered": (), "access": None})())
     heartbeat = Api(12, range(5), desk._handle, _refuse, ())
     desk.on_frame = (dispatch := Dispatch(services, {12: heartbeat, 18: api_versions.API})).on_frame
     client, broker = Client(desk), Client(desk)

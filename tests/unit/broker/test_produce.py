@@ -66,7 +66,8 @@ class Producer:
         self.timers = Timers(self.clock)
         doors = SimpleNamespace(clock=self.clock)
         self.services = cast(
-            "Services", SimpleNamespace(replicas=replicas, doors=doors, timers=self.timers)
+            "Services",
+            SimpleNamespace(replicas=replicas, doors=doors, timers=self.timers, access=None),
         )
         self.led: LeadingReplica
 

@@ -40,6 +40,7 @@ def services_of(t: Reading) -> Services:
         "timers": t.timers,
         "doors": SimpleNamespace(clock=t.clock),
         "fetches": t.fetches,
+        "access": None,
     }
     return cast("Services", SimpleNamespace(**parts))
 

@@ -6,6 +6,7 @@ reader has fetched is one that this log left earlier, the answer says where, and
 (KIP-595).
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from odradek.broker.control.metadata_cache import MetadataCache
@@ -45,6 +46,12 @@ class InconsistentTopicId(BrokerError):
     code = ErrorCode.INCONSISTENT_TOPIC_ID
 
 
+class NotReadable(BrokerError):
+    """The client may not read this topic, whether it exists or not."""
+
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
 class Found(NamedTuple):
     """What there is in one partition."""
 
@@ -67,6 +74,7 @@ class Look(NamedTuple):
     is_first: bool  # nothing was found before: the first batch comes whole, whatever its size
     is_arrival: bool  # the request has just come: a follower's position counts now
     sought: SoughtRead | None = None  # a job has looked for it
+    may_read: Callable[[str], bool] | None = None  # whether the client may read a topic
 
 
 class PartitionReading:
@@ -90,7 +98,7 @@ class PartitionReading:
     def read(self, slot: Slot, look: Look) -> Found:
         """What a reader finds; an error is an answer of its own."""
         try:
-            replica = self._replica(slot, look.reader)
+            replica = self._replica(slot, look)
             return self._read(slot, replica, look)
         except BrokerError as error:
             is_early = isinstance(look.reader, Follower) and self._is_early(slot)
@@ -102,13 +110,15 @@ class PartitionReading:
         """Whether the controller is still to tell of this leader epoch, or a disk holds it up."""
         return not slot.name or self._replicas.is_behind(slot.partition, slot.leader_epoch)
 
-    def _replica(self, slot: Slot, reader: Reader) -> ReadableReplica:
+    def _replica(self, slot: Slot, look: Look) -> ReadableReplica:
         """The one that serves this reader; a BrokerError says why there is none."""
         if not slot.name:
             slot.name = self._cluster.image.names.get(slot.topic_id, "")
             if not slot.name:
                 raise UnknownTopicId("no topic with this id is known here")
-        partition = slot.partition
+        if look.may_read is not None and not look.may_read(slot.name):
+            raise NotReadable(NotReadable.code.sentence)
+        partition, reader = slot.partition, look.reader
         replica: ReadableReplica | None = None
         if isinstance(reader, Consumer) and reader.reads_from_followers:
             replica = self._replicas.followed(partition)

@@ -9,11 +9,12 @@ range of a file, and goes out as the client takes it.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
+from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.checked_reads import CheckedRead, OnCorrupt, ReadRange
 from odradek.broker.fetching.fetch_sessions import (
@@ -25,7 +26,14 @@ from odradek.broker.fetching.fetch_sessions import (
     Slot,
 )
 from odradek.broker.fetching.looked_at import LookedAt
-from odradek.broker.fetching.partition_reading import NO_RECORDS, Found, Look, PartitionReading
+from odradek.broker.fetching.partition_reading import (
+    NO_RECORDS,
+    Found,
+    Look,
+    NotReadable,
+    PartitionReading,
+    failed,
+)
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.fetching.sought_reads import SoughtRead
@@ -34,6 +42,7 @@ from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timer, Timers
 from odradek.metadata.image import ClusterImage
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
@@ -76,6 +85,7 @@ class FetchDeps(NamedTuple):
     on_corrupt: OnCorrupt  # a batch failed its checksum
     throttle: ReplicationThrottle  # of what this broker sends as a leader
     selector_class: str | None = None
+    access: Authorizer | None = None
 
 
 class Fetches:
@@ -131,6 +141,12 @@ class Fetches:
         if self._early:
             self.deps.timers.at(Millis(now + EARLY_PAUSE), self._look_at_early)
 
+    def on_rules(self) -> None:
+        """Access rules have changed: consumers are told at their next fetch what they may not."""
+        for session in self.sessions:
+            if isinstance(session.reader, Consumer):
+                session.look_at_all()
+
     def _on_role(self, replica: Replica) -> None:
         """Who came too early is served, or refused: another broker may lead it after all."""
         for session in self._early:
@@ -184,6 +200,7 @@ class Fetch:
         "_is_over",
         "_is_parked",
         "_is_warm",
+        "_may_read",
         "_named",
         "_pending",
         "_request",
@@ -216,6 +233,11 @@ class Fetch:
         self._cold_left = 0  # jobs of this round
         self._round = 0  # of jobs
         self._sought: dict[Slot, SoughtRead] = {}  # what jobs have looked for
+        access = fetches.deps.access
+        self._may_read: Callable[[str], bool] | None = None  # whether its client may, now
+        if access is not None and not isinstance(session.reader, Follower):
+            client = pending.connection
+            self._may_read = partial(access.may, client, Operation.READ, ResourceType.TOPIC)
         self._wants_answer = False  # however little there is
 
     # Looking, some partitions in each turn of the loop
@@ -264,7 +286,15 @@ class Fetch:
         left = min(self._request.max_bytes, self._fetches.deps.bytes_max) - found.size
         is_arrival = self._is_arrival or slot in session.early
         one = self._fetches.reading.read(
-            slot, Look(session.reader, left, not found.size, is_arrival, self._sought.get(slot))
+            slot,
+            Look(
+                session.reader,
+                left,
+                not found.size,
+                is_arrival,
+                self._sought.get(slot),
+                self._may_read,
+            ),
         )
         if one.is_early and not self._is_full and self._fetches.waits_for_leader(slot):
             session.ready.pop(slot, None)
@@ -433,7 +463,7 @@ class Fetch:
         session = self._session
         topics: dict[str | bytes, FetchableTopicResponse] = {}
         moved: dict[BrokerId, None] = {}
-        for one in self._found.rows:
+        for one in self._found.rows if self._may_read is None else self._still_allowed():
             slot, row = one.slot, one.row
             slot.told(row.high_watermark, row.log_start_offset)
             if one.size and slot in session.ready:
@@ -454,6 +484,14 @@ class Fetch:
         )
         self._stop()
         self._pending.answer(response)
+
+    def _still_allowed(self) -> Iterator[Found]:
+        """A right may be taken away between the reading and the answer."""
+        for one in self._found.rows:
+            if not one.size or self._may_read is None or self._may_read(one.slot.name):
+                yield one
+            else:
+                yield Found(one.slot, failed(one.slot, NotReadable.code), is_urgent=True)
 
     def _name_leader(self, one: Found, moved: dict[BrokerId, None]) -> None:
         """Where the partition is led now: the client need not ask for metadata (KIP-951)."""

@@ -23,12 +23,15 @@ from odradek.wire.messages.alter_configs import (
 
 async def handle(
     services: Services,
-    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
+    pending: PendingRequest,
     request: AlterConfigsRequest,
 ) -> AlterConfigsResponse:
     """Each resource by itself."""
     outcomes = await each_by_itself(
-        request.resources, lambda one: _alter(services, one, validate_only=request.validate_only)
+        services,
+        pending,
+        request.resources,
+        lambda one: _alter(services, one, validate_only=request.validate_only),
     )
     return AlterConfigsResponse(
         responses=[

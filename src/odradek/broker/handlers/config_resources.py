@@ -6,10 +6,11 @@ from enum import IntEnum
 from typing import Final, Protocol, TypeVar
 
 from odradek.broker.access.need import Need, Served
+from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.topics import InvalidRequest
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
-from odradek.model import access
+from odradek.model import access as model
 from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.names import topic_name_fault
@@ -34,8 +35,8 @@ R = TypeVar("R", bound=Resource)
 
 def _needs(operation: Operation) -> tuple[Need, ...]:
     return (
-        Served(operation, access.ResourceType.TOPIC, "that topic is refused"),
-        Served(operation, access.ResourceType.CLUSTER, "that broker is refused"),
+        Served(operation, model.ResourceType.TOPIC, "that topic is refused"),
+        Served(operation, model.ResourceType.CLUSTER, "that broker is refused"),
     )
 
 
@@ -63,8 +64,24 @@ def entity_of(services: Services, kind: int, name: str) -> Entity:
     raise InvalidRequest(f"resource type {kind}: known are 2 for topics and 4 for brokers")
 
 
+def check_settings(
+    services: Services, pending: PendingRequest, operation: Operation, one: Resource
+) -> None:
+    """Raises NotAuthorized; settings of a broker are the cluster's."""
+    access, client = services.access, pending.connection
+    if access is None:
+        return
+    if one.resource_type == ResourceType.TOPIC:
+        access.check(client, operation, model.ResourceType.TOPIC, one.resource_name)
+    elif one.resource_type == ResourceType.BROKER:
+        access.check_cluster(client, operation)
+
+
 async def each_by_itself(
-    resources: Sequence[R], alter: Callable[[R], Awaitable[None]]
+    services: Services,
+    pending: PendingRequest,
+    resources: Sequence[R],
+    alter: Callable[[R], Awaitable[None]],
 ) -> list[tuple[ErrorCode, str | None]]:
     """What came of each; one that is wrong keeps no other from being changed."""
     named = Counter((one.resource_type, one.resource_name) for one in resources)
@@ -73,6 +90,7 @@ async def each_by_itself(
         try:
             if named[one.resource_type, one.resource_name] > 1:
                 raise InvalidRequest(f"{one.resource_name!r} is named more than once")
+            check_settings(services, pending, Operation.ALTER_CONFIGS, one)
             await alter(one)
         except BrokerError as error:
             outcomes.append((error.code, str(error)))

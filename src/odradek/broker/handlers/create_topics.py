@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from odradek.broker.access.need import Each, Served
+from odradek.broker.access.authorizer import Authorizer
+from odradek.broker.access.need import REFUSALS, Each, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -35,7 +36,20 @@ async def handle(
     services: Services, pending: PendingRequest, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Each topic has its own outcome."""
-    return await create(services.topic_admin, request, pending.version)
+    response = await create(services.topic_admin, request, pending.version)
+    if services.access is not None:
+        for topic in response.topics:
+            if not topic.error_code:
+                _hide_details(services.access, pending, topic)
+    return response
+
+
+def _hide_details(access: Authorizer, pending: PendingRequest, topic: CreatableTopicResult) -> None:
+    """From who may create a topic and not see its settings."""
+    kind, operation = ResourceType.TOPIC, Operation.DESCRIBE_CONFIGS
+    if not access.may(pending.connection, operation, kind, topic.name):
+        topic.topic_config_error_code = REFUSALS[kind]
+        topic.num_partitions = topic.replication_factor = -1
 
 
 async def create(

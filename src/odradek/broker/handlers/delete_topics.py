@@ -6,7 +6,7 @@ messages. v6 topics by their ids.
 
 from typing import Final
 
-from odradek.broker.access.need import Served
+from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -34,6 +34,10 @@ async def handle(
     for state in states:
         topic_id = TopicId(bytes(state.topic_id))
         name = state.name if state.name is not None else services.topic_admin.name_of(topic_id)
+        refused = name is not None and _refused(services, pending, name, topic_id)
+        if refused:
+            results.append(refused)
+            continue
         if name is None:
             results.append(
                 DeletableTopicResult(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no such topic id")
@@ -44,6 +48,22 @@ async def handle(
     outcomes = await services.topic_admin.delete(list(names), Millis(request.timeout_ms))
     results += [_result(name, names[name], outcomes[name], pending.version) for name in names]
     return DeleteTopicsResponse(responses=results)
+
+
+def _refused(
+    services: Services, pending: PendingRequest, name: str, topic_id: TopicId
+) -> DeletableTopicResult | None:
+    """Who may not describe a topic is not told the name behind an id."""
+    access, client, kind = services.access, pending.connection, ResourceType.TOPIC
+    if access is None:
+        return None
+    by_id = topic_id != NO_TOPIC_ID
+    may_name = not by_id or access.may(client, Operation.DESCRIBE, kind, name)
+    if may_name and access.may(client, Operation.DELETE, kind, name):
+        return None
+    code, version = REFUSALS[kind], pending.version
+    text = code.sentence if version >= MESSAGE_SINCE else None
+    return DeletableTopicResult(name if may_name else None, topic_id, code, text)
 
 
 def _states(request: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:

@@ -6,9 +6,9 @@ there are no controllers apart from brokers.
 
 from typing import Final
 
+from odradek.broker.access.authorizer import ALL_ON
 from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.metadata import ALL_ON_CLUSTER
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
@@ -45,7 +45,12 @@ def handle(services: Services, pending: PendingRequest, request: DescribeCluster
         brokers=brokers,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_ON_CLUSTER
+        access = services.access
+        response.cluster_authorized_operations = (
+            ALL_ON[ResourceType.CLUSTER]
+            if access is None
+            else access.operations_on_cluster(pending.connection)
+        )
     pending.answer(response)
 
 

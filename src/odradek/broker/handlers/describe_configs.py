@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.config_resources import DESCRIBES, entity_of
+from odradek.broker.handlers.config_resources import DESCRIBES, check_settings, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.topics.config_admin import UnknownTopic
@@ -21,6 +21,7 @@ from odradek.config.describe import (
     topic_settings,
 )
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -36,19 +37,20 @@ SOURCES_SINCE: Final = 1  # before, it is only said whether a value is a default
 
 def handle(services: Services, pending: PendingRequest, request: DescribeConfigsRequest) -> None:
     """Each resource with its settings, or with why not."""
-    version = pending.version
-    results = [_result(services, one, (request, version)) for one in request.resources]
+    results = [_result(services, pending, one, request) for one in request.resources]
     pending.answer(DescribeConfigsResponse(results=results))
 
 
 def _result(
     services: Services,
+    pending: PendingRequest,
     resource: DescribeConfigsResource,
-    asked: tuple[DescribeConfigsRequest, int],
+    request: DescribeConfigsRequest,
 ) -> DescribeConfigsResult:
-    request, version = asked
+    version = pending.version
     kind, name = resource.resource_type, resource.resource_name
     try:
+        check_settings(services, pending, Operation.DESCRIBE_CONFIGS, resource)
         described = _described(services, entity_of(services, kind, name))
     except BrokerError as error:
         return DescribeConfigsResult(error.code, str(error), kind, name)

@@ -7,9 +7,10 @@ is an empty list: Java's admin client cannot bear null.
 
 from typing import Final
 
-from odradek.broker.access.need import Served
+from odradek.broker.access.authorizer import ALL_ON
+from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.metadata import ALL_ON_TOPIC, partition_row
+from odradek.broker.handlers.metadata import partition_row
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
@@ -26,6 +27,8 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
+TOPIC, DESCRIBE = ResourceType.TOPIC, Operation.DESCRIBE
+
 
 def handle(
     services: Services, pending: PendingRequest, request: DescribeTopicPartitionsRequest
@@ -39,7 +42,12 @@ def handle(
     left = max(1, min(request.response_partition_limit, most))
     response = DescribeTopicPartitionsResponse(topics=[])
     rows: list[DescribeTopicPartitionsResponseTopic] = []
+    access, client = services.access, pending.connection
     for name in names:
+        if access is not None and not access.may(client, DESCRIBE, TOPIC, name):
+            if request.topics:
+                rows.append(DescribeTopicPartitionsResponseTopic(REFUSALS[TOPIC], name))
+            continue
         topic = image.topics.get(name)
         if topic is None:
             rows.append(_missing(name))
@@ -50,6 +58,8 @@ def handle(
         first = cursor.partition_index if cursor and cursor.topic_name == name else 0
         numbers = [number for number in topic.partitions if number >= first]
         rows.append(_topic(services, topic, numbers[:left]))
+        if access is not None:
+            rows[-1].topic_authorized_operations = access.operations(client, TOPIC, name)
         if len(numbers) > left:
             response.next_cursor = Cursor(name, numbers[left])
             break
@@ -89,7 +99,7 @@ def _topic(
         NO_TOPIC_ID if topic.topic_id is None else topic.topic_id,
         topic.name in INTERNAL_TOPICS,
         partitions,
-        ALL_ON_TOPIC,
+        ALL_ON[TOPIC],
     )
 
 
@@ -110,8 +120,8 @@ API: Final = Api(
     refuse=refuse,
     needs=(
         Served(
-            Operation.DESCRIBE,
-            ResourceType.TOPIC,
+            DESCRIBE,
+            TOPIC,
             "that topic is refused; left out where all are asked for",
         ),
     ),

@@ -15,7 +15,7 @@ from odradek.broker.access.need import Served
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.old_formats import BATCHES_SINCE, as_message_sets
-from odradek.broker.handlers.replica_requests import check_replica_listener
+from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
@@ -34,7 +34,7 @@ def handle(services: Services, pending: PendingRequest, request: FetchRequest) -
     """Answers now or later."""
     state = request.replica_state
     if request.replica_id >= 0 or (state is not None and state.replica_id >= 0):
-        check_replica_listener(services, pending)
+        check_replica(services, pending)
     if pending.version < BATCHES_SINCE:
         pending.rewrite = as_message_sets(request, pending.version)
     services.fetches.begin(pending, request)

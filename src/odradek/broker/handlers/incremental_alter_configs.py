@@ -39,12 +39,15 @@ class Operation(IntEnum):
 
 async def handle(
     services: Services,
-    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
+    pending: PendingRequest,
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse:
     """Each resource by itself, all of its settings or none."""
     outcomes = await each_by_itself(
-        request.resources, lambda one: _alter(services, one, validate_only=request.validate_only)
+        services,
+        pending,
+        request.resources,
+        lambda one: _alter(services, one, validate_only=request.validate_only),
     )
     return IncrementalAlterConfigsResponse(
         responses=[

@@ -7,6 +7,7 @@ Skipped: transactional ids are refused as long as there is no coordinator for th
 
 from typing import Final
 
+from odradek.broker.access.authorizer import NotAuthorized
 from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -34,11 +35,17 @@ async def handle(
     services: Services, pending: PendingRequest, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     """The next id."""
-    del pending
     if request.transactional_id is not None:
         raise NoTransactions("transactions are not served")
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         raise HalfAnIdentity("producer id and producer epoch are given both or not at all")
+    access, client = services.access, pending.connection
+    if (
+        access is not None
+        and not access.may_on_cluster(client, Operation.IDEMPOTENT_WRITE)
+        and not access.may_write_somewhere(client)
+    ):
+        raise NotAuthorized(ResourceType.CLUSTER)
     return InitProducerIdResponse(producer_id=await services.producer_ids.next())
 
 

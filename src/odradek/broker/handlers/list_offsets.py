@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.old_formats import as_lists_of_offsets
-from odradek.broker.handlers.replica_requests import check_replica_listener
+from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -72,7 +72,7 @@ async def handle(
     if not pending.version:
         pending.rewrite = as_lists_of_offsets
     if request.replica_id >= 0:
-        check_replica_listener(services, pending)
+        check_replica(services, pending)
     reader = Reading(request.replica_id >= 0, request.isolation_level == READ_COMMITTED)
     topics = []
     for topic in request.topics:

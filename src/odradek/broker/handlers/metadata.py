@@ -7,13 +7,14 @@ for all topics. v2 cluster id. v4 whether to make topics. v5 offline replicas. v
 authorized operations. v10 topic ids. v12 topics asked for by their ids.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from odradek.broker.access.need import Served
+from odradek.broker.access.authorizer import ALL_ON, Authorizer
+from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api, Later
-from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped, in_turns
 from odradek.config.rows import broker as rows
@@ -37,21 +38,8 @@ MADE_AT_ONCE_MAX: Final = 50
 """Topics that are made together; the others wait, so that neighbours do not."""
 NULL_SINCE: Final = 1
 IDS_SINCE: Final = 12
-READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = 3, 4, 5, 6, 7, 8
-CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = 9, 10, 11, 12
-
-
-def _bits(*operations: int) -> int:
-    return sum(1 << operation for operation in operations)
-
-
-ALL_ON_TOPIC: Final = _bits(
-    READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS
-)
-ALL_ON_CLUSTER: Final = _bits(
-    CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE
-)
-"""Without access control lists every operation is allowed."""
+Sees = Callable[[str], bool]
+"""Whether a client may know of a topic; None where every client may."""
 
 
 class WithoutName(BrokerError):
@@ -78,18 +66,20 @@ def _steps(
                 yield
             if topic.name is None or topic.topic_id != NO_TOPIC_ID:
                 raise WithoutName(f"topics are asked for by their ids from v{IDS_SINCE} on")
-    missing = yield from _missing(services, request)
+    missing, errors = yield from _missing(services, pending, request)
     if missing or _undecided(services, pending, request):
-        return partial(_made_and_answered, services, pending, request, missing)
-    pending.answer((yield from _answer(services, pending, request, {})))
+        return partial(_made_and_answered, services, pending, request, (missing, errors))
+    pending.answer((yield from _answer(services, pending, request, errors)))
     yield from dropped(request)
     return None
 
 
-def _missing(services: Services, request: MetadataRequest) -> Steps[list[str]]:
-    """Topics that are named, legal, not there, and may be made."""
+def _missing(
+    services: Services, pending: PendingRequest, request: MetadataRequest
+) -> Steps[tuple[list[str], dict[str, ErrorCode]]]:
+    """Topics that are named, legal, not there, and may be made; and why this client may not."""
     if not request.allow_auto_topic_creation or not request.topics:
-        return []
+        return [], {}
     image, found = services.cluster.image, dict[str, None]()
     may_make = services.settings.broker[rows.AUTO_CREATE_TOPICS_ENABLE]
     for seen, topic in enumerate(request.topics, 1):
@@ -100,7 +90,22 @@ def _missing(services: Services, request: MetadataRequest) -> Steps[list[str]]:
             continue
         if topic_name_fault(name) is None:
             found[name] = None
-    return list(found)
+    if services.access is None:
+        return list(found), {}
+    return _creatable(services.access, pending.connection, list(found))
+
+
+def _creatable(
+    access: Authorizer, client: Client, names: list[str]
+) -> tuple[list[str], dict[str, ErrorCode]]:
+    """Those that this client may have made, and the others; it must know of either."""
+    kind = ResourceType.TOPIC
+    names = [it for it in names if access.may(client, Operation.DESCRIBE, kind, it)]
+    if access.may_on_cluster(client, Operation.CREATE):
+        return names, {}
+    allowed = [it for it in names if access.may(client, Operation.CREATE, kind, it)]
+    refused = [it for it in names if it not in frozenset(allowed)]
+    return allowed, dict.fromkeys(refused, REFUSALS[kind])
 
 
 def _undecided(services: Services, pending: PendingRequest, request: MetadataRequest) -> list[str]:
@@ -109,16 +114,21 @@ def _undecided(services: Services, pending: PendingRequest, request: MetadataReq
     if not cluster.vanished:
         return []
     asked = _asked_for(cluster.image, request, pending.version)
-    found = (it if isinstance(it, TopicImage) else _find(cluster.image, it, {}) for it in asked)
+    found = (
+        it if isinstance(it, TopicImage) else _find(cluster.image, it, {}, None) for it in asked
+    )
     names = (topic.name for topic in found if isinstance(topic, TopicImage))
     return [name for name in names if not cluster.is_decided(name)]
 
 
 async def _made_and_answered(
-    services: Services, pending: PendingRequest, request: MetadataRequest, missing: list[str]
+    services: Services,
+    pending: PendingRequest,
+    request: MetadataRequest,
+    creation: tuple[list[str], dict[str, ErrorCode]],
 ) -> MetadataResponse:
     """A topic that cannot be made has its own error."""
-    errors: dict[str, ErrorCode] = {}
+    missing, errors = creation
     await services.cluster.has_decided(_undecided(services, pending, request))
     for first in range(0, len(missing), MADE_AT_ONCE_MAX):
         some = missing[first : first + MADE_AT_ONCE_MAX]
@@ -136,12 +146,18 @@ def _answer(
     errors: dict[str, ErrorCode],
 ) -> Steps[MetadataResponse]:
     image, topics, seen = services.cluster.image, list[MetadataResponseTopic](), 0
+    access, client, kind = services.access, pending.connection, ResourceType.TOPIC
+    sees = None if access is None else partial(access.may, client, Operation.DESCRIBE, kind)
     for asked in _asked_for(image, request, pending.version):
-        found = asked if isinstance(asked, TopicImage) else _find(image, asked, errors)
+        found: TopicImage | MetadataResponseTopic | None
+        if isinstance(asked, TopicImage):
+            found = asked if sees is None or sees(asked.name) else None
+        else:
+            found = _find(image, asked, errors, sees)
         if isinstance(found, TopicImage):
             topics.append(_topic(services, found))
             seen += len(found.partitions)
-        else:
+        elif found is not None:
             topics.append(found)
         seen += 1
         if seen > ROWS_IN_A_SLICE:
@@ -150,7 +166,11 @@ def _answer(
     if request.include_topic_authorized_operations:
         for topic in topics:
             if not topic.error_code:
-                topic.topic_authorized_operations = ALL_ON_TOPIC
+                topic.topic_authorized_operations = (
+                    ALL_ON[kind]
+                    if access is None or topic.name is None
+                    else access.operations(client, kind, topic.name)
+                )
     response = MetadataResponse(
         brokers=_brokers(services, pending, image),
         cluster_id=services.cluster.cluster_id,
@@ -158,7 +178,9 @@ def _answer(
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_ON_CLUSTER
+        response.cluster_authorized_operations = (
+            ALL_ON[ResourceType.CLUSTER] if access is None else access.operations_on_cluster(client)
+        )
     return response
 
 
@@ -173,7 +195,10 @@ def _asked_for(
 
 
 def _find(
-    image: ClusterImage, topic: MetadataRequestTopic, errors: dict[str, ErrorCode]
+    image: ClusterImage,
+    topic: MetadataRequestTopic,
+    errors: dict[str, ErrorCode],
+    sees: Sees | None,
 ) -> TopicImage | MetadataResponseTopic:
     name, topic_id = topic.name, TopicId(bytes(topic.topic_id))
     if topic_id != NO_TOPIC_ID:
@@ -184,7 +209,9 @@ def _find(
         unknown = errors.get(name or "", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if name is not None and topic_name_fault(name) is not None:
             unknown = ErrorCode.INVALID_TOPIC_EXCEPTION
-    if found is not None:
+    if sees is not None and name is not None and not sees(name):
+        return MetadataResponseTopic(REFUSALS[ResourceType.TOPIC], name, topic_id)
+    if found is not None and (sees is None or sees(found.name)):
         return found
     return MetadataResponseTopic(unknown, name, topic_id)
 

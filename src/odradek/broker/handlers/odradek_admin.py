@@ -15,6 +15,7 @@ from odradek.broker.handlers.operations.table import OPERATIONS
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Body, MalformedZnode, encoded
+from odradek.model import access
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER
 from odradek.model.units import Millis
@@ -40,10 +41,18 @@ class NotController(BrokerError):
 
 
 async def handle(
-    services: Services, _pending: PendingRequest, request: OdradekAdminRequest
+    services: Services, pending: PendingRequest, request: OdradekAdminRequest
 ) -> OdradekAdminResponse:
-    """Carries it out here, or has the controller do it."""
+    """Carries it out here, or has the controller do it.
+
+    The broker that was asked first decides whether its client may; what was forwarded has to
+    come from a broker.
+    """
     operation = _operation(request)
+    if services.access is not None:
+        is_forwarded = request.forwarded_by != NO_BROKER
+        needed = access.Operation.CLUSTER_ACTION if is_forwarded else operation.contract.permission
+        services.access.check_cluster(pending.connection, needed)
     if operation.decider is Decider.CONTROLLER and services.controller.controller is None:
         return await _forward(services, request)
     return await serve(services, request)

@@ -9,7 +9,7 @@ from typing import Final
 
 from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
-from odradek.broker.handlers.replica_requests import check_replica_listener
+from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
@@ -30,7 +30,7 @@ def handle(
 ) -> None:
     """Each partition has its own outcome."""
     if request.replica_id >= 0:
-        check_replica_listener(services, pending)
+        check_replica(services, pending)
     topics = []
     for topic in request.topics:
         rows = []

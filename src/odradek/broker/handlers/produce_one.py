@@ -14,6 +14,7 @@ from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.timers import Timer, Timers
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode, RejectedBatch
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
@@ -40,6 +41,11 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
     acks, timeout_ms, name, number, records = found
     led = services.replicas.find_led(name, number)
     if led is None or acks not in WRITTEN or led.partition.topic in INTERNAL_TOPICS:
+        return False
+    access, topic = services.access, led.partition.topic
+    if access is not None and not access.may(
+        pending.connection, Operation.WRITE, ResourceType.TOPIC, topic
+    ):
         return False
     try:
         now = services.doors.clock.wall()

@@ -1,8 +1,10 @@
-"""Requests in the name of a replica: only brokers send them, and by their own listener."""
+"""Requests in the name of a replica: only brokers send them."""
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.security.principal import ANONYMOUS
 
 
 class NotAmongBrokers(BrokerError):
@@ -11,10 +13,15 @@ class NotAmongBrokers(BrokerError):
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def check_replica_listener(services: Services, pending: PendingRequest) -> None:
-    """Refuses a replica id that did not come by the inter-broker listener."""
+def check_replica(services: Services, pending: PendingRequest) -> None:
+    """Refuses a replica id of a client that is no broker.
+
+    The right decides, where there is an authorizer. Nobody proves to be ANONYMOUS: so it counts as
+    a broker by the inter-broker listener alone, as every client does without an authorizer.
+    """
+    access, client = services.access, pending.connection
     listener = services.inter_broker_listener
-    if pending.connection.listener != listener:
-        raise NotAmongBrokers(
-            f"a replica id on listener {pending.connection.listener}; brokers use {listener}"
-        )
+    if (access is None or client.principal == ANONYMOUS) and client.listener != listener:
+        raise NotAmongBrokers(f"a replica id on listener {client.listener}; brokers use {listener}")
+    if access is not None:
+        access.check_cluster(client, Operation.CLUSTER_ACTION)

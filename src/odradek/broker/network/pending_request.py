@@ -78,6 +78,7 @@ class PendingRequest:
     __slots__ = (
         "arrived_at",
         "begun_at",
+        "beside",
         "chunks",
         "client_id",
         "connection",
@@ -118,6 +119,7 @@ class PendingRequest:
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
+        self.beside: Callable[[Response], None] | None = None  # adds what was refused of it
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
 
     def wait(self, on_gone: Callable[[], None]) -> None:
@@ -129,6 +131,8 @@ class PendingRequest:
         """Answers it."""
         if self.rewrite is not None:
             self.rewrite(response)
+        if self.beside is not None:
+            self.beside(response)
         if self.slices is None:
             self.send(response_frame(response, self.version, self.correlation_id))
             return

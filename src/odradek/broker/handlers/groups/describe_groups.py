@@ -6,6 +6,7 @@ v5 flexible. v6 GROUP_ID_NOT_FOUND with a sentence (KIP-1043).
 
 from typing import Final
 
+from odradek.broker.access.authorizer import ALL_ON
 from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
@@ -19,20 +20,22 @@ from odradek.wire.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 
-READ, DELETE, DESCRIBE = 3, 6, 8  # operations, as access control lists number them
-MAY_DO_ALL: Final = 1 << READ | 1 << DELETE | 1 << DESCRIBE
-"""Without access control lists every operation is allowed."""
 MESSAGE_SINCE: Final = 6
 
 
 def handle(services: Services, pending: PendingRequest, request: DescribeGroupsRequest) -> None:
     """Each group where it lives."""
+    access, kind = services.access, ResourceType.GROUP
 
     def answer(found: list[DescribedGroup]) -> None:
         if request.include_authorized_operations:
             for group in found:
                 if not group.error_code:
-                    group.authorized_operations = MAY_DO_ALL
+                    group.authorized_operations = (
+                        ALL_ON[kind]
+                        if access is None
+                        else access.operations(pending.connection, kind, group.group_id)
+                    )
         pending.answer(DescribeGroupsResponse(groups=found))
 
     services.groups.ask(pending, [(name, DescribeGroup(name)) for name in request.groups], answer)

@@ -9,7 +9,8 @@ with an error that clients do not try again.
 
 from typing import Final
 
-from odradek.broker.access.need import Served
+from odradek.broker.access.authorizer import NotAuthorized
+from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
@@ -26,6 +27,7 @@ from odradek.wire.messages.find_coordinator import (
 MANY_SINCE: Final = 4
 GROUP, TRANSACTION = 0, 1
 NO_PORT: Final = -1
+NOT_ALLOWED: Final = REFUSALS[ResourceType.GROUP]
 
 
 class InvalidKeyType(BrokerError):
@@ -54,13 +56,26 @@ async def handle(
         raise NoTransactions("transactions are not served by this broker")
     if request.key_type != GROUP:
         raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
+    keys = [(key, _may(services, pending, key)) for key in _keys(request, pending.version)]
+    if keys and not any(may for _, may in keys):
+        raise NotAuthorized(ResourceType.GROUP)
     try:
         await services.topic_admin.ensure(GROUP_METADATA_TOPIC)
     except BrokerError as error:
         raise NoCoordinator(f"{GROUP_METADATA_TOPIC} is not available: {error}") from error
     client = pending.connection
-    found = [_find(services, client, key) for key in _keys(request, pending.version)]
+    found = [
+        _find(services, client, key) if may else _refused(key, NOT_ALLOWED, NOT_ALLOWED.sentence)
+        for key, may in keys
+    ]
     return _response(found, pending.version)
+
+
+def _may(services: Services, pending: PendingRequest, group: str) -> bool:
+    access, client = services.access, pending.connection
+    if access is None:
+        return True
+    return access.may(client, Operation.DESCRIBE, ResourceType.GROUP, group)
 
 
 def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:

@@ -25,10 +25,11 @@ def refuse_one(request: Any, version: int, code: ErrorCode, message: str) -> Any
 
 
 class Unknown(NamedTuple):
-    """Partitions of a topic that a request names, and that do not exist."""
+    """Partitions of a topic that a request names, and that do not exist, or not for its client."""
 
     topic: str
     partitions: list[int]
+    code: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def take_out_unknown(image: ClusterImage, request: Any) -> Steps[list[Unknown]]:
@@ -60,8 +61,7 @@ def put_together(
     """The topics of a response, with what was refused as unknown; each topic is named once."""
     of_topic, of_partition = kinds
     by_name = {topic.name: topic for topic in topics}
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    for name, partitions in unknown:
+    for name, partitions, code in unknown:
         topic = by_name.setdefault(name, of_topic(name))
         rows = list(topic.partitions)
         for seen, number in enumerate(partitions, 1):

@@ -24,6 +24,10 @@ def handle(services: Services, pending: PendingRequest, request: ListGroupsReque
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
     if (found or loading) and not services.groups.may_answer():
         found, code = [], ErrorCode.COORDINATOR_NOT_AVAILABLE
+    access, client, describe = services.access, pending.connection, Operation.DESCRIBE
+    if access is not None and not access.may_on_cluster(client, describe):
+        kind = ResourceType.GROUP
+        found = [it for it in found if access.may(client, describe, kind, it.group_id)]
     pending.answer(ListGroupsResponse(error_code=code, groups=found))
 
 

@@ -7,10 +7,10 @@ v9 members of the new protocol: not asked for here.
 Skipped: v0, which reads offsets from ZooKeeper; v10, which names topics by their ids.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from odradek.broker.access.need import Served
+from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
@@ -24,18 +24,29 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
 )
 
+DESCRIBE: Final = Operation.DESCRIBE
 MANY_GROUPS_SINCE: Final = 8
 GROUP_ERROR_SINCE: Final = 2  # before, each partition has it
 
 
 def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequest) -> None:
     """Each group where it lives."""
-    version = pending.version
+    version, access, client = pending.version, services.access, pending.connection
+
+    def may_ask(group: str) -> bool:
+        return access is None or access.may(client, DESCRIBE, ResourceType.GROUP, group)
+
+    def may_see(topic: str) -> bool:
+        return access is None or access.may(client, DESCRIBE, ResourceType.TOPIC, topic)
 
     def answer(found: list[OffsetFetchResponseGroup]) -> None:
+        if access is not None:
+            found = [_as_allowed(may_see, *it) for it in zip(kept, found, strict=True)] + refused
         if version >= MANY_GROUPS_SINCE:
             pending.answer(OffsetFetchResponse(groups=found))
         else:
@@ -43,10 +54,39 @@ def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequ
 
     stable = request.require_stable
     asked: Iterable[Any] = request.groups if version >= MANY_GROUPS_SINCE else (request,)
+    kept, refused = list(asked), list[OffsetFetchResponseGroup]()
+    if access is not None:
+        kept = [one for one in asked if may_ask(one.group_id)]
+        code = REFUSALS[ResourceType.GROUP]
+        gone = [one.group_id for one in asked if not may_ask(one.group_id)]
+        refused = [OffsetFetchResponseGroup(name, (), code) for name in gone]
     parts = [
-        (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in asked
+        (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in kept
     ]
     services.groups.ask(pending, parts, answer)
+
+
+def _as_allowed(
+    may_see: Callable[[str], bool], asked: Any, group: OffsetFetchResponseGroup
+) -> OffsetFetchResponseGroup:
+    """Topics that the client may not see are refused where it named them, and else left out."""
+    if group.error_code:
+        return group
+    code, is_named = REFUSALS[ResourceType.TOPIC], asked.topics is not None
+    topics = []
+    for topic in group.topics:
+        if may_see(topic.name):
+            topics.append(topic)
+        elif is_named:
+            rows = [
+                OffsetFetchResponsePartitions(
+                    it.partition_index, NO_OFFSET, NO_LEADER_EPOCH, "", code
+                )
+                for it in topic.partitions
+            ]
+            topics.append(OffsetFetchResponseTopics(topic.name, partitions=rows))
+    group.topics = topics
+    return group
 
 
 def _partitions(topics: Sequence[Any] | None) -> list[TopicPartition] | None:

@@ -1,0 +1,58 @@
+"""What of a request is served: the answers to what is refused of it stand beside those to the rest.
+
+Each API says what it needs, and how it answers what it does not serve; so no handler that is about
+rows of a request knows of access rules.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from odradek.broker.access.authorizer import Authorizer
+from odradek.broker.access.need import REFUSALS, Need
+from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.slices import Steps
+from odradek.model.errors import ErrorCode
+from odradek.wire.schema import Request, Response
+
+
+class Refusing(Protocol):
+    """An API, as far as it says what it needs and how it refuses."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must be allowed."""
+        ...
+
+    def refuse(
+        self, request: Request, version: int, code: ErrorCode, message: str, /
+    ) -> Response | None:
+        """The response that says nothing but the code; None where the client reads none."""
+        ...
+
+
+def admit(
+    authorizer: Authorizer, pending: PendingRequest, request: Request, api: Refusing
+) -> Steps[bool]:
+    """Whether something of it is to be served; raises NotAuthorized if it is refused as a whole."""
+    found = yield from authorizer.take_out(pending.connection, request, api.needs)
+    if found is None:
+        return True
+    need, refused = found
+    served = getattr(request, need.rows)
+    code = REFUSALS[need.resource]
+    setattr(request, need.rows, refused)
+    answer = api.refuse(request, pending.version, code, code.sentence)
+    setattr(request, need.rows, served)
+    if answer is None:
+        pending.connection.hang_up(f"a request without a response: {code.sentence}")
+        return False
+    if not served:
+        pending.answer(answer)
+        return False
+    pending.beside = partial(_add, need.answers, getattr(answer, need.answers))
+    return True
+
+
+def _add(name: str, refused: Sequence[object], response: Response) -> None:
+    setattr(response, name, [*getattr(response, name), *refused])
