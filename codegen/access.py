@@ -15,7 +15,7 @@ HEAD: Final = """# What a request needs
 
 Generated from the table of handlers by `./dev fix`. Operations and resources are those of Kafka's
 access rules. A request that is refused as a whole is not served at all; where rows are refused, the
-others are served. **There is no access control yet**: nothing of this is refused so far.
+others are served. Without an authorizer nothing of this is asked ([security](security.md)).
 
 | request | operation | on | refused |
 |---|---|---|---|

@@ -54,6 +54,11 @@ class Decisions:
         self._book.replace(pattern, rules)
         self._remembered.clear()
 
+    def close(self, pattern: Pattern) -> None:
+        """Its rules cannot be read: it is open to nobody whom those known before do not allow."""
+        self._book.close(pattern)
+        self._remembered.clear()
+
     def may(self, caller: Caller, operation: Operation, resource: Resource) -> bool:
         """Whether it is allowed."""
         key = (caller, operation, resource)

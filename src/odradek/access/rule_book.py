@@ -35,11 +35,17 @@ class RuleBook:
     def replace(self, pattern: Pattern, rules: Iterable[Rule]) -> None:
         """These are its rules now; none: it is forgotten."""
         known = frozenset(rules)
-        if self._rules.pop(pattern, None):
+        if self._rules.pop(pattern, None) is not None:
             self._of_type[pattern.resource_type].remove(pattern)
         if known:
             self._rules[pattern] = known
             self._of_type[pattern.resource_type].add(pattern, _by_principal(known))
+
+    def close(self, pattern: Pattern) -> None:
+        """It has rules that cannot be read: those known before hold, and it is not without any."""
+        if pattern not in self._rules:
+            self._rules[pattern] = NO_RULES
+            self._of_type[pattern.resource_type].add(pattern, {})
 
     def about(self, resource: Resource) -> list[ByPrincipal]:
         """The rules of all patterns that this resource falls under, by the principal they name."""

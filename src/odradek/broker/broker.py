@@ -12,10 +12,13 @@ from functools import partial
 
 import structlog
 
+from odradek.access.decisions import Decisions
 from odradek.broker import apis
+from odradek.broker.access.access_rules import AccessRules
+from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
-from odradek.broker.control.broker_session import BrokerSession, StartGivenUp
+from odradek.broker.control.broker_session import ALL_PATHS, BrokerSession, StartGivenUp
 from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.controller_watch import ControllerWatch
@@ -103,6 +106,7 @@ class Broker:
         self.pages = PageServer(doors.network, doors.clock, self.timers)
         self._certificates = Certificates(doors.read_file)
         self._authentication = Authentication(self.settings, doors.random, self._certificates)
+        self._rules: AccessRules | None = None  # where an authorizer is configured
         self._peers = doors.network  # by which other brokers are reached
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
@@ -171,6 +175,13 @@ class Broker:
     def _secure(self, coordination: BrokerSession) -> None:
         """Listeners and connections to other brokers, where the settings ask for it."""
         config, network = self.config, self.doors.network
+        if config[broker_rows.AUTHORIZER_CLASS_NAME]:
+            super_users = config[broker_rows.SUPER_USERS]
+            decisions = Decisions(
+                super_users=super_users,
+                everyone_if_no_rule=config[broker_rows.ALLOW_EVERYONE_IF_NO_ACL_FOUND],
+            )
+            self._rules = AccessRules(coordination.client, decisions)
         self._certificates.load(config)
         self.socket_server.api_versions = partial(api_versions.table, apis.OFFERED.values())
         self.socket_server.security = self._authentication.listeners(config)
@@ -202,6 +213,8 @@ class Broker:
     ) -> None:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
+        if self._rules is not None:
+            await coordination.insist(self._rules.begin)
         self._authentication.secret = cluster_secret(self.config, self.cluster.cluster_id)
         listener = inter_broker_listener_name(self.config)
         brokers = BrokerConnections(self.cluster, self._peers, self.doors.clock, listener)
@@ -239,6 +252,9 @@ class Broker:
         controlling.new_channels = self._channels_of(controlling, control)
         controlling.read_settings = coordination.read_settings
         coordination.on_change = [coordination.look_at_changes, control.look_at_unnamed]
+        if self._rules is not None:
+            self._rules.on_changed = services.fetches.on_rules
+            coordination.on_change.insert(0, partial(self._rules.look, everything=ALL_PATHS))
         coordination.on_watch = controlling.on_watch
         coordination.on_tree_changed = controlling.on_tree_changed
         coordination.on_session_over.append(controlling.on_session_over)
@@ -311,6 +327,7 @@ class Broker:
         client: ZooKeeperClient,
     ) -> Services:
         config, me, replicas = self.config, self.cluster.me, control.replicas
+        access = None if self._rules is None else Authorizer(self._rules.decisions)
         fetches = Fetches(
             FetchDeps(
                 replicas,
@@ -321,6 +338,7 @@ class Broker:
                 self._corrupt_replicas.on_corrupt,
                 self._throttles.leading,
                 config[replication_rows.REPLICA_SELECTOR_CLASS],
+                access,
             ),
             FetchSessions(
                 self.doors.random,
@@ -365,6 +383,8 @@ class Broker:
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,
+            access=access,
+            rules=self._rules,
         )
 
     async def _give_up(self, coordination: BrokerSession) -> None:

@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from odradek.broker.access.access_rules import AccessRules
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
@@ -77,3 +78,4 @@ class Services:
     offered: tuple[Offered, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller
     access: Authorizer | None = None  # None: every client may do everything
+    rules: AccessRules | None = None  # that it decides by

@@ -266,6 +266,19 @@ def listing(
     return Kind(type, parse, ",".join, allowed)
 
 
+def principals() -> Kind[tuple[str, ...]]:
+    """Principals such as User:alice, separated by semicolons: a name can have commas."""
+    allowed = "principals such as User:alice, separated by semicolons"
+
+    def parse(text: str) -> tuple[str, ...]:
+        items = tuple(item.strip() for item in text.split(";")) if text.strip() else ()
+        if not all(":" in item.strip(":") for item in items):
+            raise NotAllowed(f"must be {allowed}")
+        return items
+
+    return Kind(ConfigType.STRING, parse, ";".join, allowed)
+
+
 def secret() -> Kind[Secret]:
     """A password; it is never printed."""
     return Kind(ConfigType.PASSWORD, Secret, lambda _: "[hidden]", "a secret")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from odradek.config.kinds import PORT, duration, flag, number, optional, string
+from odradek.config.kinds import PORT, duration, flag, number, optional, principals, string
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.config.versions import kafka_version
@@ -99,13 +99,32 @@ ADMIN_LISTENER: Final = BrokerSetting(
     doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP and without "
     "access control. Left empty it is not served; port 0 has a free one chosen.",
 )
+AUTHORIZERS: Final = (
+    "",
+    "kafka.security.authorizer.AclAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer",  # its name before Kafka 2.4
+)
 AUTHORIZER_CLASS_NAME: Final = BrokerSetting(
     "authorizer.class.name",
-    string("()", "empty, for there is no access control here"),
+    string("|".join(AUTHORIZERS), f"empty, or {AUTHORIZERS[1]}"),
     default="",
     importance=Importance.LOW,
-    doc="Who may do what. A broker that passed over it would be open to everybody, so anything but "
-    "nothing is refused.",
+    doc="Who may do what: by rules in ZooKeeper, as Kafka's AclAuthorizer keeps them. Left empty, "
+    "every client may do everything. Other classes are refused, because no Java is run.",
+)
+SUPER_USERS: Final = BrokerSetting(
+    "super.users",
+    principals(),
+    default=(),
+    doc="Principals that may do everything, where there is an authorizer. Brokers have to be among "
+    "them, or be allowed ClusterAction on the cluster, and Create where topics make themselves.",
+)
+ALLOW_EVERYONE_IF_NO_ACL_FOUND: Final = BrokerSetting(
+    "allow.everyone.if.no.acl.found",
+    flag(),
+    default=False,
+    doc="Whether every client may do everything to what no rule is about, where there is an "
+    "authorizer.",
 )
 BACKGROUND_THREADS: Final = BrokerSetting(
     "background.threads",

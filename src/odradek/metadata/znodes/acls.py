@@ -43,9 +43,14 @@ class AclsZnode:
         return cls.LITERAL if kind is PatternType.LITERAL else cls.PREFIXED
 
     @classmethod
+    def parent_of_type(cls, resource: ResourceType, kind: PatternType) -> str:
+        """Above the patterns of a type of resource."""
+        return f"{cls.parent(kind)}/{resource.title}"
+
+    @classmethod
     def path(cls, pattern: Pattern) -> str:
         """Where its rules are."""
-        return f"{cls.parent(pattern.type)}/{pattern.resource_type.title}/{pattern.name}"
+        return f"{cls.parent_of_type(pattern.resource_type, pattern.type)}/{pattern.name}"
 
     @staticmethod
     def encode(rules: Iterable[Rule]) -> bytes:

@@ -1,1 +1,1 @@
-"""What needs an authorizer, SCRAM or quotas: answered as a Kafka without them answers."""
+"""Access rules, SCRAM, quotas: where there are none, answered as a Kafka without them answers."""

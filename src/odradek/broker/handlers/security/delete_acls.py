@@ -1,26 +1,55 @@
-"""DeleteAcls (key 31), versions 0 to 3: SECURITY_DISABLED, as there is no authorizer."""
+"""DeleteAcls (key 31), versions 0 to 3: access rules that filters mean are taken back.
+
+Any broker writes it to ZooKeeper; a pattern without rules has no znode there. v1 prefixed patterns
+(KIP-290). v2 flexible. v3 users as resources.
+"""
 
 from typing import Final
 
+from odradek.broker.access.access_rules import AccessRules
 from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.security.acl_rows import InvalidRule, filter_of, rules_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.wire.messages.delete_acls import (
+    DeleteAclsFilter,
     DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
 
-NO_AUTHORIZER: Final = "no authorizer is configured: every client may do everything"
+
+async def handle(
+    services: Services,
+    pending: PendingRequest,  # noqa: ARG001 - the signature of every handler
+    request: DeleteAclsRequest,
+) -> DeleteAclsResponse:
+    """Each filter by itself; the rules that it meant are named."""
+    rules = rules_of(services)
+    return DeleteAclsResponse(filter_results=[await _delete(rules, it) for it in request.filters])
 
 
-def handle(services: Services, pending: PendingRequest, request: DeleteAclsRequest) -> None:
-    """There is none to delete."""
-    del services
-    pending.answer(refuse(request, pending.version, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER))
+async def _delete(rules: AccessRules, wanted: DeleteAclsFilter) -> DeleteAclsFilterResult:
+    try:
+        meant = filter_of(wanted)
+    except InvalidRule as error:
+        return DeleteAclsFilterResult(error.code, str(error))
+    rows = []
+    for pattern, found in list(meant.find(rules.decisions.book)):
+        code, text = ErrorCode.NONE, None
+        try:
+            await rules.remove(pattern, found)
+        except BrokerError as error:
+            code, text = error.code, str(error)
+        kind, how, name = pattern
+        rows += [
+            DeleteAclsMatchingAcl(code, text, kind, name, how, *rule) for rule in sorted(found)
+        ]
+    return DeleteAclsFilterResult(ErrorCode.NONE, None, rows)
 
 
 def refuse(
