@@ -4,7 +4,8 @@ Denied first: a rule that denies wins over any that allows. Nothing said is no, 
 without any rule is open to all (`allow.everyone.if.no.acl.found`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.access.rule_book import ByPrincipal, RuleBook
@@ -13,7 +14,6 @@ from odradek.model.access import (
     ANY_NAME,
     ANY_USER,
     IMPLIED_BY,
-    OPERATIONS,
     Effect,
     Operation,
     Pattern,
@@ -24,13 +24,31 @@ from odradek.model.access import (
 )
 
 REMEMBERED_MAX: Final = 100_000
+"""Answers; then all are forgotten: a client that asks for ever new names takes no memory for it."""
 
 
 class Caller(NamedTuple):
     """Somebody who asks for something."""
 
     principal: str  # such as User:alice
-    host: str  # an address, as text
+    host: str  # an address, as Java writes it
+
+
+class Answers(dict[str, bool]):
+    """Whether one caller may do one thing, by the name of the resource.
+
+    They hold until a rule changes; later questions are put to new ones.
+    """
+
+    __slots__ = ("_decide",)
+
+    def __init__(self, decide: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._decide = decide
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = self._decide(name)
+        return found
 
 
 class Decisions:
@@ -42,7 +60,8 @@ class Decisions:
         self._super_users = frozenset(super_users)
         self._open = everyone_if_no_rule
         self._book = RuleBook()
-        self._remembered: dict[tuple[Caller, Operation, Resource], bool] = {}
+        self._remembered: dict[tuple[Caller, Operation, ResourceType], Answers] = {}
+        self._count = 0  # of answers that are remembered
 
     @property
     def book(self) -> RuleBook:
@@ -52,27 +71,24 @@ class Decisions:
     def replace(self, pattern: Pattern, rules: Iterable[Rule]) -> None:
         """These are its rules now."""
         self._book.replace(pattern, rules)
-        self._remembered.clear()
+        self._forget()
 
     def close(self, pattern: Pattern) -> None:
         """Its rules cannot be read: it is open to nobody whom those known before do not allow."""
         self._book.close(pattern)
-        self._remembered.clear()
+        self._forget()
+
+    def answers(self, caller: Caller, operation: Operation, kind: ResourceType) -> Answers:
+        """Whether it may do this to resources of the type, by their names."""
+        key = (caller, operation, kind)
+        known = self._remembered.get(key)
+        if known is None:
+            known = self._remembered[key] = Answers(partial(self._first, *key))
+        return known
 
     def may(self, caller: Caller, operation: Operation, resource: Resource) -> bool:
         """Whether it is allowed."""
-        key = (caller, operation, resource)
-        known = self._remembered.get(key)
-        if known is None:
-            if len(self._remembered) >= REMEMBERED_MAX:
-                self._remembered.clear()
-            known = self._remembered[key] = self._decide(caller, operation, resource)
-        return known
-
-    def operations(self, caller: Caller, resource: Resource) -> frozenset[Operation]:
-        """All that it may do to a resource."""
-        known = OPERATIONS[resource.type]
-        return frozenset(it for it in known if self.may(caller, it, resource))
+        return self.answers(caller, operation, resource.type)[resource.name]
 
     def may_to_some(self, caller: Caller, operation: Operation, kind: ResourceType) -> bool:
         """Whether there can be a resource of the type to which it is allowed (KIP-679)."""
@@ -82,6 +98,16 @@ class Decisions:
         if Pattern(kind, PatternType.LITERAL, ANY_NAME) in denied:
             return False
         return self._open or any(not _is_denied(it, denied) for it in allowed)
+
+    def _forget(self) -> None:
+        self._remembered.clear()
+        self._count = 0
+
+    def _first(self, caller: Caller, operation: Operation, kind: ResourceType, name: str) -> bool:
+        if self._count >= REMEMBERED_MAX:
+            self._forget()
+        self._count += 1
+        return self._decide(caller, operation, Resource(kind, name))
 
     def _decide(self, caller: Caller, operation: Operation, resource: Resource) -> bool:
         if caller.principal in self._super_users:
@@ -133,5 +159,5 @@ def _is_denied(allowed: Pattern, denied: set[Pattern]) -> bool:
             return False
         if allowed in denied:
             return True
-    prefixes = (name[:length] for length in range(len(name) + 1))
+    prefixes = (name[:length] for length in range(1, len(name) + 1))
     return any(Pattern(kind, PatternType.PREFIXED, it) in denied for it in prefixes)

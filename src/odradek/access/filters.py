@@ -1,10 +1,11 @@
 """Filters: which rules are listed, or deleted."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from odradek.access.rule_book import RuleBook, Rules
-from odradek.model.access import ANY, ANY_NAME, Pattern, PatternType, Rule
+from odradek.model.access import ANY, ANY_NAME, Pattern, PatternType, ResourceType, Rule
 
 MATCH: Final = 2  # of pattern types: all patterns under which a resource of the name falls
 
@@ -44,6 +45,18 @@ class Filter(NamedTuple):
         for pattern, rules in book:
             if self.is_about(pattern) and (found := frozenset(filter(self.means, rules))):
                 yield pattern, found
+
+    def patterns(self, book: RuleBook) -> list[Pattern]:
+        """Those with rules that can be meant, and the one that it names.
+
+        That one may have rules that this broker has not heard of yet.
+        """
+        found = {pattern for pattern, _ in book if self.is_about(pattern)}
+        if self.name and "/" not in self.name:
+            with suppress(ValueError):  # one of them is ANY, or MATCH
+                kind, how = ResourceType(self.resource_type), PatternType(self.pattern_type)
+                found.add(Pattern(kind, how, self.name))
+        return sorted(found)
 
 
 def _falls_under(name: str, pattern: Pattern) -> bool:

@@ -327,7 +327,11 @@ class Broker:
         client: ZooKeeperClient,
     ) -> Services:
         config, me, replicas = self.config, self.cluster.me, control.replicas
-        access = None if self._rules is None else Authorizer(self._rules.decisions)
+        access = (
+            None
+            if self._rules is None
+            else Authorizer(self._rules.decisions, inter_broker_listener_name(config))
+        )
         fetches = Fetches(
             FetchDeps(
                 replicas,

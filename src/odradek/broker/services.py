@@ -77,5 +77,5 @@ class Services:
     timers: Timers
     offered: tuple[Offered, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller
-    access: Authorizer | None = None  # None: every client may do everything
-    rules: AccessRules | None = None  # that it decides by
+    access: Authorizer | None  # None: every client may do everything
+    rules: AccessRules | None  # that it decides by

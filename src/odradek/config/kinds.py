@@ -271,7 +271,7 @@ def principals() -> Kind[tuple[str, ...]]:
     allowed = "principals such as User:alice, separated by semicolons"
 
     def parse(text: str) -> tuple[str, ...]:
-        items = tuple(item.strip() for item in text.split(";")) if text.strip() else ()
+        items = tuple(item.strip() for item in text.strip("; ").split(";")) if text.strip() else ()
         if not all(":" in item.strip(":") for item in items):
             raise NotAllowed(f"must be {allowed}")
         return items

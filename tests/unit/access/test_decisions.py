@@ -1,12 +1,9 @@
 """Who may do what: denied first, then allowed, then nothing."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from odradek.access.decisions import Caller, Decisions
 from odradek.model.access import (
-    IMPLIED_BY,
     Effect,
     Operation,
     Pattern,
@@ -117,14 +114,6 @@ def test_a_revoked_rule_counts_at_once() -> None:
     assert not len(found.book)
 
 
-def test_what_may_be_done_is_listed() -> None:
-    """Kept to what a resource of the type knows."""
-    found = decisions((topic("orders"), allow(Operation.ALL)))
-    assert Operation.CLUSTER_ACTION not in found.operations(ALICE, ORDERS)
-    assert Operation.ALTER_CONFIGS in found.operations(ALICE, ORDERS)
-    assert not found.operations(BOB, ORDERS)
-
-
 @pytest.mark.parametrize(
     ("rules", "may"),
     [
@@ -145,56 +134,3 @@ def test_whether_there_can_be_a_resource(rules: list[tuple[Pattern, Rule]], *, m
     """An idempotent producer needs the right to write to some topic (KIP-679)."""
     found = decisions(*rules)
     assert found.may_to_some(ALICE, Operation.WRITE, ResourceType.TOPIC) is may
-
-
-NAMES = st.sampled_from(["a", "ab", "abc", "b", "*"])
-RULES = st.builds(
-    Rule,
-    st.sampled_from(["User:alice", "User:bob", "User:*"]),
-    st.sampled_from(["*", ALICE.host]),
-    st.sampled_from([Operation.ALL, Operation.READ, Operation.DESCRIBE, Operation.ALTER]),
-    st.sampled_from(Effect),
-)
-PATTERNS = st.builds(
-    Pattern,
-    st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP]),
-    st.sampled_from(PatternType),
-    NAMES,
-)
-
-
-@given(
-    rules=st.lists(st.tuples(PATTERNS, RULES), max_size=6),
-    caller=st.sampled_from([ALICE, BOB]),
-    operation=st.sampled_from([Operation.READ, Operation.DESCRIBE, Operation.WRITE]),
-    name=NAMES,
-    open_to_all=st.booleans(),
-)
-def test_it_is_as_reading_all_rules_says(
-    *,
-    rules: list[tuple[Pattern, Rule]],
-    caller: Caller,
-    operation: Operation,
-    name: str,
-    open_to_all: bool,
-) -> None:
-    """The book finds what a walk over everything finds."""
-    about = [rule for pattern, rule in rules if _covers(pattern, name)]
-    mine = [it for it in about if it.principal in {"User:*", caller.principal}]
-    mine = [it for it in mine if it.host in {"*", caller.host}]
-    denies = {it.operation for it in mine if it.effect is Effect.DENY}
-    allows = {it.operation for it in mine if it.effect is Effect.ALLOW}
-    wanted = {Operation.ALL, operation, *IMPLIED_BY.get(operation, ())}
-    expected = bool(wanted & allows) and not {Operation.ALL, operation} & denies
-    if not about:
-        expected = open_to_all
-    found = decisions(*rules, open_to_all=open_to_all)
-    assert found.may(caller, operation, Resource(ResourceType.TOPIC, name)) is expected
-
-
-def _covers(pattern: Pattern, name: str) -> bool:
-    if pattern.resource_type is not ResourceType.TOPIC:
-        return False
-    if pattern.type is PREFIXED:
-        return name.startswith(pattern.name)
-    return pattern.name in {"*", name}

@@ -134,6 +134,7 @@ class Reading:
             self.on_corrupt,
             self.throttle,
             selector,
+            None,
         )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)

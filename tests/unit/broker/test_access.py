@@ -176,7 +176,7 @@ def test_an_id_does_not_tell_a_name() -> None:
         assert topic_id is not None
         by_id = [MetadataRequestTopic(topic_id=topic_id, name=None)]
         (row,) = client.ask(MetadataRequest(topics=by_id)).topics
-        assert (row.error_code, row.name) == (ErrorCode.UNKNOWN_TOPIC_ID, None)
+        assert (row.error_code, row.name) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
         deleted = DeleteTopicsRequest([DeleteTopicState(None, topic_id)], timeout_ms=1_000)
         (gone,) = client.ask(deleted).responses
         assert (gone.error_code, gone.name) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)

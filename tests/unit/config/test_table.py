@@ -256,5 +256,7 @@ def test_super_users_are_separated_by_semicolons() -> None:
     """The names of certificates have commas; each has a type, or nobody would be meant."""
     kind = BROKER_SETTINGS["super.users"].kind
     assert kind.parse("User:CN=a,O=b; User:c") == ("User:CN=a,O=b", "User:c")
+    assert kind.parse("User:a;") == ("User:a",)
     assert kind.parse("") == ()
     assert not _accepts(kind, "alice")
+    assert not _accepts(kind, "User:a;;User:b")

@@ -8,7 +8,6 @@ change names the version that it replaces, so of two administrators on one resou
 
 import asyncio
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Final
 
 import structlog
@@ -18,7 +17,7 @@ from odradek.access.rule_book import NO_RULES, Rules
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.acls import AclsChangeZnode, AclsZnode
-from odradek.model.access import Pattern, PatternType, ResourceType
+from odradek.model.access import Pattern, PatternType, ResourceType, Rule
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NoAuth, NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
@@ -96,17 +95,19 @@ class AccessRules:
         return sorted((it for it in children.names if _number(it) > seen), key=_number)
 
     async def _announced(self, news: dict[str, list[str]]) -> Iterable[Pattern] | None:
-        """The patterns that were changed; None: one of the news cannot be read."""
+        """The patterns that were changed; None: one of the news cannot be read, or is gone."""
         rows = [(parent, name) for parent, names in news.items() for name in names]
         answers = await self._client.batch([GetData(f"{parent}/{name}") for parent, name in rows])
         found = dict[Pattern, None]()
-        for (parent, _), answer in zip(rows, answers, strict=True):
-            if isinstance(answer, Data):
-                try:
-                    found[AclsChangeZnode.decode(parent, answer.data)] = None
-                except MalformedZnode as fault:
-                    log.warning("acls.change_ignored", reason=str(fault))
-                    return None
+        for (parent, name), answer in zip(rows, answers, strict=True):
+            if isinstance(answer, KeeperError) and not isinstance(answer, NoNode | NoAuth):
+                raise answer
+            try:
+                data = answer.data if isinstance(answer, Data) else None
+                found[AclsChangeZnode.decode(parent, data)] = None
+            except MalformedZnode as fault:
+                log.warning("acls.change_unreadable", znode=f"{parent}/{name}", reason=str(fault))
+                return None
         return found
 
     async def _patterns(self) -> Iterable[Pattern]:
@@ -150,24 +151,27 @@ class AccessRules:
 
     async def add(self, pattern: Pattern, rules: Rules) -> None:
         """Beside those that it has."""
-        await self._change(pattern, partial(frozenset.union, rules))
+        await self._change(pattern, rules.union)
 
-    async def remove(self, pattern: Pattern, rules: Rules) -> None:
-        """If it has them."""
-        await self._change(pattern, lambda found: found - rules)
+    async def remove(self, pattern: Pattern, is_meant: Callable[[Rule], bool]) -> Rules:
+        """Those that are meant, of all that ZooKeeper has; they are returned."""
+        return await self._change(pattern, lambda found: found - {*filter(is_meant, found)})
 
-    async def _change(self, pattern: Pattern, change: Callable[[Rules], Rules]) -> None:
+    async def _change(self, pattern: Pattern, change: Callable[[Rules], Rules]) -> Rules:
+        """The rules that it has no more."""
         async with self._one_at_a_time:
             try:
                 for _ in range(TRIES_MAX):
-                    if await self._try(pattern, change):
+                    before = await self._try(pattern, change)
+                    if before is not None:
                         self.on_changed()
-                        return
+                        return before - change(before)
             except (KeeperError, MalformedZnode) as error:
                 raise NotWritten(f"{AclsZnode.path(pattern)}: {error}") from error
         raise NotWritten(f"{AclsZnode.path(pattern)}: others change it all the time")
 
-    async def _try(self, pattern: Pattern, change: Callable[[Rules], Rules]) -> bool:
+    async def _try(self, pattern: Pattern, change: Callable[[Rules], Rules]) -> Rules | None:
+        """The rules that it had; None: somebody else was faster."""
         try:
             found = await self._client.get(AclsZnode.path(pattern))
         except NoNode:
@@ -180,10 +184,10 @@ class AccessRules:
                 await self._client.multi(_writes(pattern, after, version))
             except MultiFailed as failure:
                 if failure.index == 0 and isinstance(failure.cause, OVERTAKEN):
-                    return False
+                    return None
                 raise
         self.decisions.replace(pattern, after)
-        return True
+        return before
 
 
 def _writes(pattern: Pattern, rules: Rules, version: int | None) -> list[WriteOp]:

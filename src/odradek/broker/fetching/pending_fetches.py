@@ -84,8 +84,8 @@ class FetchDeps(NamedTuple):
     bytes_max: Bytes  # of one response
     on_corrupt: OnCorrupt  # a batch failed its checksum
     throttle: ReplicationThrottle  # of what this broker sends as a leader
-    selector_class: str | None = None
-    access: Authorizer | None = None
+    selector_class: str | None
+    access: Authorizer | None
 
 
 class Fetches:
@@ -172,6 +172,18 @@ class Fetches:
                 session.look_at_all()
 
 
+def _right(
+    access: Authorizer | None, pending: PendingRequest, reader: Reader
+) -> Callable[[str], bool] | None:
+    """Whether a client may read a topic, at the time it is asked; None where every client may."""
+    client = pending.connection
+    if access is None:
+        return None
+    if isinstance(reader, Follower):
+        return lambda _: access.may_on_cluster(client, Operation.CLUSTER_ACTION)
+    return partial(access.may, client, Operation.READ, ResourceType.TOPIC)
+
+
 def reader_of(request: FetchRequest, version: int) -> Reader:
     """A follower names its broker; everything else is a consumer."""
     if version >= REPLICA_STATE_SINCE and request.replica_state is not None:
@@ -233,11 +245,7 @@ class Fetch:
         self._cold_left = 0  # jobs of this round
         self._round = 0  # of jobs
         self._sought: dict[Slot, SoughtRead] = {}  # what jobs have looked for
-        access = fetches.deps.access
-        self._may_read: Callable[[str], bool] | None = None  # whether its client may, now
-        if access is not None and not isinstance(session.reader, Follower):
-            client = pending.connection
-            self._may_read = partial(access.may, client, Operation.READ, ResourceType.TOPIC)
+        self._may_read = _right(fetches.deps.access, pending, session.reader)
         self._wants_answer = False  # however little there is
 
     # Looking, some partitions in each turn of the loop
@@ -488,7 +496,7 @@ class Fetch:
     def _still_allowed(self) -> Iterator[Found]:
         """A right may be taken away between the reading and the answer."""
         for one in self._found.rows:
-            if not one.size or self._may_read is None or self._may_read(one.slot.name):
+            if one.row.error_code or self._may_read is None or self._may_read(one.slot.name):
                 yield one
             else:
                 yield Found(one.slot, failed(one.slot, NotReadable.code), is_urgent=True)

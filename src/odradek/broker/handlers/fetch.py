@@ -11,6 +11,7 @@ Versions 0 to 3 get message sets, in the formats from before Kafka 0.11 (`old_fo
 
 from typing import Final
 
+from odradek.broker.access.authorizer import NotAuthorized
 from odradek.broker.access.need import Served
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
@@ -20,6 +21,7 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import TopicId
 from odradek.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -34,7 +36,13 @@ def handle(services: Services, pending: PendingRequest, request: FetchRequest) -
     """Answers now or later."""
     state = request.replica_state
     if request.replica_id >= 0 or (state is not None and state.replica_id >= 0):
-        check_replica(services, pending)
+        try:
+            check_replica(services, pending)
+        except NotAuthorized:
+            if not request.topics:
+                raise
+            pending.answer(_each(request, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            return
     if pending.version < BATCHES_SINCE:
         pending.rewrite = as_message_sets(request, pending.version)
     services.fetches.begin(pending, request)
@@ -45,15 +53,17 @@ def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -
     del message
     if version not in API.versions:
         code = ErrorCode.UNSUPPORTED_VERSION
-    if version >= ERROR_SINCE:
-        return FetchResponse(error_code=code)
-    topics: dict[str, list[PartitionData]] = {}
-    for name, _, number in named_in(request):
+    return FetchResponse(error_code=code) if version >= ERROR_SINCE else _each(request, code)
+
+
+def _each(request: FetchRequest, code: ErrorCode) -> FetchResponse:
+    """The code with every partition that the request names."""
+    topics: dict[tuple[str, TopicId], list[PartitionData]] = {}
+    for name, topic_id, number in named_in(request):
         row = PartitionData(number, code, high_watermark=-1, records=b"")
-        topics.setdefault(name, []).append(row)
-    return FetchResponse(
-        responses=[FetchableTopicResponse(name, partitions=rows) for name, rows in topics.items()]
-    )
+        topics.setdefault((name, topic_id), []).append(row)
+    rows = [FetchableTopicResponse(*topic, partitions) for topic, partitions in topics.items()]
+    return FetchResponse(responses=rows)
 
 
 API: Final = Api(

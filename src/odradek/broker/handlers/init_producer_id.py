@@ -7,10 +7,10 @@ Skipped: transactional ids are refused as long as there is no coordinator for th
 
 from typing import Final
 
-from odradek.broker.access.authorizer import NotAuthorized
+from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
-from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
@@ -35,18 +35,23 @@ async def handle(
     services: Services, pending: PendingRequest, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     """The next id."""
+    if services.access is not None:
+        _check(services.access, pending.connection, request.transactional_id)
     if request.transactional_id is not None:
         raise NoTransactions("transactions are not served")
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         raise HalfAnIdentity("producer id and producer epoch are given both or not at all")
-    access, client = services.access, pending.connection
-    if (
-        access is not None
-        and not access.may_on_cluster(client, Operation.IDEMPOTENT_WRITE)
-        and not access.may_write_somewhere(client)
-    ):
-        raise NotAuthorized(ResourceType.CLUSTER)
     return InitProducerIdResponse(producer_id=await services.producer_ids.next())
+
+
+def _check(access: Authorizer, client: Client, transactional_id: str | None) -> None:
+    """Who may write to some topic may do it idempotently (KIP-679)."""
+    if transactional_id is not None:
+        access.check(client, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
+        return
+    may = access.may_on_cluster(client, Operation.IDEMPOTENT_WRITE)
+    if not may and not access.may_write_somewhere(client):
+        raise NotAuthorized(ResourceType.CLUSTER)
 
 
 def refuse(

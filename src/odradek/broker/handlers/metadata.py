@@ -209,9 +209,10 @@ def _find(
         unknown = errors.get(name or "", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if name is not None and topic_name_fault(name) is not None:
             unknown = ErrorCode.INVALID_TOPIC_EXCEPTION
-    if sees is not None and name is not None and not sees(name):
+    known = name if found is None else found.name
+    if sees is not None and known is not None and not sees(known):
         return MetadataResponseTopic(REFUSALS[ResourceType.TOPIC], name, topic_id)
-    if found is not None and (sees is None or sees(found.name)):
+    if found is not None:
         return found
     return MetadataResponseTopic(unknown, name, topic_id)
 

@@ -4,7 +4,6 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.security.principal import ANONYMOUS
 
 
 class NotAmongBrokers(BrokerError):
@@ -16,12 +15,10 @@ class NotAmongBrokers(BrokerError):
 def check_replica(services: Services, pending: PendingRequest) -> None:
     """Refuses a replica id of a client that is no broker.
 
-    The right decides, where there is an authorizer. Nobody proves to be ANONYMOUS: so it counts as
-    a broker by the inter-broker listener alone, as every client does without an authorizer.
+    The right decides, where there is an authorizer; without one the listener.
     """
-    access, client = services.access, pending.connection
-    listener = services.inter_broker_listener
-    if (access is None or client.principal == ANONYMOUS) and client.listener != listener:
+    client, listener = pending.connection, services.inter_broker_listener
+    if services.access is not None:
+        services.access.check_cluster(client, Operation.CLUSTER_ACTION)
+    elif client.listener != listener:
         raise NotAmongBrokers(f"a replica id on listener {client.listener}; brokers use {listener}")
-    if access is not None:
-        access.check_cluster(client, Operation.CLUSTER_ACTION)

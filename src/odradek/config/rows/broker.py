@@ -116,8 +116,9 @@ SUPER_USERS: Final = BrokerSetting(
     "super.users",
     principals(),
     default=(),
-    doc="Principals that may do everything, where there is an authorizer. Brokers have to be among "
-    "them, or be allowed ClusterAction on the cluster, and Create where topics make themselves.",
+    doc="Principals that may do everything, where there is an authorizer. Brokers should be "
+    "among them; otherwise they have to be allowed ClusterAction and Create on the cluster, and "
+    "Describe on all topics.",
 )
 ALLOW_EVERYONE_IF_NO_ACL_FOUND: Final = BrokerSetting(
     "allow.everyone.if.no.acl.found",

@@ -26,6 +26,7 @@ from odradek.wire.messages.find_coordinator import (
 
 MANY_SINCE: Final = 4
 GROUP, TRANSACTION = 0, 1
+RESOURCES: Final = {GROUP: ResourceType.GROUP, TRANSACTION: ResourceType.TRANSACTIONAL_ID}
 NO_PORT: Final = -1
 NOT_ALLOWED: Final = REFUSALS[ResourceType.GROUP]
 
@@ -52,13 +53,14 @@ async def handle(
     services: Services, pending: PendingRequest, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
     """The leader of the key's partition, as it is reached by the listener of this connection."""
+    if request.key_type not in RESOURCES:
+        raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
+    kind = RESOURCES[request.key_type]
+    keys = [(key, _may(services, pending, kind, key)) for key in _keys(request, pending.version)]
+    if keys and not any(may for _, may in keys):
+        raise NotAuthorized(kind)
     if request.key_type == TRANSACTION:
         raise NoTransactions("transactions are not served by this broker")
-    if request.key_type != GROUP:
-        raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
-    keys = [(key, _may(services, pending, key)) for key in _keys(request, pending.version)]
-    if keys and not any(may for _, may in keys):
-        raise NotAuthorized(ResourceType.GROUP)
     try:
         await services.topic_admin.ensure(GROUP_METADATA_TOPIC)
     except BrokerError as error:
@@ -71,11 +73,9 @@ async def handle(
     return _response(found, pending.version)
 
 
-def _may(services: Services, pending: PendingRequest, group: str) -> bool:
-    access, client = services.access, pending.connection
-    if access is None:
-        return True
-    return access.may(client, Operation.DESCRIBE, ResourceType.GROUP, group)
+def _may(services: Services, pending: PendingRequest, kind: ResourceType, name: str) -> bool:
+    access = services.access
+    return access is None or access.may(pending.connection, Operation.DESCRIBE, kind, name)
 
 
 def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:

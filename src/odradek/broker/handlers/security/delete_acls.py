@@ -39,16 +39,15 @@ async def _delete(rules: AccessRules, wanted: DeleteAclsFilter) -> DeleteAclsFil
     except InvalidRule as error:
         return DeleteAclsFilterResult(error.code, str(error))
     rows = []
-    for pattern, found in list(meant.find(rules.decisions.book)):
+    for pattern in meant.patterns(rules.decisions.book):
         code, text = ErrorCode.NONE, None
         try:
-            await rules.remove(pattern, found)
+            gone = await rules.remove(pattern, meant.means)
         except BrokerError as error:
             code, text = error.code, str(error)
+            gone = frozenset(filter(meant.means, rules.decisions.book.of(pattern)))
         kind, how, name = pattern
-        rows += [
-            DeleteAclsMatchingAcl(code, text, kind, name, how, *rule) for rule in sorted(found)
-        ]
+        rows += [DeleteAclsMatchingAcl(code, text, kind, name, how, *rule) for rule in sorted(gone)]
     return DeleteAclsFilterResult(ErrorCode.NONE, None, rows)
 
 
