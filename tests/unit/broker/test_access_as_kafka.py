@@ -154,7 +154,7 @@ def test_a_forged_follower_is_told_what_kafka_tells_it(ruled: Ruled) -> None:
 
 
 def test_transactional_ids(ruled: Ruled) -> None:
-    """Each by itself."""
+    """Each id is decided by itself, and refused in the words of its type."""
     asked = DescribeTransactionsRequest(["pay-1"])
     refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert outcome(ruled.client.ask(asked)) == {refused}
