@@ -136,8 +136,9 @@ def java_address(host: str) -> str:
     """An address as Java writes it, and so as rules have it: `0:0:0:0:0:0:0:1`."""
     if ":" not in host:
         return host
-    address = IPv6Address(host)
+    text, percent, scope = host.partition("%")
+    address = IPv6Address(text)
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
-    groups = (f"{int(it, 16):x}" for it in address.exploded.partition("%")[0].split(":"))
-    return "%".join(filter(None, (":".join(groups), address.scope_id)))
+    groups = (f"{int(it, 16):x}" for it in address.exploded.split(":"))
+    return ":".join(groups) + percent + scope
