@@ -71,7 +71,7 @@ SCRIPTS: Final = (
 """Kafka's scripts: `odradek kafka-topics` takes what `kafka-topics.sh` takes."""
 
 ELSEWHERE: Final[dict[str, str]] = {
-    "kafka-acls": "there is no access control here",
+    "kafka-acls": "Kafka's own script can be pointed at these brokers",
     "kafka-broker-api-versions": "odradek broker apis",
     "kafka-cluster": "odradek cluster describe",
     "kafka-delegation-tokens": "there is no authentication here",

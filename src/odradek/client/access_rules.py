@@ -1,7 +1,4 @@
-"""Access rules of a cluster: listed, added, and taken back.
-
-The controller is asked: who adds a rule and lists them then finds it.
-"""
+"""Access rules of a cluster: added, and taken back, by its controller."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +9,6 @@ from odradek.client.errors import check
 from odradek.model.access import Effect, Operation, Pattern, PatternType, ResourceType, Rule
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from odradek.wire.messages.describe_acls import DescribeAclsRequest
 
 
 class AccessRule(NamedTuple):
@@ -20,31 +16,6 @@ class AccessRule(NamedTuple):
 
     pattern: Pattern
     rule: Rule
-
-
-async def describe(cluster: Cluster, meant: Filter) -> list[AccessRule]:
-    """Those that are meant."""
-    request = DescribeAclsRequest(
-        meant.resource_type,
-        meant.name,
-        meant.pattern_type,
-        meant.principal,
-        meant.host,
-        meant.operation,
-        meant.effect,
-    )
-
-    async def attempt() -> Any:
-        answer = await (await cluster.controller()).ask(request)
-        check(answer.error_code, answer.error_message)
-        return answer
-
-    answer = await cluster.patiently(attempt)
-    return sorted(
-        AccessRule(_pattern(it.resource_type, it.pattern_type, it.resource_name), _rule(row))
-        for it in answer.resources
-        for row in it.acls
-    )
 
 
 def creation(rules: Sequence[AccessRule]) -> CreateAclsRequest:

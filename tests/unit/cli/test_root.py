@@ -97,7 +97,7 @@ def test_a_script_that_is_not_here_says_what_is_instead(run: Run) -> None:
     """The nearest name would be another tool altogether."""
     code, out, err = run("kafka-acls.sh", "--list")
     assert (code, out) == (2, "")
-    assert err.endswith("Error: kafka-acls.sh is not here: there is no access control here\n")
+    assert err.endswith("is not here: Kafka's own script can be pointed at these brokers\n")
     assert "odradek serve server.properties" in run("kafka-server-start").err
 
 
