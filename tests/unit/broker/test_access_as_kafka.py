@@ -145,6 +145,8 @@ def test_a_forged_follower_is_told_what_kafka_tells_it(ruled: Ruled) -> None:
     """Each partition that it names is refused, as if it were a topic that it may not read."""
     wanted = [FetchTopic(NAMES[TOPIC], partitions=[FetchPartition(0)])]
     request = FetchRequest(replica_id=OTHER_BROKER, max_wait_ms=0, topics=wanted)
+    request.session_epoch = 0
+    assert not ruled.client.ask(request).session_id, "a session of it would end a consumer's"
     forged = Fact(lambda _topic, _group: request, ())
     assert ruled.refusals(forged) == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
     with ruled.under([_by_name(Right(Operation.READ, TOPIC))]):
