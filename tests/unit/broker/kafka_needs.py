@@ -51,12 +51,15 @@ from odradek.wire.messages import (
     produce,
     stop_replica,
     sync_group,
+    txn_offset_commit,
     update_metadata,
+    write_txn_markers,
 )
 from odradek.wire.schema import Request
 
 TOPIC, GROUP, CLUSTER = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
-NAMES = {TOPIC: "orders-1", GROUP: "readers-1", CLUSTER: "kafka-cluster"}
+TRANSACTION = ResourceType.TRANSACTIONAL_ID
+NAMES = {TOPIC: "orders-1", GROUP: "readers-1", CLUSTER: "kafka-cluster", TRANSACTION: "mover-1"}
 OTHER_BROKER = 99
 STALE = 0  # a controller epoch that is over
 
@@ -97,6 +100,27 @@ def _forget(topic: str, group: str) -> Request:
 def _produce(topic: str, _: str) -> Request:
     data = [produce.TopicProduceData(topic, partition_data=[produce.PartitionProduceData(0, b"")])]
     return produce.ProduceRequest(None, -1, 1_000, data)
+
+
+def _produce_in_transaction(topic: str, group: str) -> Request:
+    request = _produce(topic, group)
+    assert isinstance(request, produce.ProduceRequest)
+    request.transactional_id = NAMES[TRANSACTION]
+    return request
+
+
+def _commit_in_transaction(topic: str, group: str) -> Request:
+    rows = [txn_offset_commit.TxnOffsetCommitRequestPartition(0)]
+    topics = [txn_offset_commit.TxnOffsetCommitRequestTopic(topic, partitions=rows)]
+    return txn_offset_commit.TxnOffsetCommitRequest(
+        transactional_id=NAMES[TRANSACTION], group_id=group, topics=topics
+    )
+
+
+def _markers(topic: str, _group: str) -> Request:
+    topics = [write_txn_markers.WritableTxnMarkerTopic(topic, [0])]
+    marker = write_txn_markers.WritableTxnMarker(7, 0, topics=topics)
+    return write_txn_markers.WriteTxnMarkersRequest([marker])
 
 
 def _fetch(topic: str, _: str) -> Request:
@@ -142,6 +166,21 @@ def _same(request: Request) -> Callable[[str, str], Request]:
 FACTS: dict[str, Fact] = {
     # Records
     "Produce": Fact(_produce, (Right(Operation.WRITE, TOPIC),)),
+    "Produce in a transaction": Fact(
+        _produce_in_transaction,
+        (Right(Operation.WRITE, TRANSACTION), Right(Operation.WRITE, TOPIC)),
+    ),
+    "TxnOffsetCommit": Fact(
+        _commit_in_transaction,
+        (
+            Right(Operation.WRITE, TRANSACTION),
+            Right(Operation.READ, GROUP),
+            Right(Operation.READ, TOPIC),
+        ),
+    ),
+    "WriteTxnMarkers": Fact(
+        _markers, (Right(Operation.CLUSTER_ACTION),), instead=(Right(Operation.ALTER),)
+    ),
     "Fetch": Fact(_fetch, (Right(Operation.READ, TOPIC),)),
     "ListOffsets": Fact(_ends, (Right(Operation.DESCRIBE, TOPIC),)),
     "OffsetForLeaderEpoch": Fact(

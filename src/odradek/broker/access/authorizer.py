@@ -97,12 +97,17 @@ class Authorizer:
         found: tuple[Each, list[object]] | None = None
         for need in needs:
             if isinstance(need, Whole):
-                name = CLUSTER.name if need.named_by is None else getattr(request, need.named_by)
-                self.check(client, need.operation, need.resource, name)
+                self._check_whole(client, request, need)
             elif isinstance(need, Each):
                 refused = yield from self._refused(client, request, need)
                 found = (need, refused) if refused else None
         return found
+
+    def _check_whole(self, client: Client, request: Request, need: Whole) -> None:
+        name = CLUSTER.name if need.named_by is None else getattr(request, need.named_by)
+        if name is None or (need.instead and self.may_on_cluster(client, need.instead)):
+            return
+        self.check(client, need.operation, need.resource, name)
 
     def _refused(self, client: Client, request: Request, need: Each) -> Steps[list[object]]:
         if need.instead is not None and self.may_on_cluster(client, need.instead):

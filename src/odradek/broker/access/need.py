@@ -21,11 +21,15 @@ REFUSALS: Final[Mapping[ResourceType, ErrorCode]] = {
 
 
 class Whole(NamedTuple):
-    """Decided before the request is served, and refused as a whole."""
+    """Decided before the request is served, and refused as a whole.
+
+    A request that names nothing needs nothing here.
+    """
 
     operation: Operation
     resource: ResourceType = ResourceType.CLUSTER
     named_by: str | None = None  # which field of the request names it; None: the cluster
+    instead: Operation | None = None  # allowed to do this to the cluster, it may do it as well
 
 
 class Each(NamedTuple):

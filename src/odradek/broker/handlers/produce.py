@@ -14,7 +14,7 @@ and the leader looks whether it has (KIP-890). A batch is taken or refused as a 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from odradek.broker.access.need import Each
+from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.produce_one import ALL, mark, mark_rejected, quick
 from odradek.broker.handlers.transactions import ABORTABLE_SINCE, question_of, refusal
@@ -377,7 +377,10 @@ API: Final = Api(
     versions=range(13),
     handle=handle,
     refuse=refuse,
-    needs=(Each(Operation.WRITE, ResourceType.TOPIC, "topic_data", "name", "responses"),),
+    needs=(
+        Whole(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, "transactional_id"),
+        Each(Operation.WRITE, ResourceType.TOPIC, "topic_data", "name", "responses"),
+    ),
     quick=quick,
     quick_from=BATCHES_SINCE,
 )

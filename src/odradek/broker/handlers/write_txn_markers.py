@@ -10,6 +10,7 @@ v1 flexible. v2 the version of the transaction: from 2 on each has a producer ep
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -18,6 +19,7 @@ from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
 from odradek.broker.timers import Timer
 from odradek.config.rows.broker import REQUEST_TIMEOUT_MS
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
@@ -214,4 +216,10 @@ def refuse(
     return WriteTxnMarkersResponse(results)
 
 
-API: Final = Api(key=27, versions=range(3), handle=handle, refuse=refuse)
+API: Final = Api(
+    key=27,
+    versions=range(3),
+    handle=handle,
+    refuse=refuse,
+    needs=(Whole(Operation.CLUSTER_ACTION, instead=Operation.ALTER),),  # KIP-1037
+)

@@ -10,6 +10,7 @@ A partition that does not exist is refused, the others are committed.
 
 from typing import Final
 
+from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import (
     Unknown,
@@ -23,6 +24,7 @@ from odradek.broker.partitions.confirmations import AGAIN, Question
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
+from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.replication.errors import NotLeaderOrFollower
 from odradek.wire.messages.txn_offset_commit import (
@@ -129,4 +131,14 @@ def _say_not_available(response: TxnOffsetCommitResponse) -> None:
                 row.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-API: Final = Api(key=28, versions=range(6), handle=handle, refuse=refuse_one)
+API: Final = Api(
+    key=28,
+    versions=range(6),
+    handle=handle,
+    refuse=refuse_one,
+    needs=(
+        Whole(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, "transactional_id"),
+        Whole(Operation.READ, ResourceType.GROUP, "group_id"),
+        Each(Operation.READ, ResourceType.TOPIC, "topics", "name", "topics"),
+    ),
+)
