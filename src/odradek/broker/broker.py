@@ -332,23 +332,6 @@ class Broker:
             if self._rules is None
             else Authorizer(self._rules.decisions, inter_broker_listener_name(config))
         )
-        fetches = Fetches(
-            FetchDeps(
-                replicas,
-                self.cluster,
-                self.timers,
-                self.doors.clock,
-                config[network_rows.FETCH_MAX_BYTES],
-                self._corrupt_replicas.on_corrupt,
-                self._throttles.leading,
-                config[replication_rows.REPLICA_SELECTOR_CLASS],
-                access,
-            ),
-            FetchSessions(
-                self.doors.random,
-                config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
-            ),
-        )
         deps = CoordinatorDeps(
             self.doors.clock,
             self.timers,
@@ -381,7 +364,7 @@ class Broker:
             controller=controlling,
             controller_admin=ControllerAdmin(client, controlling.policy),
             to_controller=self._to_controller,
-            fetches=fetches,
+            fetches=self._fetches(replicas, access),
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
             questions=self._questions,
             timers=self.timers,
@@ -389,6 +372,25 @@ class Broker:
             tasks=tasks,
             access=access,
             rules=self._rules,
+        )
+
+    def _fetches(self, replicas: ReplicaManager, access: Authorizer | None) -> Fetches:
+        return Fetches(
+            FetchDeps(
+                replicas,
+                self.cluster,
+                self.timers,
+                self.doors.clock,
+                self.config[network_rows.FETCH_MAX_BYTES],
+                self._corrupt_replicas.on_corrupt,
+                self._throttles.leading,
+                self.config[replication_rows.REPLICA_SELECTOR_CLASS],
+                access,
+            ),
+            FetchSessions(
+                self.doors.random,
+                self.config[network_rows.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS],
+            ),
         )
 
     async def _give_up(self, coordination: BrokerSession) -> None:
