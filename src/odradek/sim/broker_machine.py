@@ -28,6 +28,7 @@ OTHER_PORT: Final = 9_192
 """Where a broker listens whose address was changed."""
 ZOOKEEPER_PORT: Final = 2_181
 DISKS: Final = ("disk-a", "disk-b")
+THREE_DISKS: Final = (*DISKS, "disk-c")
 SETTINGS: Final[Mapping[str, str]] = {
     "log.dirs": ",".join(DISKS),
     "admin.listener": "",

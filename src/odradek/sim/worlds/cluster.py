@@ -14,7 +14,14 @@ from typing import ClassVar, Final
 
 from odradek.broker.fetching.replica_selector import RACK_AWARE
 from odradek.ensemble.server import JournalFailed
-from odradek.sim.broker_machine import OTHER_PORT, PORT, BrokerMachine, name_of
+from odradek.sim.broker_machine import (
+    DISKS,
+    OTHER_PORT,
+    PORT,
+    THREE_DISKS,
+    BrokerMachine,
+    name_of,
+)
 from odradek.sim.disk_misfortunes import (
     ColdCache,
     FullDisk,
@@ -168,6 +175,8 @@ class ClusterSimulation(Simulation):
         self.zookeeper.machine.on_exit = self._zookeeper_exited
         self.seat = draw_seat(world.chance.stream("preferred"), numbers)
         self.differs = world.chance.stream("files").one_in(4)
+        three = world.chance.stream("disks").one_in(4)
+        self._disks = THREE_DISKS if three else DISKS  # of each broker
         self.brokers = {number: self._broker(number) for number in numbers}
         self.clients = world.machine(CLIENTS)
         view = ClusterView(self.zookeeper, self.brokers)
@@ -190,7 +199,9 @@ class ClusterSimulation(Simulation):
 
     def _second(self, number: int, name: str) -> BrokerMachine:
         """Another process with the id of a broker; it is not started again."""
-        return BrokerMachine(self.world, self._settings(number), number=number, name=name)
+        second = BrokerMachine(self.world, self._settings(number), number=number, name=name)
+        second.disks = self._disks
+        return second
 
     def _broker(self, number: int) -> BrokerMachine:
         world = self.world
@@ -203,6 +214,7 @@ class ClusterSimulation(Simulation):
                 RESTART_MICROS + broker.absence, broker.machine.start_if_down
             ),
         )
+        broker.disks = self._disks
         broker.machine.reboots_after_failed_sync = True
         broker.machine.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         return broker
@@ -227,7 +239,7 @@ class ClusterSimulation(Simulation):
         everybody = (self.world, [ZOOKEEPER, *names, CLIENTS])
         machines = list(self.brokers.values())
         hands = Hands(self.world, self._bootstrap)
-        cluster = OfCluster(self.world, self.brokers, self.copies, hands)
+        cluster = OfCluster(self.world, self.zookeeper, self.brokers, self.copies, hands)
         return (
             PowerCut(*servers),
             Kill(*servers),

@@ -1,6 +1,7 @@
 """What is damaged in some worlds of several brokers only: a disk, a replica, ZooKeeper's tree.
 
-No replica is damaged while another lacks something: with two of them nothing is promised.
+No replica is damaged while another lacks something: with two of them nothing is promised. Near a
+change of the ISR some others always do; there it is enough that who may lead has everything.
 """
 
 import re
@@ -16,9 +17,10 @@ from odradek.metadata.znodes.settings import SettingsChangeZnode
 from odradek.model.admin_operations import LOG_DIR_OFFLINE, LOG_DIR_REPLACE, AdminOperation
 from odradek.model.ids import BrokerId
 from odradek.records.batch import HEADER
-from odradek.sim.broker_machine import DISKS, BrokerMachine, name_of
+from odradek.sim.broker_machine import BrokerMachine, name_of
 from odradek.sim.chance import SeededRandom
 from odradek.sim.loop import SECOND
+from odradek.sim.machine import Machine
 from odradek.sim.worlds.cluster_misfortunes import ClusterFault, OfCluster
 from odradek.sim.worlds.cluster_view import BEFORE_LENGTH
 from odradek.zookeeper.client.errors import NodeExists, NoNode
@@ -59,9 +61,15 @@ class ReplacedDisk(ClusterFault):
     def strike(self, chance: SeededRandom) -> str | None:
         """One disk of a broker that serves with both."""
         broker = self.serving(chance)
-        if broker is None or not broker.is_whole or not self.copies.all_are_whole():
+        if broker is None or not self.copies.all_are_whole():
             return None
-        disk = DISKS[chance.below(len(DISKS))]
+        return self.replace(broker, chance)
+
+    def replace(self, broker: BrokerMachine, chance: SeededRandom) -> str | None:
+        """One disk of this one."""
+        if not broker.is_whole:
+            return None
+        disk = broker.disks[chance.below(len(broker.disks))]
         life = broker.machine.lives
         self.copies.wipe(broker.machine.name)
         self.hands.in_cluster(partial(self._replace, broker, disk, life))
@@ -94,11 +102,16 @@ class BitRotInOne(ClusterFault):
         """Only in partitions of which the clients' story is known, and once in each."""
         if not self.copies.all_are_whole():
             return None
-        spoilt = self.copies.with_a_corrupt_copy()
         machine = self.running(chance)
-        if machine is None or not machine.disks:
+        return None if machine is None else self.rot(machine, chance)
+
+    def rot(self, machine: Machine, chance: SeededRandom) -> str | None:
+        """On a disk of this one."""
+        spoilt = self.copies.with_a_corrupt_copy()
+        if not machine.disks:
             return None
-        disk = machine.disks[DISKS[chance.below(len(DISKS))]]
+        names = sorted(machine.disks)
+        disk = machine.disks[names[chance.below(len(names))]]
         found = [
             (path, contents.current)
             for path, contents in disk.medium.files()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.sim.broker_machine import DISKS, BrokerMachine
+from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import Fault
 from odradek.sim.loop import SECOND
@@ -29,7 +29,7 @@ class HangingWorkers(Fault):
         broker = self._brokers[chance.below(len(self._brokers))]
         if not broker.machine.running or not broker.workers:
             return None
-        name = DISKS[chance.below(len(DISKS))]
+        name = broker.disks[chance.below(len(broker.disks))]
         worker = broker.workers[name]
         worker.hang()
         self.world.after(self.later(chance), worker.go_on)

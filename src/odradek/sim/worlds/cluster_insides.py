@@ -275,6 +275,18 @@ class Copies:
                 return False
         return True
 
+    def can_spare(self, machine: str) -> bool:
+        """Whether others that may lead have all that is committed."""
+        self.look()
+        number = self._numbers[machine]
+        for place, replicas in self.view.places():
+            state, copied = self.states.get(place), self.of[place]
+            if number in replicas and copied.committed:
+                members = set() if state is None else {*state.isr, *state.eligible}
+                if not copied.holders & members - {number}:
+                    return False
+        return True
+
     def rot(self, machine: str, partition: str) -> None:
         """A bit of one of its logs has turned; whether it is mended, is not looked at here."""
         for place, copied in self.of.items():

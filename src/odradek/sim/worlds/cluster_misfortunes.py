@@ -20,7 +20,7 @@ from odradek.sim.picture import STATE
 from odradek.sim.world import World
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import Copies
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
 from odradek.zookeeper.client.errors import NoNode
 
 CHANGES_MAX: Final = 6
@@ -39,6 +39,7 @@ class OfCluster(NamedTuple):
     """Whom these faults strike, and what they know."""
 
     world: World
+    zookeeper: ZooKeeperMachine
     brokers: Mapping[int, BrokerMachine]
     copies: Copies
     hands: Hands

@@ -99,7 +99,8 @@ class ClusterOperator:
         return sum(broker.machine.lives for broker in self._view.brokers.values())
 
     def _dir(self, broker: int) -> str:
-        return f"{name_of(broker)}/{DISKS[self._chance.below(len(DISKS))]}"
+        disks = self._view.brokers[broker].disks
+        return f"{name_of(broker)}/{disks[self._chance.below(len(disks))]}"
 
     # What is done
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
-from odradek.sim.broker_machine import DISKS, BrokerMachine
+from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import MILLI
 from odradek.sim.history import Event
 from odradek.sim.loop import SECOND
 from odradek.sim.picture import STATE
+from odradek.sim.worlds.cluster_damage import BitRotInOne, ReplacedDisk
 from odradek.sim.worlds.cluster_misfortunes import ClusterFault, OfCluster
 from odradek.sim.zookeeper_machine import ZOOKEEPER
 
@@ -51,7 +53,12 @@ class SecondStrike(ClusterFault):
             "deaf": self._deafen,
             "dumb": self._silence,
             "hanging": self._hang,
+            "without a session": self._end_session,
+            "with an empty disk": self._replace_disk,
+            "with a bit that turned": self._rot,
         }
+        self._zookeeper = cluster.zookeeper
+        self._replaced, self._rotten = ReplacedDisk(cluster), BitRotInOne(cluster)
         cluster.world.history.watch(self._on_change, {STATE})
 
     def strike(self, chance: SeededRandom) -> str | None:
@@ -158,8 +165,25 @@ class SecondStrike(ClusterFault):
             self.world.after(until, partial(wires.mend, *pair))
 
     def _hang(self, broker: BrokerMachine, chance: SeededRandom) -> None:
-        name = DISKS[chance.below(len(DISKS))]
+        name = broker.disks[chance.below(len(broker.disks))]
         if name in broker.workers:
             worker = broker.workers[name]
             worker.hang()
             self.world.after(self.later(chance), worker.go_on)
+
+    def _end_session(self, broker: BrokerMachine, chance: SeededRandom) -> None:
+        """The one that its registration belongs to, if ZooKeeper has it."""
+        del chance
+        number = BrokerId(next(it for it, known in self.brokers.items() if known is broker))
+        node = self.copies.view.tree.nodes.get(BrokerZnode.path(number))
+        owner = 0 if node is None else node.owner
+        if owner in self.copies.view.sessions and not self._zookeeper.machine.paused:
+            self._zookeeper.expire(owner)
+
+    def _replace_disk(self, broker: BrokerMachine, chance: SeededRandom) -> None:
+        if broker.serves and self.copies.can_spare(broker.machine.name):
+            self._replaced.replace(broker, chance)
+
+    def _rot(self, broker: BrokerMachine, chance: SeededRandom) -> None:
+        if self.copies.can_spare(broker.machine.name):
+            self._rotten.rot(broker.machine, chance)
