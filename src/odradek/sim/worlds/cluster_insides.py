@@ -4,7 +4,7 @@
 whenever a client is told something, but not more often than twenty times in a simulated second.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -188,7 +188,11 @@ class Copies:
                     copied.committed = max(copied.committed, replica.log.high_watermark)
                     if number not in copied.corrupt:
                         self._compare(BrokerId(number), led, replica.log)
-        ready = {BrokerId(number) for number, broker in opened if broker.is_ready}
+        ready = {
+            BrokerId(number)
+            for number, broker in opened
+            if broker.is_ready and not self._loses_now(BrokerId(number))
+        }
         for where, written in self.states.items():
             self.of[where].see(written, ready)
         for number, place, found in self._logs:
@@ -219,8 +223,12 @@ class Copies:
 
     def _is_whole(self, number: BrokerId, found: PartitionLog, copied: Copied) -> bool:
         """Whether the log has all that is committed, and its broker says that it lost nothing."""
-        lost_now = self._lost_at.get(number) == self._now()
-        return not lost_now and found.unclean is None and found.log_end_offset >= copied.committed
+        has_all = found.unclean is None and found.log_end_offset >= copied.committed
+        return has_all and not self._loses_now(number)
+
+    def _loses_now(self, number: BrokerId) -> bool:
+        """In this moment: what it has and is, it will not be."""
+        return self._lost_at.get(number) == self._now()
 
     def _compare(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
         """What of a log is committed, with what is known to be.
@@ -306,6 +314,24 @@ class Copies:
         for place, copied in self.of.items():
             if place.partition == (topic, number) and sent >= copied.since:
                 copied.committed = max(copied.committed, end)
+
+    def is_believed(self, topic: str, number: int, says: Callable[[PartitionLog], bool]) -> bool:
+        """Whether a leader of the time since something may have been lost has a log like that.
+
+        One that an unclean election has replaced, and that has not heard of it, answers as well.
+        """
+        return all(
+            not copied.since or any(map(says, self._led_since(place, copied.since_epoch)))
+            for place, copied in self.of.items()
+            if place.partition == (topic, number)
+        )
+
+    def _led_since(self, place: Place, epoch: int) -> Iterator[PartitionLog]:
+        for _, broker in self.view.opened():
+            for replica in broker.services_of_this_life.replicas.all_led():
+                is_it = Place(replica.topic_id, replica.partition) == place
+                if is_it and replica.leader_epoch > epoch:
+                    yield replica.log
 
     def lost_in(self, topic: str, number: int) -> int | None:
         """The last leader epoch of what may be lost, if something may."""

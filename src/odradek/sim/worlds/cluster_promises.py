@@ -1,5 +1,6 @@
 """What a cluster promises its clients and administrators, whatever happens to its parts."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 from odradek.sim.history import Event
@@ -7,7 +8,7 @@ from odradek.sim.invariants import Invariant
 from odradek.sim.worlds.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.broker_promises import ClientsAreToldOneStory
 from odradek.sim.worlds.cluster_clients import COPIED, PLAIN, SYNCED
-from odradek.sim.worlds.cluster_insides import Copied, Copies, Looks
+from odradek.sim.worlds.cluster_insides import Copies, Looks
 from odradek.sim.worlds.cluster_view import ClusterView, Place
 
 
@@ -46,11 +47,13 @@ class ClusterTellsOneStory(ClientsAreToldOneStory):
                 self._history.sends(values[0].partition("/")[0], (topic, number), values)
                 self._sent[values[0]] = event.moment
             case "client.acked", (topic, number, base, values):
-                if topic != PLAIN:
+                end = base + len(values)
+                is_so = partial(self._copies.is_believed, topic, number)
+                if topic != PLAIN and is_so(lambda it: it.log_end_offset >= end):
                     self._history.acknowledged((topic, number), base, values)
                     sent = self._sent.get(values[0])
                     if sent is not None:
-                        self._copies.acknowledged(topic, number, base + len(values), sent)
+                        self._copies.acknowledged(topic, number, end, sent)
 
 
 class GrowthStays(Invariant):
@@ -129,20 +132,13 @@ class DeletedRecordsStayDeleted(Looks):
             self.look()
             return
         topic, number, start = event.details
+        if not self._copies.is_believed(topic, number, lambda it: it.log_start_offset >= start):
+            return
         for place, copied in self._copies.of.items():
-            if place.partition == (topic, number) and self._is_believed(place, copied, start):
+            if place.partition == (topic, number):
                 before = self._starts.get(place, (0, 0))
                 kept = before[1] if before[0] == copied.since else 0
                 self._starts[place] = copied.since, max(start, kept)
-
-    def _is_believed(self, place: Place, copied: Copied, start: int) -> bool:
-        """Where nothing may be lost, or a leader of the time since has deleted it."""
-        return not copied.since or any(
-            replica.leader_epoch > copied.since_epoch and replica.log.log_start_offset >= start
-            for _, broker in self._view.opened()
-            for replica in broker.services_of_this_life.replicas.all_led()
-            if Place(replica.topic_id, replica.partition) == place
-        )
 
     def look(self) -> None:
         """Of every leader of the time since."""
