@@ -183,6 +183,8 @@ class LogMaintenance:
     async def _move_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
         try:
             with self._noting(found):
+                if not _is_at_home(found, log_dir):
+                    return  # the next round looks again
                 if start >= found.log_end_offset and found.active_segment.size:
                     await self._replicas.roll(found.partition)  # it is too old, too: it can go
                 if _is_at_home(found, log_dir):

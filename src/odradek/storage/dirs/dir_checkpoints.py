@@ -273,13 +273,11 @@ def _recovery_points(logs: Logs) -> Offsets:
 
 
 def _log_starts(logs: Logs) -> Offsets:
-    """Of an empty log, too: its first batch may begin below."""
-    return {
-        p: log.log_start_offset
-        for p, log in logs.items()
-        if log.log_start_offset > log.segments[0].base_offset
-        or log.log_start_offset == log.log_end_offset > 0
-    }
+    """Of each that does not begin with the first record; where segments begin is not asked.
+
+    A job may have the segments just now, and the first batch of an empty log may begin below.
+    """
+    return {p: log.log_start_offset for p, log in logs.items() if log.log_start_offset}
 
 
 def _high_watermarks(logs: Logs) -> Offsets:
