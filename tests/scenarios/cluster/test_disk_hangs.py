@@ -21,6 +21,7 @@ from odradek.wire.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from tests.scenarios.cluster.placed import move
 
 GIVEN_UP = {"log.dir.hang.timeout.ms": "3000"}
 PARTITIONS = 6
@@ -204,3 +205,30 @@ def test_a_leader_says_later_that_it_could_not_make_its_log(t: ClusterScenario) 
     shop.ends(making)
     shop.produce("orders", "a")
     assert shop.read("orders") == ["a"]
+
+
+def test_who_asks_again_for_a_deletion_that_hangs_is_not_told_that_it_is_done(
+    t: ClusterScenario,
+) -> None:
+    """The next controller does, and the broker dies; another partition is there still."""
+    op = t.operator()
+    first = t.controller()
+    assert first is not None
+    broker, other = t.others(first)
+    op.places("orders", (broker.number,), (other.number,))
+    op.produce("orders", "a")
+    broker.hang_disk(broker.disk_of("orders"))
+    late = other.disk_of("orders", 1)
+    other.hang_disk(late)
+    op.begins(op.deleting("orders"))
+    t.run(seconds=2)
+    move(t, other.number)
+    t.run(seconds=2)
+    broker.kill()
+    broker.start()
+    t.run(seconds=2)
+    other.release_disk(late)
+    t.wait_until(lambda: not t.has_topic("orders"), "it is deleted")
+    t.run(seconds=90)
+    left = [path for it in broker.machine.disks.values() for path, _ in it.medium.files()]
+    assert not any(path.startswith("orders-0") for path in left)

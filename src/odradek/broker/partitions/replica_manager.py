@@ -83,6 +83,7 @@ class ReplicaManager:
         self._factory = ReplicaFactory(broker_id, deps)
         self.roles = Roles(broker_id, self.logs, self._factory, doors.clock)
         self._hosted = self.roles.hosted
+        self._deleting: dict[TopicPartition, str] = {}  # from which dir; not renamed there yet
         self.find_led = self._hosted.leading  # by what a request has, which need not be text
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
@@ -234,7 +235,8 @@ class ReplicaManager:
         """Ends roles by this call, and deletes the logs where that is asked for.
 
         A log that is not found, while a dir is offline, may be there: it is not deleted until
-        the dir is back. Else it would be found one day beside a later one of its name. What is said
+        the dir is back. Else it would be found one day beside a later one of its name. One whose
+        deletion is on its way to the disk is waited for by all who ask for it. What is said
         of an earlier topic of the name, on a connection that broke, is over: nothing is left of it.
         Nor does a broker delete anything that closes its logs.
         """
@@ -260,9 +262,10 @@ class ReplicaManager:
                     self._hosted[partition] = Stopped(hosted.state)
                 continue
             self._hosted.pop(partition)
-            where = self.logs.dir_of(partition)
+            where = self.logs.dir_of(partition) or self._deleting.get(partition)
             if where is not None:
                 in_dirs.setdefault(where, []).append(partition)
+                self._deleting[partition] = where
             elif self.dirs.some_failed:
                 errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
         left = {partition: partitions[partition] for its in in_dirs.values() for partition in its}
@@ -302,6 +305,7 @@ class ReplicaManager:
                     await self.logs.put_away(partition, aside=left[partition].aside)
                 except StorageError as error:
                     errors[partition] = error.code
+            self._deleting.pop(partition, None)
             del left[partition]
 
     def replace_dir(self, fresh: LogDir, were_in: Collection[TopicPartition]) -> int:
