@@ -220,7 +220,7 @@ def test_who_asks_again_for_a_deletion_that_hangs_is_not_told_that_it_is_done(
     broker.hang_disk(broker.disk_of("orders"))
     late = other.disk_of("orders", 1)
     other.hang_disk(late)
-    op.begins(op.deleting("orders"))
+    _ = op.begins(op.deleting("orders"))
     t.run(seconds=2)
     move(t, other.number)
     t.run(seconds=2)
