@@ -185,5 +185,6 @@ class SecondStrike(ClusterFault):
             self._replaced.replace(broker, chance)
 
     def _rot(self, broker: BrokerMachine, chance: SeededRandom) -> None:
-        if self.copies.can_spare(broker.machine.name):
+        """Of the only copy nobody could read any more, until an operator gives it up."""
+        if self.copies.all_are_whole():
             self._rotten.rot(broker.machine, chance)
