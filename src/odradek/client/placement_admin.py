@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from odradek.client.cluster import Cluster
+from odradek.client.connection import Connection
 from odradek.client.errors import Refused, check
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
@@ -82,20 +83,30 @@ def _why_not(row: object) -> Refused | None:
 
 async def reassignments(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
     """All that are not over."""
-    return await cluster.patiently(lambda: _reassignments(cluster))
+
+    async def attempt() -> dict[TopicPartition, Ongoing]:
+        return await _reassignments(await cluster.controller())
+
+    return await cluster.patiently(attempt)
 
 
 async def reassignments_if_known(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
     """Likewise; none, where no controller answers soon or brokers are too old to say."""
+    asked: Connection | None = None
     try:
         async with asyncio.timeout(CONTROLLER_SECONDS):
-            return await _reassignments(cluster)
-    except (BrokerError, TimeoutError):
+            asked = await cluster.controller()
+            return await _reassignments(asked)
+    except BrokerError:
+        return {}
+    except TimeoutError:
+        if asked is not None:
+            asked.close()  # what is asked next would wait behind this
         return {}
 
 
-async def _reassignments(cluster: Cluster) -> dict[TopicPartition, Ongoing]:
-    answer = await (await cluster.controller()).ask(ListPartitionReassignmentsRequest(TIMEOUT))
+async def _reassignments(controller: Connection) -> dict[TopicPartition, Ongoing]:
+    answer = await controller.ask(ListPartitionReassignmentsRequest(TIMEOUT))
     check(answer.error_code, answer.error_message)
     return {
         TopicPartition(topic.name, row.partition_index): Ongoing(
