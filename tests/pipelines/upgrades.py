@@ -47,7 +47,8 @@ def unpacked(release: str, name: str, place: Path) -> None:
     """One folder of what is kept of a release."""
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         with tarfile.open(KEPT / f"{release}.tar.gz") as archive:
-            archive.extractall(folder, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since 3.11.4
+            archive.extractall(folder)
         shutil.move(Path(folder) / name, place)
 
 
