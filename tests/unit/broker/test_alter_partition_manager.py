@@ -36,9 +36,9 @@ Rows = list[ResponsePartitionData]
 Answering = Callable[[ReplicaManager, list[int]], Awaitable[Rows]]
 
 
-def accepted(number: int) -> ResponsePartitionData:
+def accepted(number: int, *, epoch: int = 0) -> ResponsePartitionData:
     """The ISR is what was proposed."""
-    return ResponsePartitionData(number, 0, ME, 0, (ME, OTHER), partition_epoch=1)
+    return ResponsePartitionData(number, 0, ME, epoch, (ME, OTHER), partition_epoch=1)
 
 
 class Scene:
@@ -91,8 +91,14 @@ def state(number: int, *, epoch: int = 0) -> LeaderAndIsrState:
 async def lead(replicas: ReplicaManager) -> None:
     """The follower fetches from the end of each log."""
     assert not await replicas.apply_leader_and_isr([state(it) for it in range(PARTITIONS)])
-    fetch = FollowerFetch(OTHER, Offset(0), LeaderEpoch(0), True, BrokerEpoch(7))  # noqa: FBT003
-    for leading in sorted(replicas.all_led(), key=lambda it: it.partition):
+    follow(replicas, LeaderEpoch(0))
+
+
+def follow(replicas: ReplicaManager, epoch: LeaderEpoch) -> None:
+    """The follower fetches from the end of each log that is led in this epoch."""
+    fetch = FollowerFetch(OTHER, Offset(0), epoch, True, BrokerEpoch(7))  # noqa: FBT003
+    led = (it for it in replicas.all_led() if it.leader_epoch == epoch)
+    for leading in sorted(led, key=lambda it: it.partition):
         leading.carry_out(leading.leader.on_follower_fetch(fetch, Millis(0)))
 
 
@@ -151,3 +157,26 @@ def test_what_the_controller_does_not_know_is_asked_again_and_holds_up_nothing(
     led = t.run(seconds=1.5)
     assert t.asked == [[0, 1], [2, 3], [4], [0, 1]]
     assert all(it.leader.isr.committed == {ME, OTHER} for it in led)
+
+
+def test_what_was_put_off_takes_the_place_of_no_later_leadership(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The controller knows the partition again, and its answers are late."""
+
+    def lead_again(replicas: ReplicaManager) -> None:
+        replicas.change_roles([state(1, epoch=1)], RoleChanges())
+        follow(replicas, LeaderEpoch(1))
+
+    async def answering(replicas: ReplicaManager, numbers: list[int]) -> Rows:
+        if numbers == [0, 1]:
+            asyncio.get_running_loop().call_later(0.2, lead_again, replicas)
+            return [accepted(0), ResponsePartitionData(1, ErrorCode.UNKNOWN_TOPIC_ID)]
+        if len(t.asked) < 30:  # for longer than what was put off is put off
+            return [accepted(it) for it in numbers if it != 1]
+        return [accepted(it, epoch=1) for it in numbers]
+
+    t = Scene(monkeypatch, answering)
+    led = {it.partition.partition: it for it in t.run(seconds=4)}
+    assert led[1].leader_epoch == 1
+    assert led[1].leader.isr.committed == {ME, OTHER}

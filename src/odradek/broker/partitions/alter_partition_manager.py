@@ -76,8 +76,9 @@ class AlterPartitionManager:
             await self._pause(NOT_KNOWN_PAUSE)
             self._has_not_known.clear()
             postponed, self._not_known = self._not_known, []
-            for replica, proposal in postponed:
-                self.propose(replica, proposal)
+            for replica, proposal in postponed:  # if nothing was proposed since
+                self._proposals.setdefault(replica.partition, (replica, proposal))
+            self._has_some.set()
 
     async def _ask(self) -> None:
         while True:
