@@ -83,7 +83,7 @@ class ReplicaManager:
         self._factory = ReplicaFactory(broker_id, deps)
         self.roles = Roles(broker_id, self.logs, self._factory, doors.clock)
         self._hosted = self.roles.hosted
-        self._deleting: dict[TopicPartition, str] = {}  # from which dir; not renamed there yet
+        self._deleting: dict[TopicPartition, str] = {}  # in which dir, while it is in no table
         self.find_led = self._hosted.leading  # by what a request has, which need not be text
         self._lanes = {name: Lane(tasks, doors.clock) for name in self.logs.workers}
         self.moves = DirMoves(
@@ -265,7 +265,6 @@ class ReplicaManager:
             where = self.logs.dir_of(partition) or self._deleting.get(partition)
             if where is not None:
                 in_dirs.setdefault(where, []).append(partition)
-                self._deleting[partition] = where
             elif self.dirs.some_failed:
                 errors[partition] = ErrorCode.KAFKA_STORAGE_ERROR
         left = {partition: partitions[partition] for its in in_dirs.values() for partition in its}
@@ -301,11 +300,13 @@ class ReplicaManager:
             if all(log_dir.name != name for log_dir in self.dirs.online):
                 return
             if self._hosted[partition] is None:
+                self._deleting[partition] = name
                 try:
                     await self.logs.put_away(partition, aside=left[partition].aside)
                 except StorageError as error:
                     errors[partition] = error.code
-            self._deleting.pop(partition, None)
+                finally:
+                    self._deleting.pop(partition, None)
             del left[partition]
 
     def replace_dir(self, fresh: LogDir, were_in: Collection[TopicPartition]) -> int:
