@@ -103,9 +103,9 @@ def _creatable(
     names = [it for it in names if access.may(client, Operation.DESCRIBE, kind, it)]
     if access.may_on_cluster(client, Operation.CREATE):
         return names, {}
-    allowed = [it for it in names if access.may(client, Operation.CREATE, kind, it)]
-    refused = [it for it in names if it not in frozenset(allowed)]
-    return allowed, dict.fromkeys(refused, REFUSALS[kind])
+    may = {it: access.may(client, Operation.CREATE, kind, it) for it in names}
+    refused = [it for it in names if not may[it]]
+    return [it for it in names if may[it]], dict.fromkeys(refused, REFUSALS[kind])
 
 
 def _undecided(services: Services, pending: PendingRequest, request: MetadataRequest) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
 from odradek.coordinator.groups import answers
 from odradek.metadata.image import ClusterImage
 from odradek.model.errors import ErrorCode
@@ -22,6 +22,22 @@ def refuse_one(request: Any, version: int, code: ErrorCode, message: str) -> Any
     """The response that says no more than this."""
     del version, message
     return answers.refusal(request, code)
+
+
+def in_slices(steps: Steps[None], request: Any) -> Steps[None] | None:
+    """Those of a request about many partitions are left to the caller; of few they are done."""
+    if sum(len(topic.partitions) for topic in request.topics) > ROWS_IN_A_SLICE:
+        return steps
+    at_once(steps)
+    return None
+
+
+def go_on(pending: PendingRequest, steps: Steps[None]) -> None:
+    """The rest of a request, once what it waited for has come: as it began."""
+    if pending.slices is None:
+        at_once(steps)
+    else:
+        pending.slices.begin(steps, lambda: pending.connection.is_over)
 
 
 class Unknown(NamedTuple):

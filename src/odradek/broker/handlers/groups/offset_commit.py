@@ -13,13 +13,15 @@ from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import (
     Unknown,
+    go_on,
+    in_slices,
     put_together,
     refuse_one,
     take_out_unknown,
 )
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
+from odradek.broker.slices import Steps
 from odradek.config.rows import topic as topic_rows
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
@@ -43,11 +45,7 @@ def handle(
     services: Services, pending: PendingRequest, request: OffsetCommitRequest
 ) -> Steps[None] | None:
     """Once what could be committed is."""
-    steps = _steps(services, pending, request)
-    if sum(len(topic.partitions) for topic in request.topics) > ROWS_IN_A_SLICE:
-        return steps
-    at_once(steps)
-    return None
+    return in_slices(_steps(services, pending, request), request)
 
 
 def _steps(
@@ -62,11 +60,7 @@ def _steps(
         return
 
     def answer(found: list[OffsetCommitResponse]) -> None:
-        steps = _finish(pending, found[0] if found else OffsetCommitResponse(), unknown)
-        if pending.slices is None:
-            at_once(steps)
-        else:
-            pending.slices.begin(steps, lambda: pending.connection.is_over)
+        go_on(pending, _finish(pending, found[0] if found else OffsetCommitResponse(), unknown))
 
     parts = ((request.group_id, request),) if request.topics else ()
     services.groups.ask(pending, parts, answer)

@@ -14,6 +14,8 @@ from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.groups.group_parts import (
     Unknown,
+    go_on,
+    in_slices,
     put_together,
     refuse_one,
     take_out_unknown,
@@ -23,7 +25,7 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.confirmations import AGAIN, Question
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
-from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
+from odradek.broker.slices import Steps
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.replication.errors import NotLeaderOrFollower
@@ -48,11 +50,7 @@ def handle(
     services: Services, pending: PendingRequest, request: TxnOffsetCommitRequest
 ) -> Steps[None] | None:
     """Once what could be written is."""
-    steps = _steps(services, pending, request)
-    if sum(len(topic.partitions) for topic in request.topics) > ROWS_IN_A_SLICE:
-        return steps
-    at_once(steps)
-    return None
+    return in_slices(_steps(services, pending, request), request)
 
 
 def _steps(
@@ -61,13 +59,9 @@ def _steps(
     unknown = yield from take_out_unknown(services.cluster.image, request)
 
     def answer(found: list[TxnOffsetCommitResponse]) -> None:
-        steps = _finish(pending, found[0] if found else TxnOffsetCommitResponse(), unknown)
-        if pending.slices is None:
-            at_once(steps)
-        else:
-            pending.slices.begin(steps, lambda: pending.connection.is_over)
+        go_on(pending, _finish(pending, found[0] if found else TxnOffsetCommitResponse(), unknown))
 
-    def go_on(code: ErrorCode = ErrorCode.NONE) -> None:
+    def ask(code: ErrorCode = ErrorCode.NONE) -> None:
         if code:
             answer([refuse_one(request, pending.version, _told(code, pending.version), "")])
             return
@@ -81,9 +75,9 @@ def _steps(
         or not is_asked(services, question)
         or led.log.has_open(request.producer_id, request.producer_epoch)
     ):
-        go_on()
+        ask()
     else:
-        pending.wait(led.confirm(question, go_on, services.questions))
+        pending.wait(led.confirm(question, ask, services.questions))
 
 
 def _led(services: Services, request: TxnOffsetCommitRequest) -> LeadingReplica | None:
