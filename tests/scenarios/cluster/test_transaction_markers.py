@@ -5,8 +5,6 @@ from typing import Any
 from odradek.client.offsets import LATEST
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.records.build import build_batch
-from odradek.records.record import Record
 from odradek.sim.cluster_scenario import ClusterScenario, staged
 from odradek.sim.scenario_clients import Client
 from odradek.wire.messages.list_offsets import (
@@ -14,12 +12,8 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.wire.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
+from odradek.wire.messages.produce import ProduceRequest
+from tests.samples.transactions import one_marker, one_record
 
 PRODUCER = 7
 UNVERIFIED = {"transaction.partition.verification.enable": "false"}
@@ -34,24 +28,14 @@ async def ask(who: Client, broker: int, request: Any, version: int) -> Any:
 
 async def produce(who: Client, broker: int, sequence: int, epoch: int = 0) -> ErrorCode:
     """One record of the producer's transaction."""
-    batch = build_batch(
-        [Record(0, 1_700_000_000_000, None, b"in transaction")],
-        producer_id=PRODUCER,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        transactional=True,
-    )
-    data = [PartitionProduceData(0, batch)]
-    topics = [TopicProduceData("orders", partition_data=data)]
-    answer = await ask(who, broker, ProduceRequest("copier", -1, 10_000, topics), 11)
+    request = ProduceRequest("copier", -1, 10_000, one_record(sequence, epoch=epoch))
+    answer = await ask(who, broker, request, 11)
     return ErrorCode(answer.responses[0].partition_responses[0].error_code)
 
 
 async def end(who: Client, broker: int, *, committed: bool, epoch: int = 1) -> ErrorCode:
     """The marker, in version 2."""
-    topics = [WritableTxnMarkerTopic("orders", [0])]
-    marker = WritableTxnMarker(PRODUCER, epoch, committed, topics, 0, 2)
-    answer = await ask(who, broker, WriteTxnMarkersRequest([marker]), 2)
+    answer = await ask(who, broker, one_marker(epoch=epoch, committed=committed), 2)
     return ErrorCode(answer.markers[0].topics[0].partitions[0].error_code)
 
 

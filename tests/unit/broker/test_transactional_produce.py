@@ -9,19 +9,16 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.confirmations import Question
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Micros
-from odradek.records.build import build_batch
-from odradek.records.record import Record
 from odradek.wire.codec import decode, encoded
 from odradek.wire.headers import read_response
 from odradek.wire.messages.produce import (
-    PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
+from tests.samples.transactions import PRODUCER, one_record
 from tests.unit.broker.ground import ORDERS, Ground, word
 from tests.unit.broker.group_desk import Visitor
-from tests.unit.broker.transactions import PRODUCER, Floor, Talk, live
+from tests.unit.broker.transactions import Floor, Talk, live
 
 ID = "copier"
 NONE = ErrorCode.NONE
@@ -61,15 +58,7 @@ def send(
     timeout_ms: int = 30_000,
 ) -> Sent:
     """One record of the producer."""
-    batch = build_batch(
-        [Record(0, 1_700_000_000_000, None, b"a")],
-        producer_id=PRODUCER,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        transactional=transactional,
-    )
-    data = [PartitionProduceData(0, batch)]
-    topics = [TopicProduceData("orders", partition_data=data)]
+    topics = one_record(sequence, epoch=epoch, transactional=transactional)
     frame = bytearray(encoded(ProduceRequest(name, acks, timeout_ms, topics), version))
     sent = Sent(frame, version)
     produce.handle(t.services, sent.pending, decode(ProduceRequest, version, frame)[0])

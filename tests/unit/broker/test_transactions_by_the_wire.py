@@ -7,8 +7,6 @@ import pytest
 
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import headers
-from odradek.records.build import build_batch
-from odradek.records.record import Record
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -20,14 +18,10 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.wire.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
+from odradek.wire.messages.produce import ProduceRequest
+from tests.samples.transactions import PRODUCER, one_marker, one_record
 from tests.unit.broker.stage import Client, Stage
-from tests.unit.broker.transactions import PRODUCER, Coordinators
+from tests.unit.broker.transactions import Coordinators
 
 READ_COMMITTED = 1
 NO_EPOCH = -1
@@ -42,24 +36,15 @@ def confirming(stage: Stage) -> Coordinators:
 
 def produce(client: Client, sequence: int, *, epoch: int = 0, version: int = 12) -> ErrorCode:
     """One record of the producer's transaction."""
-    batch = build_batch(
-        [Record(0, 1_700_000_000_000, None, b"in transaction")],
-        producer_id=PRODUCER,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        transactional=True,
-    )
-    data = [PartitionProduceData(0, batch)]
-    topics = [TopicProduceData("orders", partition_data=data)]
-    answer = client.ask(ProduceRequest("copier", -1, 5_000, topics), version)
+    request = ProduceRequest("copier", -1, 5_000, one_record(sequence, epoch=epoch))
+    answer = client.ask(request, version)
     return ErrorCode(answer.responses[0].partition_responses[0].error_code)
 
 
 def end(client: Client, *, epoch: int, committed: bool, transactions: int = 2) -> ErrorCode:
     """The marker, from the coordinator."""
-    topics = [WritableTxnMarkerTopic("orders", [0])]
-    marker = WritableTxnMarker(PRODUCER, epoch, committed, topics, 0, transactions)
-    answer = client.ask(WriteTxnMarkersRequest([marker]))
+    marker = one_marker(epoch=epoch, committed=committed, transactions=transactions)
+    answer = client.ask(marker)
     return ErrorCode(answer.markers[0].topics[0].partitions[0].error_code)
 
 

@@ -30,11 +30,12 @@ from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from tests.samples.transactions import PRODUCER
 from tests.unit.broker.ground import Ground, word
 from tests.unit.broker.group_desk import GROUP, PLACE, Desk, Visitor
 from tests.unit.broker.stage import Client, Stage
 from tests.unit.broker.test_produce import with_groups
-from tests.unit.broker.transactions import AT_GROUPS, PRODUCER, Coordinators, Floor, live
+from tests.unit.broker.transactions import AT_GROUPS, Coordinators, Floor, live
 
 ABOUT = TopicPartition("orders", 0)
 UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT

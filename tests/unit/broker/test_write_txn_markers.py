@@ -16,8 +16,9 @@ from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from tests.samples.transactions import PRODUCER
 from tests.unit.broker.ground import GONE, ORDERS, Ground, pausing, word
-from tests.unit.broker.transactions import PRODUCER, Floor, Talk, live
+from tests.unit.broker.transactions import Floor, Talk, live
 
 FENCED = ErrorCode.TRANSACTION_COORDINATOR_FENCED
 OLD_EPOCH = ErrorCode.INVALID_PRODUCER_EPOCH

@@ -32,12 +32,12 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from tests.samples.transactions import PRODUCER
 from tests.unit.broker import group_desk
 from tests.unit.broker.ground import ME, ORDERS, Ground, until, word
 from tests.unit.broker.group_desk import PLACE, Desk, Known, Visitor
 
 OTHER = BrokerId(2)
-PRODUCER = 7
 AT_GROUPS = TopicPartition(GROUP_METADATA_TOPIC, PLACE.partition)
 
 
