@@ -74,7 +74,7 @@ class Decisions:
         self._forget()
 
     def close(self, pattern: Pattern) -> None:
-        """Its rules cannot be read: it is open to nobody whom those known before do not allow."""
+        """Its rules cannot be read: only those that were known before allow anything."""
         self._book.close(pattern)
         self._forget()
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from odradek.cli import throttle
 from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.naming import ANSWER_SECONDS
+from odradek.cli.naming import ANSWER_SECONDS, silence
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
@@ -221,7 +221,7 @@ async def _sick_log_dirs(cluster: Cluster, broker: BrokerId) -> list[Sick] | str
             await cluster.broker(broker)
             return await _log_dirs_to_see_to(cluster, broker)
     except (BrokerError, TimeoutError) as error:
-        return str(error) or f"not within {ANSWER_SECONDS:g} s"
+        return silence(error)
 
 
 async def _log_dirs_to_see_to(cluster: Cluster, broker: BrokerId) -> list[Sick]:

@@ -7,7 +7,7 @@ is unknown is refused with the nearest one that is known.
 import asyncio
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,7 +23,7 @@ from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 COMPLETION_SECONDS = 1.0
-ANSWER_SECONDS = 5.0
+ANSWER_SECONDS: Final = 5.0
 
 
 def is_pattern(name: str) -> bool:
@@ -121,14 +121,18 @@ async def brokers_that_answer(cluster: Cluster, numbers: Iterable[int]) -> list[
     return found
 
 
+def silence(error: Exception) -> str:
+    """Why a broker did not answer; a time-out has no words of its own."""
+    return str(error) or f"not within {ANSWER_SECONDS:g} s"
+
+
 async def _answers(cluster: Cluster, broker: BrokerId) -> bool:
     """One that stands still has an open port, and is listed until its session is over."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             await cluster.broker(broker)
     except (ConnectionGone, TimeoutError) as error:
-        why = str(error) or f"not within {ANSWER_SECONDS:g} s"
-        click.echo(f"odradek: broker {broker} does not answer: {why}", err=True)
+        click.echo(f"odradek: broker {broker} does not answer: {silence(error)}", err=True)
         return False
     return True
 

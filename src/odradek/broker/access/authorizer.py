@@ -42,7 +42,7 @@ class NotAuthorized(BrokerError):
 class Authorizer:
     """Decides for handlers. Rules change under it; each question is asked of those of now.
 
-    Nobody proves to be ANONYMOUS: it does what brokers do by the inter-broker listener alone.
+    ANONYMOUS is a client without a proven name: what brokers do, it may do by their listener alone.
     """
 
     def __init__(self, decisions: Decisions, inter_broker_listener: str) -> None:

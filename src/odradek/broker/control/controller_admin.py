@@ -40,7 +40,7 @@ class CannotMove(BrokerError):
 
 
 class ZooKeeperAway(BrokerError):
-    """What stands in ZooKeeper cannot be told now. Nobody asks again by himself: it may last."""
+    """What stands in ZooKeeper cannot be told now. It is not asked for again: that may last."""
 
     code = ErrorCode.BROKER_NOT_AVAILABLE
 

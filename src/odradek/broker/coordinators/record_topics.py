@@ -57,7 +57,7 @@ TOLD_AFTER: Final = 2
 LOAD_AGAIN: Final = Millis(SECOND)
 """After so long a log that could not be read is read again, unless another broker leads by then."""
 
-NOBODY: Final = Caller("", "")
+NO_CLIENT: Final = Caller("", "")
 
 M = TypeVar("M", bound=Machine)
 log = structlog.get_logger()
@@ -184,7 +184,7 @@ class CoordinatorShell(Generic[M]):
         """
         ticket = Ticket(next(self._tickets))
         self._ending[ticket] = ended
-        call = Call(ticket, end, end.version, NOBODY)
+        call = Call(ticket, end, end.version, NO_CLIENT)
         self._carry_out(*self._core.on_end(partition, call, self._now()))
 
     def _forget(self, call: PendingCall) -> None:

@@ -1,7 +1,7 @@
 """What leaders ask of coordinators of transactions: AddPartitionsToTxn among brokers (KIP-890).
 
 All questions of one turn of the loop to one coordinator are one request. An answer that does not
-come is NETWORK_EXCEPTION: nobody knows what the coordinator has done.
+come is NETWORK_EXCEPTION: it is not known what the coordinator has done.
 """
 
 import asyncio

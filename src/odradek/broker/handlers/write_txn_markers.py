@@ -187,7 +187,7 @@ class _Row:
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """There is no waiting to end."""
 
 
 def _end_of(marker: WritableTxnMarker) -> TransactionEnd:

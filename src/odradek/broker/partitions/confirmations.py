@@ -1,7 +1,7 @@
 """Whether a producer's transaction has this partition: its coordinator says (KIP-890).
 
 A batch that begins a transaction in a log, and that no coordinator knows of, would never be ended:
-nobody sends a marker for it, and readers wait for ever. So the leader asks before it takes the
+no marker is sent for it, and readers wait for ever. So the leader asks before it takes the
 first batch of a transaction; for those behind it the open transaction in the log is enough.
 
 An answer counts for the moment in which it comes, and only if no marker of the producer came

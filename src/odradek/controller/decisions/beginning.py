@@ -71,7 +71,7 @@ def read_tree() -> Steps[TreeReading]:
 
 def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     """All that a new controller does before the first event."""
-    _take_over(context, reading)
+    _remember(context, reading)
     for fault in reading.faults:
         yield Note("controller.znode_ignored", {"fault": fault})
     for partition in reading.lost:
@@ -95,7 +95,7 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     yield from _resume(context)
 
 
-def _take_over(context: ControllerContext, reading: TreeReading) -> None:
+def _remember(context: ControllerContext, reading: TreeReading) -> None:
     """What was read beside the image."""
     context.topic_versions |= reading.topic_versions
     context.lost |= reading.lost
@@ -119,7 +119,7 @@ def begin_warm(
     context: ControllerContext, reading: TreeReading, facts: Sequence[BrokerFacts]
 ) -> Steps[None]:
     """What must be done before the first event; the rest comes between events."""
-    _take_over(context, reading)
+    _remember(context, reading)
     take_over_facts(context, facts)
     if context.policy.may_delete:
         _mark_deletions(context, (yield from read_marks()))

@@ -362,7 +362,7 @@ def _lead_from_target(
                 return None
             moved = next_state(state, choice, context.lease.epoch, terms)
         left = leaving(moved, removed, terms)
-        if {*left.isr} >= {*image.assignment.target}:  # nobody is left who could catch up
+        if {*left.isr} >= {*image.assignment.target}:  # no replica is left that could catch up
             left = left._replace(recovering=False)
         return StateWrite(partition, left)
 

@@ -3,7 +3,7 @@
 Where a field of a record begins is known once those before it are read, and that of each record
 at the same time as that of all others: numpy reads a field of all. What this gives is the same as
 record by record. A record that is not plainly what its schema says (cut off, longer, a number of
-too many bits, an index of no branch) is left out: whoever calls this reads it by itself. A schema
+too many bits, an index of no branch) is left out: the caller reads it by itself. A schema
 with arrays or maps has no such way.
 """
 

@@ -174,7 +174,7 @@ class TopicByHand(Change):
         return f"{path} {data!r}"
 
     async def _mistype(self, path: str, data: bytes, client: ZooKeeperClient) -> None:
-        """Another may be on its way to the same topic; what was there before is known to one."""
+        """Of two on their way to one topic, the first alone knows what it said before."""
         found = await client.get(path)
         if path in self._before or not _has_partitions(path, found.data):
             return

@@ -1,7 +1,7 @@
 """What is damaged in some worlds of several brokers only: a disk, a replica, ZooKeeper's tree.
 
 No replica is damaged while another lacks something: with two of them nothing is promised. Near a
-change of the ISR some others always do; there it is enough that who may lead has everything.
+change of the ISR another always does; there a disk is exchanged if replicas that may lead have all.
 """
 
 import re
@@ -77,7 +77,7 @@ class ReplacedDisk(ClusterFault):
 
     async def _replace(self, broker: BrokerMachine, disk: str, life: int, cluster: Cluster) -> None:
         """As long as the broker lives; in its next life it may have failed for another reason."""
-        (number,) = (it for it, machine in self.brokers.items() if machine is broker)
+        number = self.number_of(broker)
         arguments = {"dir": f"{name_of(number)}/{disk}"}
 
         def wanted(operation: AdminOperation) -> Wanted:

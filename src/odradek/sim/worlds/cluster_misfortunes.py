@@ -62,6 +62,10 @@ class ClusterFault(Fault):
         candidates = [it for it in self.brokers.values() if it.serves and not it.machine.paused]
         return candidates[chance.below(len(candidates))] if candidates else None
 
+    def number_of(self, broker: BrokerMachine) -> int:
+        """The id of the broker on a machine."""
+        return next(it for it, known in self.brokers.items() if known is broker)
+
     def controller(self) -> int | None:
         """Whom the tree names."""
         node = self.copies.view.tree.nodes.get(ControllerZnode.PATH)

@@ -174,8 +174,8 @@ class SecondStrike(ClusterFault):
     def _end_session(self, broker: BrokerMachine, chance: SeededRandom) -> None:
         """The one that its registration belongs to, if ZooKeeper has it."""
         del chance
-        number = BrokerId(next(it for it, known in self.brokers.items() if known is broker))
-        node = self.copies.view.tree.nodes.get(BrokerZnode.path(number))
+        path = BrokerZnode.path(BrokerId(self.number_of(broker)))
+        node = self.copies.view.tree.nodes.get(path)
         owner = 0 if node is None else node.owner
         if owner in self.copies.view.sessions and not self._zookeeper.machine.paused:
             self._zookeeper.expire(owner)
@@ -185,6 +185,6 @@ class SecondStrike(ClusterFault):
             self._replaced.replace(broker, chance)
 
     def _rot(self, broker: BrokerMachine, chance: SeededRandom) -> None:
-        """Of the only copy nobody could read any more, until an operator gives it up."""
+        """The only copy could be read by no broker, until an operator gives it up."""
         if self.copies.all_are_whole():
             self._rotten.rot(broker.machine, chance)

@@ -82,7 +82,7 @@ class EndedTransaction(NamedTuple):
 
 
 class Awaited(NamedTuple):
-    """The first batch of a transaction that nobody has confirmed yet (KIP-890)."""
+    """The first batch of a transaction that no coordinator has confirmed yet (KIP-890)."""
 
     producer_epoch: int
     sequence: int  # the lowest that was seen
