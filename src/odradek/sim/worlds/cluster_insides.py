@@ -316,22 +316,25 @@ class Copies:
                 copied.committed = max(copied.committed, end)
 
     def is_believed(self, topic: str, number: int, says: Callable[[PartitionLog], bool]) -> bool:
-        """Whether a leader of the time since something may have been lost has a log like that.
+        """Whether an answer is that of a leader of the time since something may have been lost.
 
-        One that an unclean election has replaced, and that has not heard of it, answers as well.
+        One that an unclean election has replaced, and that has not heard of it, answers as well:
+        where there is such a leader, one of the time since must have a log like that.
         """
-        return all(
-            not copied.since or any(map(says, self._led_since(place, copied.since_epoch)))
-            for place, copied in self.of.items()
-            if place.partition == (topic, number)
-        )
+        for place, copied in self.of.items():
+            if place.partition == (topic, number) and copied.since:
+                led = list(self._led(place))
+                since = [log for epoch, log in led if epoch > copied.since_epoch]
+                if len(since) < len(led) and not any(map(says, since)):
+                    return False
+        return True
 
-    def _led_since(self, place: Place, epoch: int) -> Iterator[PartitionLog]:
+    def _led(self, place: Place) -> Iterator[tuple[int, PartitionLog]]:
+        """In which leader epochs brokers believe to lead it, and their logs."""
         for _, broker in self.view.opened():
             for replica in broker.services_of_this_life.replicas.all_led():
-                is_it = Place(replica.topic_id, replica.partition) == place
-                if is_it and replica.leader_epoch > epoch:
-                    yield replica.log
+                if Place(replica.topic_id, replica.partition) == place:
+                    yield replica.leader_epoch, replica.log
 
     def lost_in(self, topic: str, number: int) -> int | None:
         """The last leader epoch of what may be lost, if something may."""
