@@ -25,8 +25,12 @@ RECORDS: Final = 4_000
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    """Four brokers, one more than a partition has replicas."""
-    settings = {"admin.listener": "127.0.0.1:@"}
+    """Four brokers, one more than a partition has replicas.
+
+    A throttled replica rests behind each fetch for as long as its bytes are worth, and does not
+    hear of deletions meanwhile: with Kafka's megabyte for longer than a script waits.
+    """
+    settings = {"admin.listener": "127.0.0.1:@", "replica.fetch.max.bytes": "65536"}
     with LiveCluster(tmp_path_factory.mktemp("cluster"), brokers=4, settings=settings) as cluster:
         yield cluster
 
