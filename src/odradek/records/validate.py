@@ -130,7 +130,13 @@ def _is_plain_record(data: bytes, at: int, offset_delta: int) -> bool:
 
     Most have a short key or none, and no headers.
     """
-    length, at = read_varint(data, at)
+    length = data[at]  # as `read_varint`, without its call for what is short
+    if length < 0x80:
+        length, at = (length >> 1) ^ -(length & 1), at + 1
+    elif (more := data[at + 1]) < 0x80:
+        length, at = (length >> 1 & 0x3F | more << 6) ^ -(length & 1), at + 2
+    else:
+        length, at = read_varint(data, at)
     end = at + length
     if length < RECORD_BYTES_MIN or end != len(data):
         return False
@@ -148,7 +154,14 @@ def _is_plain_record(data: bytes, at: int, offset_delta: int) -> bool:
     key = data[at]
     if key > 0x7F or (key & 1 and key != 1):
         return False
-    size, at = read_varint(data, at + 1 + (key >> 1))
+    at += 1 + (key >> 1)
+    size = data[at]
+    if size < 0x80:
+        size, at = (size >> 1) ^ -(size & 1), at + 1
+    elif (more := data[at + 1]) < 0x80:
+        size, at = (size >> 1 & 0x3F | more << 6) ^ -(size & 1), at + 2
+    else:
+        size, at = read_varint(data, at)
     if size > 0:
         at += size
     return size >= -1 and at + 1 == end and not data[at]

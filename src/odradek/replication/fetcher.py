@@ -23,7 +23,7 @@ from odradek.model.positions import BrokerEpoch
 from odradek.model.units import Millis
 from odradek.replication import fetcher_requests as requests
 from odradek.replication.fetcher_requests import TOPIC_IDS_FROM, FetcherSettings, Sender
-from odradek.replication.follower_session import FollowerSession, SessionTurn
+from odradek.replication.follower_session import FULL, FollowerSession, SessionTurn
 from odradek.replication.following import (
     Applying,
     AskingEarliest,
@@ -63,11 +63,17 @@ class Pause(NamedTuple):
     until: Millis | None
 
 
+REST: Final = Pause(None)
+
+
 class Step(NamedTuple):
     """What an answer means for one partition."""
 
     follower: Follower
     effects: FollowerEffects
+
+
+ASKING: Final = frozenset({AskingEpochEnd, AskingLatest, AskingEarliest})
 
 
 class _Slot:
@@ -87,12 +93,24 @@ class _Slot:
         return None if self.is_delayed else self.follower.position
 
     @property
+    def has_changed(self) -> bool:
+        """Whether the session holds something else of it."""
+        if self.sent is None or self.is_delayed:
+            return self.wanted != self.sent
+        return not self.follower.is_at(self.sent)
+
+    @property
     def is_where_it_asked(self) -> bool:
         """Whether an answer to `sent` is still of use: retention may have moved the log's start."""
-        sent, wanted = self.sent, self.wanted
-        if sent is None or wanted is None:
+        sent = self.sent
+        if sent is None or self.is_delayed:
             return False
-        return sent == wanted or sent._replace(log_start_offset=wanted.log_start_offset) == wanted
+        if self.follower.is_at(sent):
+            return True
+        wanted = self.wanted
+        if wanted is None:
+            return False
+        return sent._replace(log_start_offset=wanted.log_start_offset) == wanted
 
 
 class _InFlight(NamedTuple):
@@ -116,7 +134,9 @@ class ReplicaFetcher:
         settings: FetcherSettings,
         throttle: ReplicationThrottle,
     ) -> None:
-        self._broker_epoch = broker_epoch
+        self.broker_epoch = broker_epoch
+        """Of this broker's registration, which every fetch names."""
+        self._sender = Sender(me, broker_epoch)
         self._throttle = throttle
         self._me = me
         self._settings = settings
@@ -128,7 +148,8 @@ class ReplicaFetcher:
         self._without_id = 0
         self._changed: dict[TopicPartition, _Slot] = {}  # the session holds something else of them
         self._asking: dict[TopicPartition, _Slot] = {}
-        self._busy: dict[TopicPartition, _Slot] = {}
+        self.busy: dict[TopicPartition, _Slot] = {}
+        """Whose logs are being changed: the next fetch waits for them."""
         self._forgotten: list[Follower] = []  # removed, but the session still holds them
         self._held = 0  # so many the session holds, besides those
         self._delayed: list[tuple[Millis, int, _Slot]] = []
@@ -147,16 +168,11 @@ class ReplicaFetcher:
         """All of them."""
         return (slot.follower for slot in self._slots.values())
 
-    @property
-    def broker_epoch(self) -> BrokerEpoch:
-        """Of this broker's registration, which every fetch names."""
-        return self._broker_epoch
-
-    @broker_epoch.setter
-    def broker_epoch(self, broker_epoch: BrokerEpoch) -> None:
+    def on_registered(self, broker_epoch: BrokerEpoch) -> None:
         """It has registered again: the leader must hear of every partition in its new life."""
-        if broker_epoch != self._broker_epoch:
-            self._broker_epoch = broker_epoch
+        if broker_epoch != self.broker_epoch:
+            self.broker_epoch = broker_epoch
+            self._sender = Sender(self._me, broker_epoch)
             self._close_session()
 
     @property
@@ -186,7 +202,7 @@ class ReplicaFetcher:
         slot = self._slots.pop(partition, None)
         if slot is None:
             return
-        for table in (self._changed, self._asking, self._busy):
+        for table in (self._changed, self._asking, self.busy):
             table.pop(partition, None)
         if slot.sent is not None:
             self._held -= 1
@@ -221,11 +237,6 @@ class ReplicaFetcher:
         """Its log starts elsewhere, by retention or DeleteRecords: the leader is told."""
         self._look_at(self._slots[partition], now)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether logs are being changed that the next fetch waits for."""
-        return bool(self._busy)
-
     # Requests
 
     def next_request(self, now: Millis) -> Request | Pause:
@@ -236,14 +247,14 @@ class ReplicaFetcher:
             return self._rest()
         if self.retry_at is not None and now < self.retry_at:
             return Pause(self.retry_at)
-        if self._busy and now < self._patient_until:
+        if self.busy and now < self._patient_until:
             return Pause(self._patient_until)
         question = None if self._in_flight else self._question()
         return question or self._fetch() or self._rest()
 
     def _rest(self) -> Pause:
         """Until the first pause of a partition is over."""
-        return Pause(self._delayed[0][0] if self._delayed else None)
+        return Pause(self._delayed[0][0]) if self._delayed else REST
 
     def on_response(self, response: Response, now: Millis) -> list[Step]:
         """The answer to the oldest request on its way: what it means for each partition."""
@@ -287,6 +298,8 @@ class ReplicaFetcher:
 
     def _may_overtake(self) -> bool:
         """Whether a second fetch may go while one waits at the leader: that does not have them."""
+        if not self._changed:
+            return False
         first = self._in_flight[0]
         if len(self._in_flight) > 1 or first.turn is None or first.is_brief:
             return False
@@ -302,7 +315,10 @@ class ReplicaFetcher:
         count, named, gone = self._to_name()
         if not named and self._held == len(gone):
             return None  # nothing would be waited for; the next fetch names what to forget
-        self._changed = dict(islice(self._changed.items(), count, None))
+        if count == len(self._changed):
+            self._changed = {}
+        else:
+            self._changed = dict(islice(self._changed.items(), count, None))
         self._serial += 1
         turn = self._session.next_turn()
         forgotten = [*self._forgotten, *(slot.follower for slot in gone)]
@@ -321,15 +337,15 @@ class ReplicaFetcher:
         return requests.fetch(
             self._sender,
             turn,
-            named=((slot.follower, wanted) for slot, wanted in named),
+            named=[(slot.follower, wanted) for slot, wanted in named],
             forgotten=forgotten,
-            wait=Millis(0) if is_brief else self._wait(turn),
+            wait=Millis(0) if is_brief or self._opens_session(turn) else self._settings.wait_max,
             settings=self._by_name if self._without_id else self._settings,
         )
 
-    def _wait(self, turn: SessionTurn) -> Millis:
-        """For records. A session is opened at once: until then no other request can overtake."""
-        return Millis(0) if turn.is_full and self._session.has_room else self._settings.wait_max
+    def _opens_session(self, turn: SessionTurn) -> bool:
+        """It is answered at once: until then no other request can overtake."""
+        return turn.epoch == FULL and self._session.has_room
 
     def _to_name(self) -> tuple[int, list[tuple[_Slot, FetchPosition]], list[_Slot]]:
         """How many of the changed ones come next; those to name; those to forget.
@@ -366,7 +382,7 @@ class ReplicaFetcher:
             effects = slot.follower.on_fetched(requests.fetched(data), now)
             if effects.append is not None:  # others come first in the next full request
                 self._slots[slot.follower.partition] = self._slots.pop(slot.follower.partition)
-                if self._is_throttled(slot.follower):
+                if self._throttle.rate is not None and self._is_throttled(slot.follower):
                     copied += len(effects.append)
             self._look_at(slot, now)
             steps.append(Step(slot.follower, effects))
@@ -377,10 +393,7 @@ class ReplicaFetcher:
         return steps
 
     def _is_throttled(self, follower: Follower) -> bool:
-        throttle = self._throttle
-        if throttle.rate is None:
-            return False
-        return bool(follower.lag) and throttle.applies_to(follower.partition)
+        return bool(follower.lag) and self._throttle.applies_to(follower.partition)
 
     def _hold_back(self, copied: int, now: Millis) -> None:
         """Above the rate all replicas that it holds for wait, not only those that had records."""
@@ -456,24 +469,29 @@ class ReplicaFetcher:
 
     # Which partitions wait for what
 
-    @property
-    def _sender(self) -> Sender:
-        return Sender(self._me, self.broker_epoch)
-
     def _look_at(self, slot: _Slot, now: Millis) -> None:
         """Something happened to a partition: puts it where it belongs."""
         follower = slot.follower
         retry_at, state = follower.retry_at, follower.state
-        if retry_at is None and self._is_throttled(follower):
+        if self._throttle.rate is not None and retry_at is None and self._is_throttled(follower):
             retry_at = self._throttle.free_at(now)
         slot.is_delayed = retry_at is not None and retry_at > now
         if slot.is_delayed and retry_at is not None:
             self._serial += 1
             heappush(self._delayed, (retry_at, self._serial, slot))
-        _put(self._busy, slot, isinstance(state, Applying))
-        is_asking = isinstance(state, AskingEpochEnd | AskingLatest | AskingEarliest)
-        _put(self._asking, slot, is_asking and not slot.is_delayed)
-        _put(self._changed, slot, slot.wanted != slot.sent)
+        partition, kind = follower.partition, type(state)
+        if kind is Applying:
+            self.busy[partition] = slot
+        elif self.busy:
+            self.busy.pop(partition, None)
+        if kind in ASKING and not slot.is_delayed:
+            self._asking[partition] = slot
+        elif self._asking:
+            self._asking.pop(partition, None)
+        if slot.has_changed:
+            self._changed[partition] = slot
+        elif self._changed:
+            self._changed.pop(partition, None)
 
     def _wake(self, now: Millis) -> None:
         """Those whose pause is over."""
@@ -487,10 +505,3 @@ class ReplicaFetcher:
         pause = min(settings.backoff_min << min(self._failures, 16), settings.backoff_max)
         self._failures += 1
         self.retry_at = Millis(now + pause)
-
-
-def _put(table: dict[TopicPartition, _Slot], slot: _Slot, is_in: bool) -> None:  # noqa: FBT001
-    if is_in:
-        table[slot.follower.partition] = slot
-    else:
-        table.pop(slot.follower.partition, None)

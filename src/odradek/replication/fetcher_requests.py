@@ -134,7 +134,7 @@ def fetched(data: PartitionData) -> Fetched:
     records = data.records
     assert not isinstance(records, list), "an answer that was received is in one piece"
     return Fetched(
-        error_of(data.error_code),
+        error_of(data.error_code) if data.error_code else ErrorCode.NONE,
         Offset(data.high_watermark),
         Offset(data.log_start_offset),
         diverging,

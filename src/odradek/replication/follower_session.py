@@ -20,26 +20,17 @@ class SessionTurn(NamedTuple):
     session_id: int
     epoch: int
 
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing is left of what earlier requests have named."""
-        return self.epoch == FULL
-
 
 class FollowerSession:
     """One session with one leader. At most one full request is on its way, and then no other."""
 
-    __slots__ = ("_epoch", "_id", "has_room")
+    __slots__ = ("_epoch", "_id", "has_room", "is_open")
 
     def __init__(self) -> None:
         self.has_room = True  # the leader opened a session when it was last asked for one
+        self.is_open = False  # a request may name only what has changed: the epoch is not FULL
         self._id = NO_SESSION
         self._epoch = FULL
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a request may name only what has changed."""
-        return self._epoch != FULL
 
     def next_turn(self) -> SessionTurn:
         """For the next request."""
@@ -50,21 +41,22 @@ class FollowerSession:
 
     def belongs(self, turn: SessionTurn) -> bool:
         """Whether the answer to that request is still about this session."""
-        return turn.is_full or (self.is_open and turn.session_id == self._id)
+        return turn.epoch == FULL or (self.is_open and turn.session_id == self._id)
 
     def on_answer(self, turn: SessionTurn, session_id: int) -> None:
         """A request was answered without an error; a leader without room opens no session."""
-        if turn.is_full:
+        if turn.epoch == FULL:
             self._id = session_id
-            self.has_room = session_id != NO_SESSION
-            self._epoch = FULL if session_id == NO_SESSION else 1
+            self.has_room = self.is_open = session_id != NO_SESSION
+            self._epoch = 1 if self.is_open else FULL
 
     def on_error(self, error: ErrorCode) -> None:
         """The leader refused a request: the next one is a full one."""
         if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self._id = NO_SESSION
-        self._epoch = FULL
+        self.close()
 
     def close(self) -> None:
         """What the leader holds of it is not known any more: the next request begins another."""
         self._epoch = FULL
+        self.is_open = False

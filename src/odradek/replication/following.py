@@ -89,12 +89,17 @@ class FollowerState(NamedTuple):
     leader_epoch: LeaderEpoch
 
 
+UNWRITTEN_MAX: Final = Millis(10 * SECOND)
+"""What is fetched for a full disk is thrown away, and a disk stays full for long."""
+
+
 class FollowerSettings(NamedTuple):
     """How a follower goes about it."""
 
     truncates_on_fetch: bool = True  # the leader serves Fetch v12: it answers diverging epochs
     backoff_min: Millis = Millis(20)  # after a first error: an election is over in no time
     backoff_max: Millis = Millis(SECOND)  # replica.fetch.backoff.ms
+    unwritten_max: Millis = UNWRITTEN_MAX  # between appends for which the disk has no room
 
 
 class EpochEnd(NamedTuple):
@@ -214,6 +219,7 @@ class Follower:
         "_log",
         "_rounds",
         "_settings",
+        "_unwritten",
         "leader",
         "leader_epoch",
         "leader_high_watermark",
@@ -241,6 +247,7 @@ class Follower:
         self._settings = settings
         self._errors = 0  # in a row
         self._rounds = 0  # of comparison, since the last fetch that went well
+        self._unwritten = 0  # appends for which there was no room, since the last that succeeded
 
     def begin(self) -> FollowerEffects:
         """The first thing to do under this leader: find out where the logs part.
@@ -272,6 +279,20 @@ class Follower:
             self._log.incarnation,
         )
 
+    def is_at(self, asked: FetchPosition) -> bool:
+        """Whether it still fetches from there, and says the same."""
+        if type(self.state) is not Fetching:
+            return False
+        log = self._log
+        return (
+            asked.offset == log.log_end_offset
+            and asked.leader_epoch == self.leader_epoch
+            and asked.log_start_offset == log.log_start_offset
+            and asked.incarnation == log.incarnation
+            and asked.last_fetched_epoch
+            == (log.epochs.latest if self._settings.truncates_on_fetch else NO_LEADER_EPOCH)
+        )
+
     @property
     def lag(self) -> int:
         """How many records the leader has committed that are missing here."""
@@ -289,7 +310,8 @@ class Follower:
         assert isinstance(self.state, Fetching), self.state
         if fetched.diverging is not None:
             return self._compared(fetched.diverging, now)
-        self._succeeded()
+        self._errors = self._rounds = 0
+        self.retry_at = None
         self.leader_high_watermark = fetched.high_watermark
         if fetched.records:
             self.state = Applying(self.state, fetched.high_watermark, fetched.log_start_offset)
@@ -333,17 +355,22 @@ class Follower:
         self.state = applied.then or self._settled()
         if applied.high_watermark is None:
             return NOTHING
+        self._unwritten = 0
         return self._committed(applied.high_watermark, applied.log_start_offset)
 
     def on_apply_failed(self, error: ErrorCode, now: Millis) -> None:
         """The log could not be changed, and is as it was before."""
         assert isinstance(self.state, Applying), self.state
         was_append = self.state.high_watermark is not None
-        if was_append and error in FETCHED_AGAIN:
-            self.state = self.state.then or self._settled()
-            self._back_off(now)
-        else:
+        if not was_append or error not in FETCHED_AGAIN:
             self.state = Failed(error)
+            return
+        self.state = self.state.then or self._settled()
+        if error is ErrorCode.KAFKA_STORAGE_ERROR:
+            self._rest(self._unwritten, self._settings.unwritten_max, now)
+            self._unwritten += 1
+        else:
+            self._back_off(now)
 
     # How it is decided
 
@@ -404,15 +431,11 @@ class Follower:
         """The leader did not answer, or left this partition out."""
         self._back_off(now)
 
-    def _back_off(self, now: Millis, pause: Millis | None = None) -> FollowerEffects:
-        """Each error in a row doubles the pause."""
-        if pause is None:
-            settings = self._settings
-            pause = min(Millis(settings.backoff_min << min(self._errors, 16)), settings.backoff_max)
-            self._errors += 1
-        self.retry_at = Millis(now + pause)
+    def _back_off(self, now: Millis) -> FollowerEffects:
+        self._rest(self._errors, self._settings.backoff_max, now)
+        self._errors += 1
         return NOTHING
 
-    def _succeeded(self) -> None:
-        self._errors = self._rounds = 0
-        self.retry_at = None
+    def _rest(self, errors: int, pause_max: Millis, now: Millis) -> None:
+        """Each error in a row doubles the pause."""
+        self.retry_at = Millis(now + min(self._settings.backoff_min << min(errors, 16), pause_max))

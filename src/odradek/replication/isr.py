@@ -10,7 +10,7 @@ the *maximal* set. One change at a time.
                            ChangeInDoubt ──only a newer leadership decides──▶ Committed
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.model.errors import ErrorCode
@@ -57,11 +57,11 @@ class Committed:
     """The controller's word, and no change under way."""
 
     committed: Members
+    maximal: Members = field(init=False, repr=False, compare=False)
+    """The high watermark waits for all of these."""
 
-    @property
-    def maximal(self) -> Members:
-        """The high watermark waits for all of these."""
-        return self.committed
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "maximal", self.committed)
 
 
 @dataclass(frozen=True, slots=True)

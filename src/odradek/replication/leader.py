@@ -75,10 +75,10 @@ class Leader:
         "_incarnation",
         "_incarnations",
         "_me",
-        "_min_isr",
         "_producers",
         "_replicas",
         "_settings",
+        "adding",
         "epoch_start",
         "high_watermark",
         "isr",
@@ -86,6 +86,7 @@ class Leader:
         "log_end_offset",
         "log_start_offset",
         "low_watermark",
+        "min_isr",
         "partition_epoch",
         "replication_factor",
     )
@@ -106,11 +107,12 @@ class Leader:
         self._settings = settings
         self._eligible = leadership.eligible
         self._eligible_min_isr = leadership.eligible_min_isr
-        self._min_isr = 0  # found by `_take_replicas`
+        self.min_isr = 0  # found by `_take_replicas`
         self._incarnation = ends.incarnation
         self._incarnations = dict(leadership.incarnations)  # as which the controller knows them
         self._replicas: tuple[BrokerId, ...] = ()
-        self.replication_factor = 0  # without the replicas that are being added
+        self.adding: frozenset[BrokerId] = frozenset()  # replicas that a reassignment adds
+        self.replication_factor = 0  # without them
         self._followers: dict[BrokerId, FollowerProgress] = {}
         self._producers = Waiters()
         self._at_low_watermark = Waiters()
@@ -201,8 +203,9 @@ class Leader:
         """The log has grown up to this end."""
         assert log_end_offset >= self.log_end_offset, (log_end_offset, self.log_end_offset)
         if log_end_offset > self.log_end_offset:
-            for follower in self._followers.values():
-                follower.on_append(self.log_end_offset, now)
+            if self._followers:
+                for follower in self._followers.values():
+                    follower.on_append(self.log_end_offset, now)
             self.log_end_offset = log_end_offset
         return self._advanced(now)
 
@@ -221,7 +224,13 @@ class Leader:
             raise FollowerAhead(f"offset {fetch.offset}; the log ends at {self.log_end_offset}")
         starts_elsewhere = fetch.log_start_offset != follower.log_start_offset
         follower.fetched(fetch, self.log_end_offset, now)
-        proposal = self._expansion(fetch.broker, follower) or self._loss(fetch.broker, follower)
+        proposal: IsrProposal | None = None
+        if type(isr := self.isr) is not Committed:
+            pass  # one change at a time
+        elif fetch.broker not in isr.committed or fetch.incarnation != self._known(fetch.broker):
+            proposal = self._expansion(fetch.broker, follower)
+        if proposal is None and fetch.offset < self.high_watermark:
+            proposal = self._loss(fetch.broker, follower)
         effects = self._advanced(now)
         woken = self._deleted() if starts_elsewhere else ()
         if proposal or woken:
@@ -352,15 +361,6 @@ class Leader:
         return len(self._replicas)
 
     @property
-    def min_isr(self) -> int:
-        """min.insync.replicas, as far as the number of replicas allows.
-
-        Not less than what others were named eligible under, whatever the setting says here and now:
-        they lead on the strength of it that nothing was committed since.
-        """
-        return self._min_isr
-
-    @property
     def verdict(self) -> ErrorCode | None:
         """What a producer is told whose records are committed; no error means: enough have them."""
         enough = len(self.isr.maximal) >= self.min_isr
@@ -389,19 +389,24 @@ class Leader:
     def _take_replicas(self, leadership: Leadership, now: Millis) -> None:
         """Forgets followers that hold no replica any more, and begins with new ones."""
         self._replicas = leadership.replicas
+        self.adding = frozenset(leadership.adding)
         self.replication_factor = len(leadership.replicas) - len(leadership.adding)
         self._followers = {
             broker: self._followers.get(broker)
-            or FollowerProgress(now if broker in leadership.isr else None)
+            or FollowerProgress(now if broker in leadership.isr else None, now)
             for broker in leadership.replicas
             if broker != self._me
         }
         self._find_min_isr()
 
     def _find_min_isr(self) -> None:
-        """Something has changed that it is made of; every append and every fetch asks for it."""
+        """min.insync.replicas, as far as the number of replicas allows.
+
+        Not less than what others were named eligible under, whatever the setting says here and now:
+        they lead on the strength of it that nothing was committed since.
+        """
         possible = min(self._settings.min_isr, len(self._replicas))
-        self._min_isr = max(self._eligible_min_isr, possible)
+        self.min_isr = max(self._eligible_min_isr, possible)
 
     def _accept(self, isr: ChangeInFlight, answer: IsrAccepted, now: Millis) -> LeaderEffects:
         if (
@@ -496,7 +501,7 @@ class Leader:
         """Moves the high watermark as far as it may go, and says who is served by that."""
         if len(self.isr.committed) < self.min_isr:
             return NOTHING
-        high_watermark = self._smallest_end(now)
+        high_watermark = self._smallest_end(now) if self._followers else self.log_end_offset
         if high_watermark is None or high_watermark <= self.high_watermark:
             return NOTHING
         self.high_watermark = high_watermark

@@ -36,6 +36,7 @@ class FollowerProgress:
     """One follower, as of its last fetch."""
 
     __slots__ = (
+        "advanced_at",
         "broker_epoch",
         "caught_up_at",
         "eligible",
@@ -46,7 +47,7 @@ class FollowerProgress:
         "log_start_offset",
     )
 
-    def __init__(self, caught_up_at: Millis | None) -> None:
+    def __init__(self, caught_up_at: Millis | None, since: Millis) -> None:
         self.end_offset: Offset | None = None  # None: it has not fetched in this leadership
         self.log_start_offset: Offset | None = None  # None: it did not say, or has not fetched
         self.eligible = False  # to join the ISR
@@ -55,6 +56,7 @@ class FollowerProgress:
         self.fetched_at: Millis | None = None
         self.leader_end_then: Offset | None = None  # the leader's end at that fetch
         self.caught_up_at = caught_up_at  # when it last was in sync; None: never
+        self.advanced_at = since  # when its end was last another one, or it was first heard of
 
     def fetched(self, fetch: FollowerFetch, leader_end: Offset, now: Millis) -> None:
         """Takes note of a fetch."""
@@ -62,6 +64,8 @@ class FollowerProgress:
             self.caught_up_at = now
         elif self.leader_end_then is not None and fetch.offset >= self.leader_end_then:
             self.caught_up_at = later(self.caught_up_at, self.fetched_at)
+        if fetch.offset != self.end_offset:
+            self.advanced_at = now
         self.end_offset = fetch.offset
         self.log_start_offset = fetch.log_start_offset
         self.eligible = fetch.eligible

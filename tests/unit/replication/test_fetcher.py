@@ -123,8 +123,8 @@ def test_another_registration_is_told_of_every_partition() -> None:
     """The session does not repeat a position, and the leader counts it for one life only."""
     t = Scene()
     t.open_session()
-    t.fetcher.broker_epoch = BrokerEpoch(6)
-    t.fetcher.broker_epoch = BrokerEpoch(6)
+    t.fetcher.on_registered(BrokerEpoch(6))
+    t.fetcher.on_registered(BrokerEpoch(6))
     request = t.fetch()
     assert request.replica_state is not None
     assert (request.session_epoch, request.replica_state.replica_epoch) == (0, 6)
@@ -443,7 +443,7 @@ def test_a_leader_without_sessions_is_told_of_very_many_at_once() -> None:
     again = t.fetch()
     assert (len(named(again)), again.max_wait_ms) == (3, 500)
     t.answer()
-    t.fetcher.broker_epoch = BrokerEpoch(6)
+    t.fetcher.on_registered(BrokerEpoch(6))
     assert len(named(t.fetch())) == 2
 
 
@@ -492,6 +492,6 @@ def test_partitions_that_wait_for_their_pause_take_no_place_in_a_fetch() -> None
     request = t.fetch()
     assert (named(request), forgotten(request)) == ([], [0, 1])
     t.answer()
-    t.fetcher.broker_epoch = BrokerEpoch(6)
+    t.fetcher.on_registered(BrokerEpoch(6))
     request = t.fetch()
     assert named(request) == [(2, 1), (3, 1)]

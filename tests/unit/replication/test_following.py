@@ -268,6 +268,32 @@ def test_records_that_arrive_corrupt_are_fetched_again() -> None:
     assert t.follower.state == Failed(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
+def unwritten_pauses(t: Scene, error: ErrorCode, times: int) -> list[int]:
+    """How long it rests each time, while what it fetches cannot be appended."""
+    pauses = []
+    for _ in range(times):
+        end = t.log.log_end_offset
+        records = memoryview(encoded(end, [(9, "new")]))
+        t.follower.on_fetched(Fetched(OK, Offset(1), Offset(0), None, records), t.now)
+        t.follower.on_apply_failed(error, t.now)
+        assert t.follower.retry_at is not None
+        pauses.append(t.follower.retry_at - t.now)
+    return pauses
+
+
+def test_what_cannot_be_written_is_fetched_ever_more_slowly() -> None:
+    """A full disk stays full for long; with the first append that succeeds it begins anew."""
+    t = Scene([3, 5])
+    full = ErrorCode.KAFKA_STORAGE_ERROR
+    doubled = [20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120]
+    assert unwritten_pauses(t, full, 11) == [*doubled, 10_000, 10_000]
+    t.fetched()
+    assert unwritten_pauses(t, full, 1) == [10_000]
+    t.fetched(epochs=[9])
+    assert unwritten_pauses(t, full, 2) == [20, 40]
+    assert unwritten_pauses(t, ErrorCode.CORRUPT_MESSAGE, 2) == [20, 20]
+
+
 def test_comparisons_without_end_get_a_pause() -> None:
     """A leader that always answers another epoch keeps no processor busy."""
     t = Scene([3, 3])

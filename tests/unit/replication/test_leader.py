@@ -565,3 +565,19 @@ def test_a_follower_that_caught_up_during_another_change_joins_after_it() -> Non
     second = t.answer(first, accepted((0, 1))).propose
     assert second is not None
     assert [it.broker for it in second.isr] == [0, 1, 2]
+
+
+def test_when_a_follower_last_came_further() -> None:
+    """A fetch from where it was already is no progress, however often it comes."""
+    t = Scene(isr=(0, 1), replicas=(0, 1, 2))
+    (follower,) = (it for broker, it in t.leader.followers() if broker == B2)
+    assert follower.advanced_at == t.now
+    t.pass_time(50)
+    t.fetch(2, 5)
+    began = t.now
+    assert follower.advanced_at == began
+    t.pass_time(50)
+    t.fetch(2, 5)
+    assert follower.advanced_at == began
+    t.fetch(2, 6)
+    assert follower.advanced_at == t.now

@@ -10,7 +10,7 @@ from odradek.model.units import Bytes
 from odradek.sim.disk import SimulatedDisk
 from odradek.sim.disk_faults import Fault
 from odradek.sim.medium import Directory
-from odradek.storage.errors import LogDirOffline
+from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import RestJob
 from odradek.storage.logs.flushing import FlushJob, sync_group
@@ -162,6 +162,43 @@ def test_a_failed_sync_ends_the_directory() -> None:
         job.fail()
     assert t.log.log_end_offset == 0
     assert t.failures.has_failed(t.disk.name)
+
+
+def test_a_flush_waits_for_room_for_the_history_of_epochs() -> None:
+    """What was written is durable all the same: only a sync that fails ends a directory."""
+    t = Partition()
+    t.append("a")
+    flush = FlushJob(t.log, t.now)
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.capacity = t.disk.used
+    with pytest.raises(DiskFull):
+        flush.run()
+    assert not unsafe(t)
+    assert not t.failures.has_failed(t.disk.name)
+    t.disk.faults.capacity = None
+    flush = FlushJob(t.log, t.now)
+    flush.run()
+    flush.publish()
+    assert t.log.recovery_point == Offset(1)
+
+
+def test_an_append_is_taken_back_without_room_for_the_history_of_epochs() -> None:
+    """Refused as any that meets a full disk; the next one finds the log as it was."""
+    t = Partition(SYNCED)
+    jobs = decided(t, "a", "b")
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk.faults.capacity = t.disk.used
+    with pytest.raises(DiskFull):
+        sync_group(jobs)
+    assert not t.failures.has_failed(t.disk.name)
+    for job in jobs:
+        job.fail()
+    assert t.log.log_end_offset == 0
+    assert not t.log.active_segment.file.size()
+    t.disk.faults.capacity = None
+    sync_group(jobs := decided(t, "c"))
+    jobs[0].publish()
+    assert t.read() == ["c"]
 
 
 @pytest.mark.parametrize("config", [SYNCED, SMALL])

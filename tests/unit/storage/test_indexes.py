@@ -17,9 +17,11 @@ def opener(disk: SimulatedDisk) -> Callable[[], File]:
     return lambda: disk.open("index", create=True)
 
 
-def offset_index(entries: int, *, saved: int) -> OffsetIndex:
+def offset_index(
+    entries: int, *, saved: int, open_file: Callable[[], File] | None = None
+) -> OffsetIndex:
     """An index with entries (10, 100), (20, 200), ...; some in its file, the rest in memory."""
-    open_file = opener(SimulatedDisk())
+    open_file = open_file or opener(SimulatedDisk())
     index = OffsetIndex("index", 0, open_file)
     for number in range(1, entries + 1):
         index.append(number * 10, number * 100)
@@ -45,6 +47,24 @@ def test_an_offset_index_finds_the_entry_below(saved: int) -> None:
     assert index.above_position(500_000) is None
     index.forget_page()
     assert index.floor(10) == (10, 100)
+
+
+@pytest.mark.parametrize("saved", [1, 2_900, 5_000])
+def test_an_offset_index_remembers_what_begins_before_its_first_entry(saved: int) -> None:
+    """A reader at the beginning of a segment has the page read once, and not at each fetch."""
+    opened: list[File] = []
+    disk = SimulatedDisk()
+
+    def open_file() -> File:
+        opened.append(disk.open("index", create=True))
+        return opened[-1]
+
+    index = offset_index(5_000, saved=saved, open_file=open_file)
+    opened.clear()
+    for _ in range(3):
+        assert index.floor(9) is None
+        assert index.floor_position(99) is None
+    assert len(opened) == 1
 
 
 @pytest.mark.parametrize("saved", [0, 300, 2_600, 5_000])

@@ -23,9 +23,10 @@ from odradek.storage.errors import (
 )
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import RECOVERY_POINTS
+from odradek.storage.lending import give_back, lend
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.retention import deletable_up_to
+from odradek.storage.logs.retention import DeleteJob, deletable_up_to
 from odradek.storage.settings import LogConfig
 
 CONFIG = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100))
@@ -531,3 +532,32 @@ def test_what_the_disk_writes_of_all_logs_is_changed_by_nobody() -> None:
     given, job = log_dir.cleaner_offsets, log_dir.checkpoint()
     h.dirs.forget(part(1))
     assert sorted(given) == sorted(job.recovery_points) == [part(0), part(1), part(2)]
+
+
+@pytest.mark.parametrize("noted_late", [False, True])
+def test_a_log_that_was_cut_below_its_start_keeps_what_comes_then(*, noted_late: bool) -> None:
+    """It starts where it was cut, durably: else a crash would begin it anew where it had started.
+
+    A checkpoint that is written of other logs meanwhile does not know that yet.
+    """
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a", "b", "c", "d", "e")
+    log.on_high_watermark(Offset(5))
+    (log_dir,) = h.dirs.dirs
+    DeleteJob(log, Offset(4)).run()
+    log_dir.checkpoint().run()
+    cut = log_dir.truncation({part(0): Offset(2)}, NOW)
+    lend([log], cut)
+    late = log_dir.log_starts()
+    cut.run()
+    give_back([log], cut)
+    if noted_late:
+        log_dir.note_log_starts(late)
+    assert (log.log_start_offset, log.log_end_offset) == (2, 2)
+    fill(log, "x")
+    flush = FlushJob(log, NOW)
+    flush.run()
+    h.come_back("exit")
+    (log,) = h.dirs.dirs[0].logs.values()
+    assert (log.log_start_offset, log.log_end_offset) == (2, 3)

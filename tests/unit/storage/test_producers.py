@@ -266,7 +266,11 @@ def test_who_has_been_silent_for_long_has_nothing_in_flight() -> None:
 
 
 def test_a_silent_producer_is_forgotten() -> None:
-    """After a day, unless a transaction of it is open: that must still be ended."""
+    """After a day, unless a transaction of it is open: that must still be ended.
+
+    A marker is a sign of life, too (KAFKA-9144): with its producer the coordinator's epoch would
+    be forgotten, and a former one could write again.
+    """
     t = Partition()
     sent(t, 0, producer=1)
     in_transaction(t, 0, 2)

@@ -1,12 +1,13 @@
 """A replica whose log has a batch that fails its checksum gets it again from another broker.
 
-Whoever reads a log finds that: fetches, coordinators that load, compaction, a move between disks.
+Each reader of a log finds that: fetches, coordinators that load, compaction, a move between disks.
 A follower asks its leader for the batch and puts it into its place (`fetching.log_mender`). A
-leader cannot fetch from anybody, so it first resigns, if another member of the ISR can lead, or a
-live broker that is eligible: the replica goes offline by itself, without its log dir, and the
-controller is told as of a failed dir, which every controller understands. Once another broker
-leads, or none may, the replica is online again. Without another the leader goes on until one is in
+leader cannot fetch from anybody, so it first resigns (`resignations`), if another member of the ISR
+can lead, or a live broker that is eligible. Without another the leader goes on until one is in
 sync; only that batch cannot be read, which is answered with CORRUPT_MESSAGE.
+
+What is found while a job has the log for itself does not count: what the job leaves of it is read
+again.
 
 Those who are eligible are asked once, when the batch is found: a leader that is elected again has
 learned that they cannot lead.
@@ -22,6 +23,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.local_logs import LocalLogs
+from odradek.broker.partitions.resignations import Resignations
 from odradek.metadata.image import ClusterImage
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.storage.errors import CorruptFile
@@ -55,28 +57,18 @@ class Replicas(Protocol):
         """The replica that has this log."""
         ...
 
-    def take_offline(self, partition: TopicPartition) -> None:
-        """Ends its role; the controller is answered KAFKA_STORAGE_ERROR until it is back."""
-        ...
-
-    def bring_back(self, partition: TopicPartition) -> None:
-        """It takes a role again when the controller gives it one."""
-        ...
-
 
 class CorruptReplicas:
     """All of this broker's."""
 
     def __init__(
-        self, replicas: Replicas, cluster: MetadataCache, tell_controller: Callable[[], None]
+        self, replicas: Replicas, cluster: MetadataCache, resignations: Resignations
     ) -> None:
-        """`tell_controller` has it ask for every replica of this broker."""
         self.on_follower: Callable[[FollowingReplica], None] = lambda _: None
         self._replicas = replicas
         self._cluster = cluster
-        self._tell_controller = tell_controller
-        self._resigned: dict[TopicPartition, None] = {}  # another broker shall lead these
-        self._alone: dict[TopicPartition, LeadingReplica] = {}  # nobody else can
+        self._resignations = resignations
+        self._alone: dict[TopicPartition, LeadingReplica] = {}  # no other broker can
         replicas.logs.on_corrupt_file = self.on_corrupt_file
         replicas.roles.on_elected.append(self._resign)
         cluster.watchers.append(self._on_metadata)
@@ -84,12 +76,15 @@ class CorruptReplicas:
     def on_corrupt_file(self, found: PartitionLog, error: CorruptFile) -> None:
         """A file of this log cannot be true; if it is one of batches, it is found out which."""
         known = found.corrupt
+        if found.lent_to is not None:
+            return
         if known is None or error.path != found.path_of(known.segment_base):
             self._replicas.logs.worker_of(found).submit(_Search(found, error, self.on_corrupt))
 
     def on_corrupt(self, found: PartitionLog, corrupt: CorruptAt) -> None:
         """A batch of this log is not as it was written."""
-        if found.corrupt is not None and found.corrupt.offset <= corrupt.offset:
+        known = found.corrupt
+        if found.lent_to is not None or (known is not None and known.offset <= corrupt.offset):
             return
         found.corrupt = corrupt
         log.error(
@@ -116,9 +111,7 @@ class CorruptReplicas:
                 log.error("log.no_whole_copy", partition=str(partition), offset=corrupt.offset)
             return
         log.warning("leader.resigns", partition=str(partition), offset=corrupt.offset)
-        self._resigned[partition] = None
-        self._replicas.take_offline(partition)
-        self._tell_controller()
+        self._resignations.resign(replica)
 
     def _others(self, replica: LeadingReplica) -> set[BrokerId]:
         """Who could lead instead: the controller may say so before it answers the leader."""
@@ -139,13 +132,6 @@ class CorruptReplicas:
             return
         for replica in tuple(self._alone.values()):
             self._resign(replica)
-        for partition in tuple(self._resigned):
-            image = new.partition(partition)
-            state = None if image is None else image.state
-            if state is None or state.leader != self._cluster.me:
-                del self._resigned[partition]
-                self._replicas.bring_back(partition)
-                self._tell_controller()
 
 
 class _Search:

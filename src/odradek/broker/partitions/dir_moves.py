@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeVar
 
 import structlog
 
-from odradek.broker.jobs import begin, off_loop
+from odradek.broker.jobs import begin, drained, off_loop
 from odradek.broker.partitions.copy_pace import CopyPace
 from odradek.broker.partitions.lanes import Lane
 from odradek.broker.partitions.local_logs import LocalLogs
@@ -32,9 +32,12 @@ from odradek.storage.compacting.compaction import Throttle
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.moves import Move, Step, begin_move
 from odradek.storage.errors import StorageError
+from odradek.storage.logs.log import PartitionLog
 
 SWAP_PATIENCE: Final = Millis(2 * SECOND)
 """How long one step of a swap may take before the move is given up."""
+REST_PIECE: Final = Millis(SECOND)
+"""So often a copy that rests looks whether its throttle has been altered."""
 CLOSE_PATIENCE: Final = Millis(SECOND)
 
 T = TypeVar("T")
@@ -77,10 +80,12 @@ class DirMoves:
         self._waiting: dict[str, deque[Move]] = {}  # of dirs that are being filled
         self._rate = 0
         self._throttle = Throttle(None)
+        self._copied = 0  # bytes that no rest was taken for
         self._is_closing = asyncio.Event()
         self._swapping: dict[TopicPartition, Move] = {}
         self._ended = asyncio.Event()  # some dir is being filled no more
         self._begun: dict[TopicPartition, tuple[Millis, int]] = {}  # when, and what was there
+        self._advanced: dict[TopicPartition, Millis] = {}  # when a copy grew last, or was begun
 
     async def begin(self, partition: TopicPartition, target: str) -> bool:
         """Whether a copy is being filled in this dir now; a BrokerError says why that cannot be.
@@ -96,7 +101,7 @@ class DirMoves:
             how = InDir(config) if found is None else InDir(config, found.topic_id)
             running = dirs.future(partition)
             move = await self._carry_out(
-                begin_move(dirs, partition, target, how=how, now=self._clock.wall())
+                begin_move(dirs, partition, target, how=how, now=self._clock.wall()), None
             )
         finally:
             self._beginning.discard(partition)
@@ -112,6 +117,12 @@ class DirMoves:
         at, size = self._begun.get(move.partition, (self._clock.monotonic(), 0))
         millis = self._clock.monotonic() - at
         return 0 if not millis else max(move.future.size - size, 0) * SECOND // millis
+
+    @property
+    def stands(self) -> Millis:
+        """For how long nothing has come to the slowest of the copies that are being filled."""
+        now = self._clock.monotonic()
+        return max((Millis(now - at) for at in self._advanced.values()), default=Millis(0))
 
     def resume(self) -> None:
         """Goes on with the copies that were found at the start."""
@@ -154,7 +165,9 @@ class DirMoves:
             self._ended.set()
 
     async def _move(self, move: Move) -> None:
-        self._begun[move.partition] = self._clock.monotonic(), move.future.size
+        now = self._clock.monotonic()
+        self._begun[move.partition] = now, move.future.size
+        self._advanced[move.partition] = now
         try:
             with self._logs.watched(move.current):
                 if await self._copy(move):
@@ -164,12 +177,13 @@ class DirMoves:
             await self._give_up(move)
         finally:
             self._begun.pop(move.partition, None)
+            self._advanced.pop(move.partition, None)
 
     async def _give_up(self, move: Move) -> None:
         if self._logs.dirs.failures.has_failed(move.source.name):
             return
         try:
-            await self._carry_out(move.cancel())
+            await self._carry_out(move.cancel(), move.current)
         except StorageError as error:
             log.error("move.not_cancelled", partition=str(move.partition), error=str(error))
 
@@ -183,56 +197,57 @@ class DirMoves:
     async def _copy_all(self, move: Move) -> bool:
         pace = CopyPace(self._appends, self._clock.monotonic())
         unsynced = 0
-        while not (move.is_over or self._is_closing.is_set()):
+        while True:
+            await self._rest(pace)
+            if move.is_over or self._is_closing.is_set():
+                return False
             end = move.current.log_end_offset
-            count = await self._carry_out(move.copy(self._clock.wall()))
+            count = await self._carry_out(move.copy(self._clock.wall()), move.current)
             unsynced += count
+            self._copied += count
+            if count:
+                self._advanced[move.partition] = self._clock.monotonic()
             is_near = move.future.log_end_offset >= end or not count
             if unsynced and is_near:
-                await self._carry_out(move.flush(self._clock.wall()))
+                await self._carry_out(move.flush(self._clock.wall()), move.current)
                 was_small, unsynced = unsynced <= MIB, 0
                 is_near = was_small  # much may have come during a long sync
             if is_near and not move.is_over:
                 return True
-            await self._rest(count, pace)
-        return False
 
     @property
     def _appends(self) -> int:
         """How many groups of them this broker has written."""
         return sum(it.writes for it in self._logs.appends.values())
 
-    async def _rest(self, count: int, pace: CopyPace) -> None:
-        """As the throttle and the appends want it, and until the broker stops."""
+    async def _rest(self, pace: CopyPace) -> None:
+        """As throttle and appends want it, until the broker stops or the rate is altered.
+
+        Also for what the replica before has copied at last.
+        """
         rate = self._settings.broker[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND]
         if rate != self._rate:
             self._rate, self._throttle = rate, Throttle(max(rate, 1))
         now = self._clock.monotonic()
+        count, self._copied = self._copied, 0
         rest = max(self._throttle.rest_after(count, now), pace.rest_after(self._appends, now))
-        if rest:
+        while rest > 0 and not self._is_closing.is_set():
+            if self._settings.broker[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND] != rate:
+                break
             with suppress(TimeoutError):
-                async with asyncio.timeout(rest / SECOND):
+                async with asyncio.timeout(min(rest, REST_PIECE) / SECOND):
                     await self._is_closing.wait()
+            rest = Millis(rest - REST_PIECE)
             pace.rested(self._clock.monotonic())
 
     # The swap
 
     async def _swap(self, move: Move) -> None:
-        await self._carry_out(move.prepare(self._clock.wall()))
-        outcome: list[BrokerError] = []
-
-        async def swap() -> None:
-            try:
-                await self._take_place(move)
-            except BrokerError as error:
-                outcome.append(error)
-
-        await self._lanes[move.source.name].run(swap)
-        if outcome:
-            raise outcome[0]
+        await self._carry_out(move.prepare(self._clock.wall()), move.current)
+        await self._lanes[move.source.name].result(partial(self._take_place, move))
         if self._logs.dirs.get(move.partition) is move.future:
             try:
-                await self._carry_out(move.tidy())
+                await self._carry_out(move.tidy(), None)
             except StorageError as error:
                 log.warning("move.not_tidied", partition=str(move.partition), error=str(error))
             log.info("move.ended", partition=str(move.partition), target=move.target.name)
@@ -256,7 +271,7 @@ class DirMoves:
         await appends.settled()
         if not move.is_over:
             steps = move.take_place(self._clock.wall(), partial(self._taken, move))
-            await self._carry_out(steps, SWAP_PATIENCE)
+            await self._carry_out(steps, None, SWAP_PATIENCE)
 
     def _taken(self, move: Move) -> None:
         """In the turn in which the future log becomes the current one."""
@@ -272,14 +287,23 @@ class DirMoves:
             self._roles.release(move.partition)
 
     async def _carry_out(
-        self, steps: Generator[Step, None, T], patience: Millis | None = None
+        self,
+        steps: Generator[Step, None, T],
+        current: PartitionLog | None,
+        patience: Millis | None = None,
     ) -> T:
-        """Sends each step to its worker; what it raises goes back to the steps."""
+        """Sends each step to its worker; what it raises goes back to the steps.
+
+        Between them the steps look at the current log, while no truncation has it for itself; not
+        waited for where that cannot be, in its lane, or where they do not look at it.
+        """
         try:
+            await self._await_return(current)
             step = next(steps)
             while True:
                 try:
                     await self._take(step, patience)
+                    await self._await_return(current)
                 except BrokerError as error:
                     step = steps.throw(error)
                 else:
@@ -287,6 +311,10 @@ class DirMoves:
         except StopIteration as stop:
             value: T = stop.value
             return value
+
+    async def _await_return(self, current: PartitionLog | None) -> None:
+        while current is not None and current.lent_to is not None:
+            await drained(self._logs.worker_of(current))
 
     async def _take(self, step: Step, patience: Millis | None) -> None:
         logs, name = self._logs, step.log_dir.name

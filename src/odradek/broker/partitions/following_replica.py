@@ -54,7 +54,8 @@ class FollowingReplica(Replica):
         reached = min(high_watermark, self.log.log_end_offset)
         if reached > self.log.high_watermark:
             self.log.on_high_watermark(reached)
-            self.readers.on_high_watermark()
+            if self.readers.told or self.readers.at_high_watermark:
+                self.readers.on_high_watermark()
             for watcher in tuple(self.watchers):
                 watcher(reached)
 

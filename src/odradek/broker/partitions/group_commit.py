@@ -12,16 +12,17 @@ is written to the log that takes its place, or to the same one if none does.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from odradek.broker.jobs import drained, foreseen
-from odradek.broker.partitions.replica import Expecting, Patience, Replica
+from odradek.broker.partitions.replica import Expecting, Patience, Replica, unwritten_before
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows.log import LOG_FLUSH_BEFORE_ACK_LINGER_MS
 from odradek.model.errors import BrokerError
 from odradek.model.units import SECOND
 from odradek.ports import Clock, Worker
-from odradek.storage.errors import JobFailed, StorageError
+from odradek.storage.errors import DiskFull, JobFailed, StorageError
 from odradek.storage.logs.flushing import sync_group
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob
@@ -37,6 +38,7 @@ class GroupCommit:
         self._worker = worker
         self.clock = clock
         self._settings = settings
+        self.on_full: Callable[[PartitionLog], None] = lambda _: None  # no room for its appends
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Replica] = []
         self._held: list[Replica] = []  # from earlier turns
@@ -84,6 +86,12 @@ class GroupCommit:
             self.withdraw(replica)
             self.schedule(replica)
 
+    def take_lost(self, log: PartitionLog) -> list[Expecting]:
+        """Once the log is reset: those whose batch, a duplicate, was lost with the first."""
+        if not log.is_idle:
+            return []
+        return [it for replica in self._waiting_for(log) for it in replica.take_lost()]
+
     def _waiting_for(self, log: PartitionLog) -> list[Replica]:
         return [replica for replica in (*self._held, *self._turn) if replica.log is log]
 
@@ -98,7 +106,8 @@ class GroupCommit:
                 continue
             job = log.take_job()
             wants_sync = wants_sync or (job is not None and job.wants_sync)
-            parts.append((replica, job, replica.take_expecting()))
+            parts.append((replica, job, replica.expecting))
+            replica.expecting, replica.is_scheduled = [], False
         if self._is_busy:
             self._gathered += parts
         elif wants_sync and (linger := self._settings.broker[LOG_FLUSH_BEFORE_ACK_LINGER_MS]):
@@ -149,7 +158,7 @@ class _Group:
     def __init__(self, appends: GroupCommit, parts: list[_Part]) -> None:
         self._appends = appends
         self._parts = parts
-        self._errors: list[BrokerError | None] = []
+        self._errors: dict[WriteJob | None, BrokerError] = {}  # of those that failed
         self._mistake: Exception | None = None
         self._given_up: list[PartitionLog] = []
         self._micros = 0
@@ -159,17 +168,16 @@ class _Group:
         began = self._appends.clock.micros()
         syncing: list[WriteJob] = []
         for replica, job, _ in self._parts:
-            met: BrokerError | None = None
+            if job is None:
+                continue
             try:
-                if job is not None:
-                    job.run()
-                    if job.wants_sync:
-                        syncing.append(job)
+                job.run()
+                if job.wants_sync:
+                    syncing.append(job)
             except BrokerError as error:
-                met = error
+                self._errors[job] = error
             except Exception as error:  # noqa: BLE001 - raised again once the others are written
-                met = self._on_mistake(error, [replica.log])
-            self._errors.append(met)
+                self._errors[job] = self._on_mistake(error, [replica.log])
         if syncing:
             self._sync(syncing)
         self._micros = self._appends.clock.micros() - began
@@ -186,10 +194,7 @@ class _Group:
             self._fail(jobs, self._on_mistake(error, logs))
 
     def _fail(self, jobs: list[WriteJob], error: StorageError) -> None:
-        self._errors = [
-            error if job in jobs else found
-            for (_, job, _), found in zip(self._parts, self._errors, strict=True)
-        ]
+        self._errors.update(dict.fromkeys(jobs, error))
 
     def _on_mistake(self, error: Exception, logs: list[PartitionLog]) -> StorageError:
         """No code foresees it: these logs are not to be relied on."""
@@ -199,7 +204,7 @@ class _Group:
 
     def _on_error(self, error: Exception) -> None:
         if isinstance(error, StorageError):  # the dir was given up
-            self._errors = [error] * len(self._parts)
+            self._errors = {job: error for _, job, _ in self._parts}
         else:
             foreseen(error, *self._given_up)
 
@@ -210,19 +215,27 @@ class _Group:
         self._appends.writes += 1
         self._appends.write_micros += self._micros
         try:
-            _finish(self._parts, self._errors)
+            _finish(self._parts, self._errors, self._appends)
         finally:
             self._appends.written()
 
 
-def _finish(parts: list[_Part], errors: list[BrokerError | None]) -> None:
+def _finish(
+    parts: list[_Part], errors: Mapping[WriteJob | None, BrokerError], appends: GroupCommit
+) -> None:
     """Readers see what was written, and writers hear of it."""
-    for (replica, job, expecting), error in zip(parts, errors, strict=True):
+    full: dict[PartitionLog, None] = {}
+    for replica, job, expecting in parts:
+        error = errors.get(job) if errors else None
         if job is None:
-            replica.unwritten(expecting, StorageError("a write before this one failed"))
+            replica.unwritten(expecting, unwritten_before())
         elif error is None:
             job.log.published(job)
             replica.written(expecting)
         else:
             job.fail()
-            replica.unwritten(expecting, error)
+            replica.unwritten([*expecting, *appends.take_lost(replica.log)], error)
+            if isinstance(error, DiskFull):
+                full[replica.log] = None
+    for found in full:
+        appends.on_full(found)

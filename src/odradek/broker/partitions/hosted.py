@@ -153,9 +153,15 @@ def is_of_another_topic(known: TopicId, asked: TopicId) -> bool:
     return NO_TOPIC_ID not in {known, asked} and known != asked
 
 
-def not_led(partition: TopicPartition, hosted: Hosted | None) -> BrokerError:
-    """Why this broker does not serve as the leader of a partition."""
+def not_led(partition: TopicPartition, hosted: Hosted | None, *, exists: bool) -> BrokerError:
+    """Why this broker does not serve as the leader of a partition.
+
+    What exists, as far as this broker was told, is led by another broker, or its state is still on
+    the way to this one: a client then looks for the leader, where it gives up what is unknown.
+    """
     match hosted:
+        case None if exists:
+            return NotLeaderOrFollower(f"{partition} is not hosted here")
         case None:
             return UnknownPartition(f"{partition} is not known here")
         case Offline():
@@ -172,6 +178,11 @@ class HostedPartitions:
     def __init__(self) -> None:
         self._by_partition: dict[TopicPartition, Hosted] = {}
         self._leading: dict[tuple[bytes, int], LeadingReplica] = {}
+        self._led: dict[TopicPartition, LeadingReplica] = {}
+        self.led = self._led.get
+        """The replica, if this broker leads."""
+        self.leading = self._leading.get
+        """Likewise, by number and name, as bytes that may be wrong."""
 
     def __getitem__(self, partition: TopicPartition) -> Hosted | None:
         """The entry, if there is one."""
@@ -182,9 +193,10 @@ class HostedPartitions:
         self._by_partition[partition] = hosted
         name = (partition.topic.encode(), partition.partition)
         if isinstance(hosted, Leading):
-            self._leading[name] = hosted.replica
+            self._leading[name] = self._led[partition] = hosted.replica
         else:
             self._leading.pop(name, None)
+            self._led.pop(partition, None)
 
     def __iter__(self) -> Iterator[TopicPartition]:
         """Every partition that has an entry."""
@@ -194,10 +206,7 @@ class HostedPartitions:
         """Removes the entry, if there is one."""
         self._by_partition.pop(partition, None)
         self._leading.pop((partition.topic.encode(), partition.partition), None)
-
-    def leading(self, name: bytes, number: int) -> LeadingReplica | None:
-        """The replica, if this broker leads; `name` is the topic's as bytes, which may be wrong."""
-        return self._leading.get((name, number))
+        self._led.pop(partition, None)
 
     def all_leading(self) -> list[LeadingReplica]:
         """Every replica that leads."""

@@ -7,11 +7,12 @@ wait only as long as they choose; the work goes on without them.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
 from odradek.broker.jobs import begin
+from odradek.model.errors import BrokerError
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
 from odradek.storage.errors import StorageError
@@ -21,6 +22,7 @@ ANSWER_PATIENCE: Final = Millis(2 * SECOND)
 it fails, that is reported like any other failure of a dir."""
 
 Work = Callable[[], Awaitable[None]]
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -47,6 +49,22 @@ class Lane:
     def begin(self, work: Work) -> None:
         """Likewise, for a caller that does not wait for it."""
         self.run(work).add_done_callback(_is_done)
+
+    async def result(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What this piece returns or raises, once it was its turn."""
+        results: list[T] = []
+        errors: list[BrokerError] = []
+
+        async def piece() -> None:
+            try:
+                results.append(await work())
+            except BrokerError as error:
+                errors.append(error)
+
+        await self.run(piece)
+        if errors:
+            raise errors[0]
+        return results[0]
 
     def is_stuck(self, patience: Millis) -> bool:
         """Whether one piece has been under way for longer than this."""

@@ -9,7 +9,14 @@ from typing import NamedTuple, Protocol
 
 from odradek.broker.partitions.confirmations import Confirmation, Question, Questions, Told
 from odradek.broker.partitions.produce_rules import ProduceRules
-from odradek.broker.partitions.replica import Expecting, Patience, Replica, Scheduler, Writer
+from odradek.broker.partitions.replica import (
+    Expecting,
+    Patience,
+    Replica,
+    Scheduler,
+    Writer,
+    unwritten_before,
+)
 from odradek.broker.partitions.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
@@ -184,8 +191,11 @@ class LeadingReplica(Replica):
         if not self.is_over:
             now = self._clock.monotonic()
             self.carry_out(self.leader.on_append(self.log.log_end_offset, now))
-            self.readers.on_end()
-        super().written(expecting)
+            if self.readers.at_end:
+                self.readers.on_end()
+        end = self.log.log_end_offset
+        for writer, place, expected in expecting:
+            writer.on_written(place, unwritten_before() if expected > end else None)
 
     def on_log_start(self) -> None:
         """The log starts elsewhere, by retention or DeleteRecords."""
@@ -211,7 +221,8 @@ class LeadingReplica(Replica):
         for sleeper in effects.wake:
             sleeper.wake()  # type: ignore[attr-defined]  # tickets are ours
         if effects.high_watermark is not None:
-            self.readers.on_high_watermark()
+            if self.readers.told or self.readers.at_high_watermark:
+                self.readers.on_high_watermark()
             for watcher in self.watchers:
                 watcher(effects.high_watermark)
 

@@ -31,10 +31,10 @@ from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.dirs.room import Room
-from odradek.storage.errors import CorruptFile, LogDirOffline, StorageError
+from odradek.storage.errors import CorruptFile, DiskFull, LogDirOffline, StorageError
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.retention import DeleteJob
+from odradek.storage.logs.retention import DeleteJob, oldest_below
 from odradek.storage.logs.view import LogView
 from odradek.storage.segments.scan import check_range
 from odradek.storage.settings import LogConfig
@@ -72,10 +72,12 @@ class LocalLogs:
             for name, worker in self.workers.items()
         }
         self.on_corrupt_file: Callable[[PartitionLog, CorruptFile], None] = _tell_corrupt
+        self.on_log_start: Callable[[PartitionLog], None] = lambda _: None  # it moved, for room
         self._clock = doors.clock
         self._settings = settings
         self._starts = LogStarts()
         self.room: dict[str, Room] = {}  # of each disk, when it was last looked at
+        self.on_measured: list[Callable[[str, Room], None]] = []  # told of each look
         self.stuck: dict[str, Millis] = {}  # how long disks have not answered, by dir
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
@@ -91,6 +93,12 @@ class LocalLogs:
     def worker_of(self, found: PartitionLog) -> Worker:
         """Who goes to its disk."""
         return self.workers[found.folder.disk.name]
+
+    def note_room(self, name: str, room: Room) -> None:
+        """A dir's disk was looked at."""
+        self.room[name] = room
+        for measured in self.on_measured:
+            measured(name, room)
 
     def abandon(self, name: str, error: Exception) -> None:
         """The disk hangs: nothing waits for it any longer."""
@@ -318,7 +326,11 @@ class LocalLogs:
 
     async def truncate(self, found: PartitionLog, offset: Offset) -> None:
         """Drops all batches that reach to this offset or beyond. In the lane of its dir."""
-        await self._alone_with(found, partial(self._truncation, found, offset))
+        log_dir = self.dirs.named(found.folder.disk.name)
+        try:
+            await self._alone_with(found, partial(self._truncation, found, offset))
+        finally:
+            log_dir.is_cut({found.partition: offset})
 
     async def start_fully_at(self, found: PartitionLog, offset: Offset) -> None:
         """Drops everything; the log begins anew at this offset. In the lane of its dir.
@@ -339,12 +351,28 @@ class LocalLogs:
     async def starting_at(self, found: PartitionLog, start: Offset) -> AsyncIterator[None]:
         """It is durable that the log begins there; within, the caller moves its start."""
         log_dir = self.dirs.named(found.folder.disk.name)
-        await self._starts.note(log_dir, self.worker_of(found), found, start)
+        if self.dirs.get(found.partition) is not found:
+            raise LogDirOffline(f"{found.partition} has another log now, or none")
+        await self._note_start(log_dir, found, start)
         try:
             yield
         finally:
             if log_dir.starts_to_be.get(found.partition, start) <= start:
                 log_dir.starts_to_be.pop(found.partition, None)
+
+    async def _note_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
+        """A full disk has no room for the note: old segments make it, one after the other."""
+        worker = self.worker_of(found)
+        while True:
+            try:
+                return await self._starts.note(log_dir, worker, found, start)
+            except DiskFull:
+                behind = oldest_below(found, start)
+                is_free = found.lent_to is None and not found.is_given_up
+                if behind is None or not is_free or found.being_cleaned:
+                    raise
+            await off_loop(worker, DeleteJob(found, behind).run_durably, of=found)
+            self.on_log_start(found)
 
     async def move_start(self, found: PartitionLog, start: Offset) -> None:
         """Deletes the segments below this offset. In the lane of its dir."""

@@ -58,6 +58,13 @@ class _Round(NamedTuple):
     begins_at_once: bool = False  # what an earlier life has left need not wait
 
 
+class _Start(NamedTuple):
+    """Where a log may begin, as it was after so many cuts."""
+
+    offset: Offset
+    cuts: int
+
+
 class LogMaintenance:
     """All rounds of a broker."""
 
@@ -102,15 +109,15 @@ class LogMaintenance:
         return [tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
 
     async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
-        rests = not each.begins_at_once
+        """Until it has failed, or another dir has taken its place, which has rounds of its own."""
+        if not each.begins_at_once:
+            await self._rest(each)
         while not log_dir.is_offline:
-            if rests:
-                await self._rest(each)
-            rests = True
             try:
                 await each.work(log_dir)
             except StorageError as error:
                 log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
+            await self._rest(each)
 
     async def _rest(self, each: _Round) -> None:
         pause = each.pause
@@ -146,9 +153,9 @@ class LogMaintenance:
                 await self._do(log_dir, RestJob(found))
 
     async def _do(self, log_dir: LogDir, job: FlushJob | RestJob) -> None:
-        """A log that was written to meanwhile is not put to rest, nor one that is lent."""
+        """A log that was written to meanwhile is not put to rest; if it is lent nothing counts."""
         await off_loop(self._worker(log_dir), job.run, of=job.log)
-        if isinstance(job, FlushJob) or (job.log.is_idle and job.log.lent_to is None):
+        if job.log.lent_to is None and (isinstance(job, FlushJob) or job.log.is_idle):
             job.publish()
 
     async def _retain(self, log_dir: LogDir) -> None:
@@ -158,9 +165,9 @@ class LogMaintenance:
         that of the whole dir.
         """
         worker = self._worker(log_dir)
-        starts: dict[PartitionLog, Offset] = {}
+        starts: dict[PartitionLog, _Start] = {}
         async for found in self._logs(log_dir):
-            now = self._clock.wall()
+            now, cuts = self._clock.wall(), found.cuts
             found.producers.expire(now, found.config.producer_expiration_ms)
             if found.being_cleaned or not found.config.delete:
                 continue
@@ -168,28 +175,29 @@ class LogMaintenance:
                 look = partial(deletable_up_to, LogView(found), now)
                 start = await off_loop(worker, look, of=found)
                 if start > found.log_start_offset:
-                    starts[found] = start
+                    starts[found] = _Start(start, cuts)
             if len(starts) == STARTS_TOGETHER:
                 await self._move_starts(log_dir, starts)
         await self._move_starts(log_dir, starts)
 
-    async def _move_starts(self, log_dir: LogDir, starts: dict[PartitionLog, Offset]) -> None:
+    async def _move_starts(self, log_dir: LogDir, starts: dict[PartitionLog, _Start]) -> None:
         """All of these, which are none afterwards."""
         async with asyncio.TaskGroup() as tasks:
             for found, start in starts.items():
                 tasks.create_task(self._move_start(log_dir, found, start))
         starts.clear()
 
-    async def _move_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
+    async def _move_start(self, log_dir: LogDir, found: PartitionLog, to: _Start) -> None:
+        """Unless it was cut since the look: then the next round looks again."""
         try:
             with self._noting(found):
-                if not _is_at_home(found, log_dir):
-                    return  # the next round looks again
-                if start >= found.log_end_offset and found.active_segment.size:
+                if not _is_at_home(found, log_dir) or found.cuts != to.cuts:
+                    return
+                if to.offset >= found.log_end_offset and found.active_segment.size:
                     await self._replicas.roll(found.partition)  # it is too old, too: it can go
-                if _is_at_home(found, log_dir):
-                    async with self._replicas.logs.starting_at(found, start):
-                        await self._delete_below(log_dir, found, start)
+                if _is_at_home(found, log_dir) and found.cuts == to.cuts:
+                    async with self._replicas.logs.starting_at(found, to.offset):
+                        await self._delete_below(log_dir, found, to.offset)
         except StorageError as error:
             log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
 
@@ -234,9 +242,9 @@ class LogMaintenance:
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
-        """How much room there is, for the metrics; where some is left, missing logs are made."""
+        """How much room there is; where some is left, missing logs are made, and others filled."""
         room = await off_loop(self._background(log_dir), partial(measure, log_dir))
-        self._replicas.logs.room[log_dir.name] = room
+        self._replicas.logs.note_room(log_dir.name, room)
         if room.free:
             self._replicas.ask_for_lost()
 
@@ -300,11 +308,14 @@ class LogMaintenance:
 
     @contextmanager
     def _noting(self, found: PartitionLog) -> Iterator[None]:
-        """Corruption of one log is told once; the round goes on with the others."""
+        """Corruption of one log is told once; the round goes on with the others.
+
+        Of one that is being cut the next round may find it again.
+        """
         try:
             yield
         except CorruptFile as error:
-            if not self._is_corrupt(found):
+            if found.lent_to is None and not self._is_corrupt(found):
                 self._replicas.logs.on_corrupt_file(found, error)
                 self._corrupt[found.partition] = found, found.cuts
 

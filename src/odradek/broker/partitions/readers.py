@@ -23,61 +23,61 @@ class Reader(Protocol):
 class Readers:
     """Of one replica. Most have none: nothing is made before somebody waits."""
 
-    __slots__ = ("_at_end", "_at_high_watermark", "_told")
+    __slots__ = ("at_end", "at_high_watermark", "told")
 
     def __init__(self) -> None:
-        self._at_end: dict[Reader, None] | None = None
-        self._at_high_watermark: dict[Reader, None] | None = None
-        self._told: dict[Reader, None] | None = None
+        self.at_end: dict[Reader, None] | None = None
+        self.at_high_watermark: dict[Reader, None] | None = None
+        self.told: dict[Reader, None] | None = None
 
     def await_end(self, reader: Reader) -> None:
         """Wakes the reader once the log has grown."""
-        if self._at_end is None:
-            self._at_end = {}
-        self._at_end[reader] = None
+        if self.at_end is None:
+            self.at_end = {}
+        self.at_end[reader] = None
 
     def await_high_watermark(self, reader: Reader) -> None:
         """Wakes the reader once the high watermark has moved."""
-        if self._at_high_watermark is None:
-            self._at_high_watermark = {}
-        self._at_high_watermark[reader] = None
+        if self.at_high_watermark is None:
+            self.at_high_watermark = {}
+        self.at_high_watermark[reader] = None
 
     def follow_offsets(self, reader: Reader) -> None:
         """Tells the reader of offsets that move, until it leaves."""
-        if self._told is None:
-            self._told = {}
-        self._told[reader] = None
+        if self.told is None:
+            self.told = {}
+        self.told[reader] = None
 
     def leave(self, reader: Reader) -> None:
         """Is not woken or told any longer."""
-        for readers in (self._at_end, self._at_high_watermark, self._told):
+        for readers in (self.at_end, self.at_high_watermark, self.told):
             if readers is not None:
                 readers.pop(reader, None)
 
     def on_end(self) -> None:
         """The log has grown."""
-        woken, self._at_end = self._at_end, None
+        woken, self.at_end = self.at_end, None
         for reader in woken or ():
             reader.wake()
 
     def on_high_watermark(self) -> None:
         """The high watermark has moved."""
-        if self._told:
+        if self.told:
             self.on_offsets()
-        woken, self._at_high_watermark = self._at_high_watermark, None
+        woken, self.at_high_watermark = self.at_high_watermark, None
         for reader in woken or ():
             reader.wake()
 
     def on_offsets(self) -> None:
         """The high watermark or the start of the log has moved."""
-        for reader in tuple(self._told or ()):
+        for reader in tuple(self.told or ()):
             reader.on_news()
 
     def on_change(self) -> None:
         """The role ends, or another leader epoch begins: everybody looks again."""
-        for reader in tuple(self._told or ()):
+        for reader in tuple(self.told or ()):
             reader.wake()
         self.on_end()
-        woken, self._at_high_watermark = self._at_high_watermark, None
+        woken, self.at_high_watermark = self.at_high_watermark, None
         for reader in woken or ():
             reader.wake()

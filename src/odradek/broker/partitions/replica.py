@@ -56,6 +56,11 @@ class Scheduler(Protocol):
         ...
 
 
+def unwritten_before() -> StorageError:
+    """Why what was written did not count: it rests on what was not."""
+    return StorageError("a write before this one failed")
+
+
 class Replica:
     """The log of one partition, and its appends of this turn."""
 
@@ -103,12 +108,18 @@ class Replica:
         self.is_scheduled = False
         return taken
 
+    def take_lost(self) -> list[Expecting]:
+        """Those of this turn who wait for more than there is: others get those offsets now."""
+        end = self.log.log_end_offset
+        lost = [it for it in self.expecting if it[2] > end]
+        self.expecting = [it for it in self.expecting if it[2] <= end]
+        return lost
+
     def written(self, expecting: list[Expecting]) -> None:
         """The turn's batches are in the file."""
         end = self.log.log_end_offset
         for writer, place, expected in expecting:
-            lost = StorageError("a write before this one failed") if expected > end else None
-            writer.on_written(place, lost)
+            writer.on_written(place, unwritten_before() if expected > end else None)
 
     def unwritten(self, expecting: list[Expecting], error: BrokerError) -> None:
         """They are not, and will not be."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.jobs import begin
 from odradek.broker.partitions.dir_moves import DirMoves
@@ -42,7 +43,7 @@ from odradek.broker.partitions.traffic import Traffics
 from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.settings import SettingsSource
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import TopicPartition
 from odradek.model.positions import FIRST_INCARNATION, BrokerEpoch, Incarnation, LeaderEpoch
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
@@ -61,7 +62,7 @@ class ReplicaManager:
 
     def __init__(
         self,
-        broker_id: BrokerId,
+        cluster: MetadataCache,
         doors: Doors,
         settings: SettingsSource,
         *,
@@ -70,6 +71,7 @@ class ReplicaManager:
         isr_changes: IsrChanges,
     ) -> None:
         self.logs = LocalLogs(doors, settings, dirs)
+        self.logs.on_log_start = self.on_log_start
         self.dirs = dirs
         self.traffics = Traffics()
         self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
@@ -77,11 +79,12 @@ class ReplicaManager:
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
         self.on_dirs_to_report: list[Callable[[], None]] = []
         self.on_all_failed: Callable[[], None] = lambda: None
-        self._me = broker_id
+        self._cluster = cluster
+        self._me = cluster.me
         self._clock, self._tasks = doors.clock, tasks
         deps = FactoryDeps(settings, doors.clock, self.traffics, self.logs.appends, isr_changes)
-        self._factory = ReplicaFactory(broker_id, deps)
-        self.roles = Roles(broker_id, self.logs, self._factory, doors.clock)
+        self._factory = ReplicaFactory(self._me, deps)
+        self.roles = Roles(self._me, self.logs, self._factory, doors.clock)
         self._hosted = self.roles.hosted
         self._deleting: dict[TopicPartition, str] = {}  # in which dir, while it is in no table
         self.find_led = self._hosted.leading  # by what a request has, which need not be text
@@ -96,12 +99,16 @@ class ReplicaManager:
         self, partition: TopicPartition, leader_epoch: LeaderEpoch | None = None
     ) -> LeadingReplica:
         """The partition, if this broker leads it in this epoch; a BrokerError says why not."""
-        hosted = self._hosted[partition]
-        if not isinstance(hosted, Leading):
-            raise not_led(partition, hosted)
+        replica = self._hosted.led(partition)
+        if replica is None:
+            raise not_led(partition, self._hosted[partition], exists=self._exists(partition))
         if leader_epoch is not None:
-            hosted.replica.leader.check_leader_epoch(leader_epoch)
-        return hosted.replica
+            replica.leader.check_leader_epoch(leader_epoch)
+        return replica
+
+    def _exists(self, partition: TopicPartition) -> bool:
+        is_named = self._cluster.image.partition(partition) is not None
+        return is_named or not self._cluster.is_whole
 
     def all_led(self) -> list[LeadingReplica]:
         """Every partition that this broker leads."""
@@ -132,6 +139,10 @@ class ReplicaManager:
         """Whether its log is known to have lost records."""
         found = self.dirs.get(partition)
         return found is not None and found.unclean is not None and not found.is_doubted
+
+    def is_leading(self, partition: TopicPartition) -> bool:
+        """Whether this broker leads it, and its log was found fit to."""
+        return isinstance(self._hosted[partition], Leading)
 
     def incarnation(self, partition: TopicPartition) -> Incarnation:
         """Of its log, if it has one that serves."""
@@ -226,9 +237,13 @@ class ReplicaManager:
         return errors
 
     async def _say_later(self, changes: RoleChanges) -> None:
-        """A dir hung, and the controller believes that it was obeyed: it asks once more."""
+        """A dir hung, and the controller believes that it was obeyed: it asks once more.
+
+        Of a leader that begins only now it does not know either that its log was found fit to.
+        """
+        late = [it.partition for it in changes.states if not self.is_leading(it.partition)]
         await asyncio.gather(*changes.work, return_exceptions=True)
-        if self._refused(changes.states):
+        if self._refused(changes.states) or any(map(self.is_leading, late)):
             self._report_dirs()
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:
@@ -366,11 +381,20 @@ class ReplicaManager:
             self.roles.follow(found, hosted.state)
 
     async def roll(self, partition: TopicPartition) -> None:
-        """Begins a new segment, if this broker leads or follows the partition."""
-        hosted = self._hosted[partition]
-        if isinstance(hosted, Leading | Following):
+        """Begins a new segment, if this broker leads or follows the partition.
+
+        In the lane of its dir: a truncation has the log for itself.
+        """
+        found = self.dirs.get(partition)
+        if found is not None:
+            await self.lane_of(found).result(partial(self.roll_alone, found))
+
+    async def roll_alone(self, found: PartitionLog) -> None:
+        """Likewise, of who is in that lane."""
+        replica = self.find_current(found)
+        if replica is not None:
             rolled = SegmentRolled()
-            hosted.replica.roll(rolled, 0)
+            replica.roll(rolled, 0)
             await rolled.future
 
     def on_log_start(self, found: PartitionLog) -> None:

@@ -224,9 +224,16 @@ class DirCheckpoints:
         What was gathered before and is not in the file yet never gets there.
         """
         self._changes[RECOVERY_POINTS] += 1
-        lowered = {p: at for p, at in points.items() if self._recovery_points.get(p, at) > at}
+        lowered = _lowered(points, self._recovery_points)
         if lowered:
             self.note_recovery_points({**self._recovery_points, **lowered})
+
+    def lower_log_starts(self, points: Mapping[TopicPartition, Offset]) -> None:
+        """Likewise: a log that ends below where it is said to start would be begun anew."""
+        lowered = _lowered(points, self._log_starts)
+        if lowered:
+            self._changes[LOG_START_OFFSETS] += 1
+            self.note_log_starts({**self._log_starts, **lowered})
 
 
 class Note:
@@ -282,6 +289,13 @@ def _log_starts(logs: Logs) -> Offsets:
 
 def _high_watermarks(logs: Logs) -> Offsets:
     return {p: log.high_watermark for p, log in logs.items()}
+
+
+def _lowered(
+    points: Mapping[TopicPartition, Offset], said: Offsets
+) -> dict[TopicPartition, Offset]:
+    """Those of which a checkpoint says more."""
+    return {p: at for p, at in points.items() if said.get(p, at) > at}
 
 
 def _speak_of(partitions: Collection[TopicPartition], offsets: Offsets) -> bool:

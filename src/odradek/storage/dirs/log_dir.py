@@ -249,15 +249,24 @@ class LogDir(DirNewLogs):
     ) -> "TruncationJob":
         """Cuts several logs from their ends; with `fully` each begins anew at its offset.
 
-        On the loop. From now on no checkpoint tells more of them than what will be left.
+        On the loop. From now on no checkpoint tells more of them than what will be left. One that
+        starts beyond its cut is about to start there; once it does, `is_cut` says so.
         """
         logs = [(self.logs[partition], offset) for partition, offset in cuts.items()]
         for log, offset in logs:
+            if log.log_start_offset > offset:  # others lead with less, after an unclean election
+                self.starts_to_be[log.partition] = offset
             log.cuts += 1
             log.recovery_point = min(log.recovery_point, offset)
             if log.corrupt is not None and (fully or offset <= log.corrupt.offset):
                 log.corrupt = None  # it goes, and comes anew from the leader
         return TruncationJob(self, logs, now, fully)
+
+    def is_cut(self, cuts: Mapping[TopicPartition, Offset]) -> None:
+        """A truncation has ended: each log says itself where it starts. On the loop."""
+        for partition, offset in cuts.items():
+            if self.starts_to_be.get(partition) == offset:
+                del self.starts_to_be[partition]
 
     def adopt(self, log: PartitionLog, topic_id: TopicId) -> None:
         """Writes of which topic a log is that did not say so; its records stay."""
@@ -347,7 +356,9 @@ class TruncationJob(NamedTuple):
     fully: bool
 
     def run(self) -> None:
-        """On the disk's thread; the recovery points are lowered in their checkpoint before."""
-        self.log_dir.lower_recovery_points({log.partition: offset for log, offset in self.cuts})
+        """On the disk's thread; what the checkpoints say is lowered before."""
+        cuts = {log.partition: offset for log, offset in self.cuts}
+        self.log_dir.lower_recovery_points(cuts)
+        self.log_dir.lower_log_starts(cuts)
         for log, offset in self.cuts:
             (truncate_fully if self.fully else truncate_to)(log, offset, self.now)

@@ -1,4 +1,4 @@
-"""How much room the volume of a log dir has, whoever uses it."""
+"""How much room the volume of a log dir has, whatever uses it."""
 
 from typing import NamedTuple
 

@@ -25,7 +25,7 @@ class Failures:
     """Which directories of this broker have failed, and which of them were not handled yet."""
 
     def __init__(self) -> None:
-        self._failed: dict[str, OSError] = {}
+        self.failed: dict[str, OSError] = {}  # as a rule it has none, and nothing is to be checked
         self._reported: list[str] = []
         self._given_up: list[TopicPartition] = []
         self.on_failed: Callable[[], object] = no_listener
@@ -33,8 +33,8 @@ class Failures:
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
         """Notes the failure; the exception to raise for whatever was being done."""
-        if log_dir not in self._failed:
-            self._failed[log_dir] = error
+        if log_dir not in self.failed:
+            self.failed[log_dir] = error
             self._reported.append(log_dir)
             self.on_failed()
         return LogDirOffline(f"{log_dir}: {error}")
@@ -51,25 +51,25 @@ class Failures:
 
     def check(self, log_dir: str) -> None:
         """LogDirOffline if this directory has failed before."""
-        if log_dir in self._failed:
-            raise LogDirOffline(f"{log_dir} is offline since: {self._failed[log_dir]}")
+        if log_dir in self.failed:
+            raise LogDirOffline(f"{log_dir} is offline since: {self.failed[log_dir]}")
 
     def forget(self, log_dir: str) -> None:
         """Another disk is in its place."""
-        self._failed.pop(log_dir, None)
+        self.failed.pop(log_dir, None)
 
     def reason(self, log_dir: str) -> str:
         """Why the directory is offline."""
-        return str(self._failed[log_dir])
+        return str(self.failed[log_dir])
 
     def has_failed(self, log_dir: str) -> bool:
         """Whether it has."""
-        return log_dir in self._failed
+        return log_dir in self.failed
 
     def take(self) -> list[tuple[str, OSError]]:
         """The directories that failed since the last call, each once in its life."""
         taken, self._reported = self._reported, []
-        return [(log_dir, self._failed[log_dir]) for log_dir in taken]
+        return [(log_dir, self.failed[log_dir]) for log_dir in taken]
 
     def met(self, log_dir: str, error: OSError) -> StorageError:
         """What an error means: a full disk is not a broken one, nor is a process without files."""

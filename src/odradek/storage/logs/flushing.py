@@ -16,6 +16,7 @@ from typing import Final
 from odradek.model.positions import Offset
 from odradek.model.units import MIB, Timestamp
 from odradek.ports import Disk
+from odradek.storage.errors import StorageError
 from odradek.storage.files.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.writing import WriteJob, save_epochs
@@ -94,7 +95,9 @@ class FlushJob:
                 sync_if_there(disk, segment.path(TIME_INDEX))
                 sync_if_there(disk, segment.path(TXN_INDEX))
                 sync_if_there(disk, segment.path(SNAPSHOT))
+        with log.failures.touching(disk.name):  # a disk without room for it loses nothing
             save_epochs(log, self.epochs)
+        with log.failures.syncing(disk.name):
             disk.sync_directory(log.folder.name)
 
     def publish(self) -> None:
@@ -110,8 +113,18 @@ class FlushJob:
 def sync_group(jobs: list[WriteJob]) -> None:
     """Syncs what these jobs wrote, each log once: its last job's files hold the earlier ones too.
 
-    A segment that an earlier job of the group began or left is synced with that job.
+    A segment that an earlier job of the group began or left is synced with that job. If one cannot
+    be, all are taken back, those of other logs too.
     """
+    try:
+        _sync_each(jobs)
+    except StorageError:
+        for job in reversed(jobs):
+            job.take_back()
+        raise
+
+
+def _sync_each(jobs: list[WriteJob]) -> None:
     synced: set[int] = set()
     for job in reversed(jobs):
         segments = {id(piece.segment) for piece in job.pieces}

@@ -20,6 +20,7 @@ from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.units import Timestamp
 from odradek.records.batch import (
+    CONTROL_BIT,
     BatchHeader,
     Buffer,
     check_crc,
@@ -190,7 +191,8 @@ class PartitionLog(ReadableLog):
             if self.producers.awaited:
                 self.producers.check_turn(header)
         self._place(batch, header, leader_epoch)
-        return self._take(batch, header, now)
+        last = self._take(batch, header, now)
+        return Appended(Offset(header.base_offset), last)
 
     def may_take(self, header: BatchHeader) -> bool:
         """Whether the log knows by itself what becomes of a transactional batch.
@@ -215,7 +217,8 @@ class PartitionLog(ReadableLog):
         if header.producer_id >= 0:
             check_offsets(self.producers.get(header.producer_id), header)
         self._place(batch, header, leader_epoch)
-        return self._take(batch, header, now)
+        last = self._take(batch, header, now)
+        return Appended(Offset(header.base_offset), last)
 
     def append_end(
         self, end: TransactionEnd, leader_epoch: LeaderEpoch, now: Timestamp
@@ -232,7 +235,8 @@ class PartitionLog(ReadableLog):
             last = Offset(self._next_offset - 1)
             return Appended(last, last, duplicate=True)
         self._place(batch, header, leader_epoch)
-        return self._take(batch, header, now, end.marker)
+        last = self._take(batch, header, now, end.marker)
+        return Appended(Offset(header.base_offset), last)
 
     def append_replica(self, run: memoryview, now: Timestamp) -> Offset:
         """Takes what the leader sent, as it is; the end of the log once it is published.
@@ -263,7 +267,8 @@ class PartitionLog(ReadableLog):
             self._start_below(Offset(taken[0][1].base_offset), now)
         for position, header in taken:
             chunk = run[position : position + header.size]
-            self._take(chunk, header, now, end_marker_in(chunk, header))
+            marker = end_marker_in(chunk, header) if header.attributes & CONTROL_BIT else None
+            self._take(chunk, header, now, marker)
         return self._next_offset
 
     @property
@@ -304,8 +309,8 @@ class PartitionLog(ReadableLog):
 
     def _take(
         self, batch: Buffer, header: BatchHeader, now: Timestamp, marker: EndMarker | None = None
-    ) -> Appended:
-        """Adds a batch that has its place to the job of this turn."""
+    ) -> Offset:
+        """Adds a batch that has its place to the job of this turn; its last offset."""
         size, timestamp = header.size, header.max_timestamp
         last = header.base_offset + header.last_offset_delta
         job, room = self._job, self._room
@@ -329,7 +334,7 @@ class PartitionLog(ReadableLog):
         piece.size += size
         self._next_position += size
         self._next_offset = Offset(last + 1)
-        return Appended(Offset(header.base_offset), Offset(last))
+        return Offset(last)
 
     def _begin_job(self) -> WriteJob:
         """The job of this turn, which goes on where the last one ended."""
@@ -384,7 +389,8 @@ class PartitionLog(ReadableLog):
 
     def _make_ready(self, segment: Segment) -> None:
         """Before the first append of a turn: the directory serves, the indexes will be at hand."""
-        self.failures.check(self.folder.disk.name)
+        if self.failures.failed:
+            self.failures.check(self.folder.disk.name)
         if self.broken:
             raise StorageError(f"{self.partition}: an earlier write failed")
         if not segment.is_warm:
@@ -450,8 +456,8 @@ class PartitionLog(ReadableLog):
             if self._cold:
                 job.warming = [(segment, segment.copy()) for segment in self._cold]
                 self._cold = {}
-            elif job.pieces[0].segment.index.write_is_due:
-                job.saves = job.pieces[0].segment.saves()
+            elif job.pieces[0].segment.has_new_entries:
+                job.saves = job.pieces[0].segment.due_saves()
         return job
 
     def published(self, job: WriteJob) -> None:

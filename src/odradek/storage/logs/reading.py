@@ -142,8 +142,13 @@ class ReadableLog:
         or the end of the log, as the reader may see. They are at most `bytes_max`, but with
         `at_least_one` the first one comes whatever its size, so that a reader can go on.
         """
-        self.failures.check(self.folder.disk.name)
-        self._check_readable(offset)
+        if self.failures.failed:
+            self.failures.check(self.folder.disk.name)
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"{self.partition}: offset {offset} is not from {self.log_start_offset} "
+                f"to {self.log_end_offset}"
+            )
         if offset >= end_offset:
             return Slice(None, self.active_segment.base_offset)
         try:
@@ -181,13 +186,16 @@ class ReadableLog:
     def _read(
         self, offset: Offset, end_offset: Offset, bytes_max: int, *, at_least_one: bool
     ) -> Slice:
-        at = max(bisect_right(self.segments, offset, key=BASE) - 1, 0)
+        at = -1
+        if offset < self.segments[-1].base_offset:  # as a rule it is in the active one
+            at = max(bisect_right(self.segments, offset, key=BASE) - 1, 0)
         for segment in self.segments[at:]:
             found = segment.find(offset)
             if found is None:
                 continue  # compaction took what was there
             position, header = found
-            stop = self._stop(segment, end_offset)
+            is_all = end_offset >= self.log_end_offset
+            stop = segment.size if is_all else self._stop(segment, end_offset)
             if position >= stop:
                 break
             if header.size > bytes_max:
@@ -200,7 +208,7 @@ class ReadableLog:
 
     def _stop(self, segment: Segment, end_offset: Offset) -> int:
         """The position in a segment behind the last batch that begins below an offset."""
-        if end_offset >= self.log_end_offset or self.segment_of(end_offset - 1) is not segment:
+        if self.segment_of(end_offset - 1) is not segment:
             return segment.size
         if self._end_position[0] != end_offset:
             found = segment.find(end_offset)
@@ -242,10 +250,3 @@ class ReadableLog:
             return None
         newest = max(written, key=attrgetter("timestamp"))
         return self.offset_at(newest.timestamp) if newest.timestamp >= 0 else None
-
-    def _check_readable(self, offset: Offset) -> None:
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"{self.partition}: offset {offset} is not from {self.log_start_offset} "
-                f"to {self.log_end_offset}"
-            )

@@ -3,6 +3,9 @@
 In three steps. What may go is found on the disk's thread, in a view, for it reads the time indexes;
 the start of the log moves on the loop, and from then on nothing below it is read; the files go on
 the disk's thread. Ranges that were handed out before keep their files open until they were sent.
+
+A start is noted before it moves. Where a full disk has no room for the note, the oldest segment
+goes first: without its file the log begins behind it, and that needs no note.
 """
 
 from odradek.model.positions import Offset
@@ -61,6 +64,22 @@ class DeleteJob:
             for segment in self.segments:
                 segment.delete()
                 delete_if_there(disk, segment.path(SNAPSHOT))
+
+    def run_durably(self) -> None:
+        """Likewise; that they are gone says from now on where the log begins, whatever happens."""
+        self.run()
+        disk = self.log.folder.disk
+        with self.log.failures.touching(disk.name):
+            disk.sync_directory(self.log.folder.name)
+
+
+def oldest_below(log: ReadableLog, start: Offset) -> Offset | None:
+    """Where the log begins without its oldest segment, if all of that is below this offset."""
+    others = log.segments[1:]
+    if not others:
+        return None
+    behind = others[0].base_offset
+    return behind if log.log_start_offset < behind <= min(start, log.high_watermark) else None
 
 
 def _excess(log: ReadableLog) -> int:

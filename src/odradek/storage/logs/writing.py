@@ -117,7 +117,8 @@ class WriteJob:
     def run(self) -> None:
         """Writes. On the disk's thread; DiskFull or LogDirOffline if it cannot."""
         log = self.log
-        log.failures.check(log.folder.disk.name)
+        if log.failures.failed:
+            log.failures.check(log.folder.disk.name)
         if log.broken:
             raise StorageError(
                 f"{log.partition}: an earlier write failed, and this one rests on it"
@@ -153,20 +154,26 @@ class WriteJob:
             raise
 
     def sync(self) -> None:
-        """Makes what was written durable. On the disk's thread; failing, it ends the directory."""
-        log = self.log
-        try:
-            with log.failures.syncing(log.folder.disk.name):
-                for piece in self.pieces:
-                    piece.segment.file.sync()
-                is_new_epoch = save_epochs(log, self.epochs.entries)
-                if is_new_epoch or any(piece.is_new for piece in self.pieces):
-                    log.folder.disk.sync_directory(log.folder.name)
-        except StorageError:
-            log.broken = True
-            if not log.failures.has_failed(log.folder.disk.name):
-                self._undo()
-            raise
+        """Makes what was written durable. On the disk's thread.
+
+        A sync that fails ends the directory. A history of epochs for which there is no room, or no
+        descriptor, does not: the caller takes back what was written.
+        """
+        log, disk = self.log, self.log.folder.disk
+        with log.failures.syncing(disk.name):
+            for piece in self.pieces:
+                piece.segment.file.sync()
+        with log.failures.touching(disk.name):
+            is_new_epoch = save_epochs(log, self.epochs.entries)
+        if is_new_epoch or any(piece.is_new for piece in self.pieces):
+            with log.failures.syncing(disk.name):
+                disk.sync_directory(log.folder.name)
+
+    def take_back(self) -> None:
+        """It was written and cannot be synced. On the disk's thread, the last one first."""
+        self.log.broken = True
+        if not self.log.failures.has_failed(self.log.folder.disk.name):
+            self._undo()
 
     def publish(self) -> None:
         """Lets readers see it. On the loop."""

@@ -35,9 +35,14 @@ class Page(NamedTuple):
     positions: "array[int]"
 
     def holds(self, key: int, column: int, saved: int) -> bool:
-        """Whether a key in this column belongs behind one of its entries, and no later page's."""
+        """Whether a key in this column belongs behind one of its entries, and no later page's.
+
+        The first page also has the keys before all entries: they belong behind none.
+        """
         keys = (self.relatives, self.positions)[column]
-        return keys[0] <= key and (key <= keys[-1] or self.first + len(keys) == saved)
+        return (not self.first or keys[0] <= key) and (
+            key <= keys[-1] or self.first + len(keys) == saved
+        )
 
 
 class OffsetIndex:

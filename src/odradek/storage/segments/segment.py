@@ -113,6 +113,7 @@ class Segment:
         "created",
         "first_timestamp",
         "folder",
+        "has_new_entries",
         "index_interval",
         "max_timestamp",
         "size",
@@ -126,6 +127,7 @@ class Segment:
         self.state = state  # the suffix behind the suffix: "", ".cleaned", ".swap"
         self.index_interval: int = INDEX_INTERVAL_BYTES
         self.bytes_since_entry = 0
+        self.has_new_entries = True  # in an index, perhaps, since `due_saves` was asked
         self.created: Timestamp | None = None  # None: before this process began
         self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
@@ -375,7 +377,7 @@ class Segment:
                 self.index.positions.append(position)
                 if latest >= 0:
                     self.times.append(latest, latest_at)
-                since = 0
+                since, self.has_new_entries = 0, True
             since += header.size
             position += header.size
         self.bytes_since_entry, self.size = since, position
@@ -401,15 +403,22 @@ class Segment:
                 saves.append(Save(self.path(suffix), index.unsaved(), at, index, index.count))
         return saves
 
+    def due_saves(self) -> list[Save]:
+        """Likewise, once enough entries wait to be worth a write."""
+        if self.index.write_is_due:
+            return self.saves()
+        self.has_new_entries = False
+        return []
+
     # Reading
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """The first batch that ends at or beyond an offset; None if all end before it."""
-        hint, tail = self._hint, self._tail
-        if hint is not None and hint[1].base_offset <= offset <= hint[1].last_offset:
-            return hint
-        if tail is not None and tail[1].base_offset <= offset <= tail[1].last_offset:
-            return tail  # what a reader has been woken for
+        for known in self._tail, self._hint:  # the first is what a reader has been woken for
+            if known is not None:
+                behind = offset - known[1].base_offset
+                if 0 <= behind <= known[1].last_offset_delta:
+                    return known
         start, entry = 0, self.index.floor(offset - self.base_offset)
         if entry is not None:
             start, header = self._indexed(entry)
