@@ -113,6 +113,7 @@ def _report(
         unclean=list(unclean),
         whole=[it for it, _ in fine if it not in unclean],
         incarnations={it: Incarnation(row.incarnation) for it, row in rows if row.incarnation},
+        leading=[it for it, row in rows if row.is_leading],
         refused=frozenset(
             it for it, row in rows if row.error_code == ErrorCode.REPLICA_NOT_AVAILABLE
         ),

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.balance import imbalanced_partitions, offline_partitions
-from odradek.controller.health import by_topic, problems
+from odradek.controller.health import problems
 from odradek.metadata.json_body import Json
+from odradek.model.ids import by_topic
 
 
 def health(context: ControllerContext) -> Mapping[str, Json]:

@@ -9,7 +9,7 @@ Indexes make the cost of a fact that of the partitions it touches: `led` finds w
 """
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Protocol
 
 from odradek.controller.candidacy import ControllerLease
@@ -64,6 +64,11 @@ class Policy(Protocol):
         ...
 
     @property
+    def unreadable_settings(self) -> Collection[str]:
+        """Topics whose settings cannot be read."""
+        ...
+
+    @property
     def has_fallback(self) -> bool:
         """Whether a broker that is not preferred may be the controller."""
         ...
@@ -104,6 +109,7 @@ class Deletion:
     def __init__(self) -> None:
         self.has_begun = False  # it waits while a partition is being reassigned
         self.replicas: dict[tuple[TopicPartition, BrokerId], ReplicaPhase] = {}
+        self.stays: str | None = None  # why its znodes did not go, when that was tried last
 
 
 class HandoverState:
@@ -135,9 +141,10 @@ class ControllerContext:
         self.policy = policy
         self.batch = RequestBatch()
         self.topic_versions: dict[str, int] = {}  # of the topics' znodes
-        self.lost: dict[TopicPartition, None] = {}  # their states are, so nobody may be elected
+        self.lost: dict[TopicPartition, None] = {}  # their states are, so no leader may be elected
         self.unread: dict[TopicPartition, None] = {}  # states that may be there, likewise
         self.unwritten: dict[TopicPartition, None] = {}  # states that are behind what was decided
+        self.unreadable: dict[str, str] = {}  # other znodes, by path: why; no watch tells of ACLs
         self.shutting_down: dict[BrokerId, None] = {}
         self.deletions: dict[str, Deletion] = {}
         self.reassigning: dict[TopicPartition, None] = {}
@@ -148,6 +155,9 @@ class ControllerContext:
         self.cannot_lead: dict[BrokerId, dict[TopicPartition, None]] = {}
         """Replicas that were offline when they had to lead. That one can follow does not say that
         it can lead: a newer log than its own may be in a dir that is offline."""
+        self.unproven: dict[TopicPartition, None] = {}
+        """Where others are eligible, and the leader has not said that it leads, since it was
+        elected or came back, or since this controller was."""
         self.unclean_elections = 0
         self.handover = HandoverState()
         self.preferred_since: dict[BrokerId, tuple[BrokerEpoch, Millis]] = {}  # seen to be alive
@@ -162,6 +172,7 @@ class ControllerContext:
             self._on_name(name)
             for number, partition in topic.partitions.items():
                 self._index(TopicPartition(name, number), partition)
+                self._mark_unproven(TopicPartition(name, number), partition.state)
 
     # Who could lead
 
@@ -180,6 +191,9 @@ class ControllerContext:
         for broker in brokers:
             self.shutting_down.pop(broker, None)
             self.unclean_logs.pop(broker, None)
+            for partition in self.led.get(broker, ()):
+                image = self.image.partition(partition)
+                self._mark_unproven(partition, None if image is None else image.state)
         self.look_again(brokers)
         self._look_who_is_live()
 
@@ -243,6 +257,7 @@ class ControllerContext:
             min(self.policy.min_isr(partition.topic), len(replicas)),
             tuple(it for it in replicas if it not in unclean) if unclean else replicas,
             self._unbound,
+            partition not in self.unproven,
         )
 
     def is_led(self, image: PartitionImage) -> bool:
@@ -285,6 +300,7 @@ class ControllerContext:
         self._on_name(name)
         for number, image in partitions.items():
             self._index(TopicPartition(name, number), image)
+            self._mark_unproven(TopicPartition(name, number), image.state)
 
     def forget_topic(self, name: str) -> None:
         """A topic is gone."""
@@ -299,6 +315,7 @@ class ControllerContext:
         for number, image in topic.partitions.items():
             partition = TopicPartition(name, number)
             self._unindex(partition, image)
+            self.unproven.pop(partition, None)
             for logs in (*self.unclean_logs.values(), *self.cannot_lead.values()):
                 logs.pop(partition, None)
             for incarnations in self.incarnations.values():
@@ -323,7 +340,10 @@ class ControllerContext:
             image = self.image.partition(partition)
             if image is None:
                 continue
+            if not state.eligible:
+                self.unproven.pop(partition, None)
             if image.leader != state.leader:
+                self._mark_unproven(partition, state)
                 self._unlead(partition, image)
                 if state.leader is not None:
                     self.led.setdefault(state.leader, {})[partition] = None
@@ -386,6 +406,10 @@ class ControllerContext:
             self.hosted[replica].pop(partition, None)
         self._unlead(partition, image)
         self.reassigning.pop(partition, None)
+
+    def _mark_unproven(self, partition: TopicPartition, state: PartitionState | None) -> None:
+        if state is not None and state.eligible:
+            self.unproven[partition] = None
 
     def _unlead(self, partition: TopicPartition, image: PartitionImage) -> None:
         if image.leader is not None:

@@ -15,7 +15,7 @@ from odradek.controller.decisions.administration import on_creation, on_deletion
 from odradek.controller.decisions.balance import on_election, on_rebalance, on_settings
 from odradek.controller.decisions.beginning import begin, begin_warm, go_on_beginning, try_again
 from odradek.controller.decisions.broker_changes import on_controlled_shutdown
-from odradek.controller.decisions.deletions import resume_deletions
+from odradek.controller.decisions.deletions import finish_if_done, resume_deletions
 from odradek.controller.decisions.handover import on_wish, on_wish_due
 from odradek.controller.decisions.history import record_election
 from odradek.controller.decisions.in_sync import on_alter_partition
@@ -66,7 +66,9 @@ class Controller:
     @property
     def has_to_try_again(self) -> bool:
         """Whether something failed, of which nothing tells when it would succeed."""
-        return bool(self.context.deletions or self.context.unread or self.context.unwritten)
+        context = self.context
+        states = context.lost or context.unread or context.unwritten
+        return bool(context.deletions or states or context.unreadable)
 
     def begin(self, reading: TreeReading) -> Steps[None]:
         """The controller epoch begins, with what stands in the tree."""
@@ -133,6 +135,8 @@ class Controller:
 
     def _try_again(self) -> Steps[None]:
         yield from resume_deletions(self.context, self.context.live)
+        for name in list(self.context.deletions):
+            yield from finish_if_done(self.context, name)
         yield from try_again(self.context)
 
     def _reassign(self, targets: Any) -> Steps[Any]:

@@ -12,6 +12,9 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.leaders import members
 from odradek.controller.phases import ReplicaPhase
 from odradek.metadata.image import PartitionImage
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
+from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode
+from odradek.model.counting import counted
 from odradek.model.ids import BrokerId, TopicPartition
 
 NO_LEADER: Final = "no leader"
@@ -21,6 +24,9 @@ CAPPED: Final = "min.insync.replicas counts as the number of replicas"
 RECORDS_LOST: Final = "records lost in an unclean election, not yet recovered"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
 DELETION_WAITS: Final = "deletion waits"
+AS_KNOWN: Final = "as it was known before"
+NOT_KNOWN: Final = "nothing is decided"
+RESTORE: Final = "odradek zookeeper restore-state makes it again"
 
 
 class Problem(NamedTuple):
@@ -50,11 +56,26 @@ def problems(context: ControllerContext) -> list[Problem]:
             continue
         for number, image in topic.partitions.items():
             _partition(context, TopicPartition(name, number), image, tell)
+    _unreadable(context, found)
     told = [
         Problem(cause, {effect: tuple(sorted(them)) for effect, them in effects.items()})
         for cause, effects in found.items()
     ]
     return sorted(told, key=_gravity)
+
+
+def _unreadable(context: ControllerContext, found: Found) -> None:
+    """Znodes that cannot be read; of settings those of topics that there are."""
+    for path in context.unreadable:
+        topic = path.removeprefix(f"{TopicsZnode.PATH}/")
+        partitions = dict.fromkeys(context.partitions_of(topic))
+        effect = AS_KNOWN if partitions or topic == path else NOT_KNOWN
+        found[_cannot_be_read(path)] = {effect: partitions}
+    for topic in context.policy.unreadable_settings:
+        path = SettingsZnode.path(Entity(EntityType.TOPICS, topic))
+        partitions = dict.fromkeys(context.partitions_of(topic))
+        if partitions:
+            found[_cannot_be_read(path)] = {AS_KNOWN: partitions}
 
 
 def _gravity(problem: Problem) -> tuple[int, int, str]:
@@ -69,6 +90,15 @@ def _partition(
     context: ControllerContext, partition: TopicPartition, image: PartitionImage, tell: Tell
 ) -> None:
     state, assigned = image.state, image.assignment
+    path = PartitionStateZnode.path(partition)
+    if partition in context.lost:  # no state can be written, whether or not one was known before
+        is_led = state is not None and context.is_led(image)
+        cause = f"{path} in ZooKeeper is missing: {RESTORE}"
+        tell([cause], AS_KNOWN if is_led else NO_LEADER, partition)
+        return
+    if state is None and partition in context.unread:
+        tell([_cannot_be_read(path)], NO_LEADER, partition)
+        return
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return
@@ -76,13 +106,13 @@ def _partition(
         tell(_why_not(context, partition, image, members(state)), NO_LEADER, partition)
         return
     behind = [it for it in assigned.target if it not in state.isr and it not in assigned.adding]
-    why = _why_not(context, partition, image, behind)
+    why = _why_not(context, partition, image, behind, leader=state.leader)
     tell(why, OUT_OF_SYNC, partition)
     count, min_isr = len(assigned.target), context.policy.min_isr(partition.topic)
     if len(state.isr) < max(min(min_isr, count), state.eligible_min_isr):
-        tell(why or [f"{count} replicas are assigned"], BELOW_MIN_ISR, partition)
+        tell(why or [f"{counted(count, 'replica')} assigned"], BELOW_MIN_ISR, partition)
     if min_isr > count:
-        cause = f"min.insync.replicas is {min_isr}, and {count} replicas are assigned"
+        cause = f"min.insync.replicas is {min_isr}, with {counted(count, 'replica')} assigned"
         tell([cause], CAPPED, partition)
     if state.recovering:
         tell([f"broker {state.leader} was elected uncleanly"], RECORDS_LOST, partition)
@@ -90,29 +120,41 @@ def _partition(
     tell(_why_not(context, partition, image, stuck), REASSIGNMENT_WAITS, partition)
 
 
+def _cannot_be_read(path: str) -> str:
+    return f"{path} in ZooKeeper cannot be read"
+
+
 def _why_not(
     context: ControllerContext,
     partition: TopicPartition,
     image: PartitionImage,
     brokers: Iterable[BrokerId],
+    *,
+    leader: BrokerId | None = None,
 ) -> list[str]:
-    """What keeps these brokers' replicas from leading, or from being in sync."""
+    """What keeps these brokers' replicas from leading, or from being in sync with a leader."""
     unclean = context.unclean(partition, image)
-    return [_state(context, image, it, is_unclean=it in unclean) for it in brokers]
+    return [_state(context, image, it, leader=leader, is_unclean=it in unclean) for it in brokers]
 
 
 def _state(
-    context: ControllerContext, image: PartitionImage, broker: BrokerId, *, is_unclean: bool
+    context: ControllerContext,
+    image: PartitionImage,
+    broker: BrokerId,
+    *,
+    leader: BrokerId | None = None,
+    is_unclean: bool,
 ) -> str:
     if broker not in context.image.brokers:
         return f"broker {broker} is not registered"
     if broker in image.offline:
-        return f"a log dir of broker {broker} is offline"
+        return f"the replica on broker {broker} is offline"
     if broker in context.shutting_down:
         return f"broker {broker} is shutting down"
     if is_unclean:
-        return f"broker {broker} has logs that lack records since an unclean stop"
-    return f"broker {broker} has not caught up yet"
+        return f"broker {broker} has logs that lack records, after an unclean stop or on a new disk"
+    whom = "" if leader is None else f" with broker {leader}"  # only the two may be apart
+    return f"broker {broker} has not caught up{whom} yet"
 
 
 def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
@@ -121,7 +163,7 @@ def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
     if not deletion.has_begun:
         for partition in context.partitions_of(name):
             if partition in context.reassigning:
-                tell([f"{partition} is being reassigned"], DELETION_WAITS, partition)
+                tell([f"topic {name} is being reassigned"], DELETION_WAITS, partition)
         return
     for (partition, broker), phase in deletion.replicas.items():
         image = context.image.partition(partition)
@@ -132,11 +174,3 @@ def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
         else:
             told = _state(context, image, broker, is_unclean=False)
         tell([told], DELETION_WAITS, partition)
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """For an answer: the numbers of each topic's partitions."""
-    topics: dict[str, list[int]] = {}
-    for partition in partitions:
-        topics.setdefault(partition.topic, []).append(partition.partition)
-    return topics

@@ -34,6 +34,7 @@ class Terms(NamedTuple):
     min_isr: int  # min.insync.replicas, or the number of replicas if that is smaller
     candidates: Brokers  # the assigned replicas, without those that are known to lack records
     unbound: Brokers = ()  # brokers that as leaders commit by their own settings alone: Kafka's
+    is_proven: bool = True  # the leader has said that it leads: its log was found fit to
 
 
 def first_leader(assignment: Assignment, live: Brokers) -> Choice | None:
@@ -52,10 +53,12 @@ def members(state: PartitionState) -> tuple[BrokerId, ...]:
 def with_eligible(after: PartitionState, before: PartitionState, terms: Terms) -> PartitionState:
     """The state that shall follow `before`, with those named who are eligible in it.
 
-    A state without a leader commits nothing, whatever the setting: it is not lowered there.
+    A state without a leader commits nothing, whatever the setting: it is not lowered there. Nor is
+    it while the leader may turn out to lack records, which the others have: one that was elected
+    just now, or that this controller has not heard of.
     """
     min_isr = terms.min_isr
-    if after.leader is None:
+    if after.leader is None or after.leader != before.leader or not terms.is_proven:
         min_isr = max(min_isr, before.eligible_min_isr)
     is_lowered = min_isr < before.eligible_min_isr
     waiting: tuple[BrokerId, ...] = ()

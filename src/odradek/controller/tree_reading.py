@@ -5,9 +5,10 @@ meanwhile goes unseen: it comes as an event, and is read again. States are chang
 alone, settings are announced below /config/changes. A node that is gone by the time it is read was
 deleted in between, which the watch on its parent tells; it is left out. A node that makes no sense
 is left out, too, and named in `faults`: one broken topic must not take the controller away. Of a
-state that cannot be read it is remembered that there may be one. A state
-is made together with the node above it: where that is there alone, the state was lost. Where that
-is gone, too, the nodes above count whether they have lost children.
+state that cannot be read it is remembered that there may be one, of a broker or a topic that there
+is one; where it cannot even be read which there are, there is no image. A state is made together
+with the node above it: where that is there alone, the state was lost. Where that is gone, too, the
+nodes above count whether they have lost children.
 
     1. who is there: children of /brokers/ids, /brokers/topics, /config/topics, /config/brokers
     2. each broker, each topic, and their settings
@@ -19,7 +20,7 @@ A reading can be kept up to date: what has changed since is read in the same way
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, takewhile
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from odradek.controller.context import ControllerContext
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
@@ -40,8 +41,6 @@ from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
 from odradek.zookeeper.protocol.jute_requests import Exists, GetChildren2, GetData, Request
 
-T = TypeVar("T")
-
 TOGETHER_MAX: Final = 1_000
 """States that are decoded in one turn of the loop: about 10 ms."""
 WEIGHT_OF_TOPIC: Final = 50
@@ -53,11 +52,12 @@ SETTINGS_READ: Final = (EntityType.TOPICS, EntityType.BROKERS)
 class _Read(NamedTuple):
     """One read, and what its answer is given to."""
 
-    request: Request
+    request: GetChildren2 | GetData | Exists
     take: Callable[[Answer], None]
     weight: int = 1  # of its answer: how long it takes to decode
     missing: Callable[[], None] | None = None  # what follows if there is no such node
     refused: Callable[[], None] | None = None  # what follows if it may not be read
+    is_tried_again: bool = False  # if it cannot be read
 
 
 class Changed(NamedTuple):
@@ -66,6 +66,10 @@ class Changed(NamedTuple):
     brokers: bool = False
     topics: tuple[str, ...] = ()
     states: tuple[TopicPartition, ...] = ()
+
+
+LISTS: Final = frozenset({BrokerIdsZnode.PATH, TopicsZnode.PATH})
+"""Without these there is no image."""
 
 
 class TreeReading:
@@ -78,6 +82,7 @@ class TreeReading:
 
     def __init__(self, changed: "Changed | None" = None) -> None:
         self.faults: list[str] = []
+        self.unreadable: dict[str, str] = {}  # paths of brokers and topics, and why
         self.lost: dict[TopicPartition, None] = {}  # partitions whose states were
         self.unread: dict[TopicPartition, None] = {}  # partitions whose states could not be read
         self.topic_versions: dict[str, int] = {}
@@ -121,21 +126,29 @@ class TreeReading:
     def on_answers(self, answers: Sequence[Answer]) -> None:
         """The answers to a round, in its order.
 
-        A znode that may not be read is a fault, as bad bytes are. Any other error but a missing
-        node is raised: half an image is none.
+        A znode that may not be read is a fault, as bad bytes are, but for those that list all. Any
+        other error but a missing node is raised: half an image is none.
         """
         for read, answer in zip(self._round, answers, strict=True):
             if isinstance(answer, NoNode):
                 if read.missing is not None:
                     read.missing()
-            elif isinstance(answer, NoAuth):
-                self.faults.append(str(answer))
+            elif isinstance(answer, NoAuth) and read.request.path not in LISTS:
+                self._on_fault(read, str(answer))
                 if read.refused is not None:
                     read.refused()
             elif isinstance(answer, KeeperError):
                 raise answer
             else:
-                self._leniently(read.take, answer)
+                try:
+                    read.take(answer)
+                except MalformedZnode as fault:
+                    self._on_fault(read, str(fault))
+
+    def _on_fault(self, read: _Read, why: str) -> None:
+        self.faults.append(why)
+        if read.is_tried_again:
+            self.unreadable[read.request.path] = why
 
     def image(self) -> ClusterImage:
         """What was read. A partition without a state has never had a leader, or has lost it."""
@@ -159,8 +172,10 @@ class TreeReading:
                 context.set_topic(name, topic.topic_id, self._partitions(name, topic))
         for partition in changed.states:
             context.unread.pop(partition, None)
+            context.lost.pop(partition, None)
         context.lost |= self.lost
         context.unread |= self.unread
+        context.unreadable |= self.unreadable
         known = {it: state for it, state in self._states.items() if context.image.partition(it)}
         context.set_states({it: known[it] for it in changed.states if it in known})
 
@@ -174,7 +189,10 @@ class TreeReading:
         def take(answer: Answer) -> None:
             assert isinstance(answer, Children2), answer
             for name in sorted(answer.names):
-                self._leniently(found, name)
+                try:
+                    found(name)
+                except MalformedZnode as fault:
+                    self.faults.append(str(fault))
 
         return _Read(GetChildren2(path, watch), take)
 
@@ -183,7 +201,7 @@ class TreeReading:
             assert isinstance(answer, Data), answer
             take(answer)
 
-        self._next.append(_Read(GetData(path, watch), taken))
+        self._next.append(_Read(GetData(path, watch), taken, is_tried_again=watch))
 
     def _topic(self, name: str) -> None:
         def take(answer: Answer) -> None:
@@ -192,7 +210,7 @@ class TreeReading:
 
         request = GetData(TopicZnode.path(name), watch=True)
         missing = partial(self._missing.add, name)
-        self._next.append(_Read(request, take, WEIGHT_OF_TOPIC, missing))
+        self._next.append(_Read(request, take, WEIGHT_OF_TOPIC, missing, is_tried_again=True))
 
     def _state(self, partition: TopicPartition) -> _Read:
         """There may be very many: nothing but this is made for each."""
@@ -207,31 +225,34 @@ class TreeReading:
         siblings = partial(
             self._look_for_removed, partition, PartitionZnode.parent(partition.topic)
         )
-        self._next.append(_Read(request, lambda _: self._on_lost(partition), missing=siblings))
+        refused = partial(self._on_unread, partition)
+        read = _Read(request, lambda _: self._on_lost(partition), missing=siblings, refused=refused)
+        self._next.append(read)
 
     def _look_for_removed(self, partition: TopicPartition, above: str) -> None:
-        """Where the partition's own znode is not there: it may never have been, or was removed."""
+        """Where the partition's own znode is not there: it may never have been, or was removed.
+
+        One above that has lost no child may have been removed itself, and made again by growth.
+        """
+        topic = TopicZnode.path(partition.topic)
+        further = None if above == topic else partial(self._look_for_removed, partition, topic)
 
         def take(answer: Answer) -> None:
             assert isinstance(answer, StatReply), answer
             if PartitionZnode.were_removed(answer.stat.cversion, answer.stat.num_children):
                 self._on_lost(partition)
+            elif further is not None:
+                further()
 
-        topic = TopicZnode.path(partition.topic)
-        further = None if above == topic else partial(self._look_for_removed, partition, topic)
-        self._next.append(_Read(Exists(above, watch=False), take, missing=further))
+        refused = partial(self._on_unread, partition)
+        look = _Read(Exists(above, watch=False), take, missing=further, refused=refused)
+        self._next.append(look)
 
     def _on_lost(self, partition: TopicPartition) -> None:
         self.lost[partition] = None
 
     def _on_unread(self, partition: TopicPartition) -> None:
         self.unread[partition] = None
-
-    def _leniently(self, take: Callable[[T], None], value: T) -> None:
-        try:
-            take(value)
-        except MalformedZnode as fault:
-            self.faults.append(str(fault))
 
     def _on_broker_name(self, name: str) -> None:
         broker = BrokerIdsZnode.decode_name(name)

@@ -38,12 +38,13 @@ class BrokerMark(NamedTuple):
     A broker that carries it registers again if its registration is deleted while it lives, so one
     whose process is known to be gone may be struck before its session expires. The addresses that
     it has bound tell a former life of a broker from another broker of the same number. A preferred
-    broker shall be the controller while it can.
+    broker shall be the controller while it can. Releases before transactions know their level 0.
     """
 
     host: str
     bound: tuple[str, ...]
     is_preferred: bool = False
+    transaction_version: int = 0
 
     def is_of(self, other: "BrokerMark") -> bool:
         """Whether both were made by processes on the same host, with the same addresses."""

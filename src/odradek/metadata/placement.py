@@ -11,6 +11,7 @@ from itertools import count
 from typing import Final
 
 from odradek.metadata.nouns import Assignment, Broker
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.ports import Random
@@ -50,10 +51,12 @@ def placed(
     Where there are partitions, the first new one continues after the first one's leader.
     """
     if not 0 < partitions <= PARTITIONS_MAX:
-        raise InvalidPartitions(f"{partitions} partitions; allowed are 1 to {PARTITIONS_MAX}")
+        raise InvalidPartitions(
+            f"{counted(partitions, 'partition')}; allowed are 1 to {PARTITIONS_MAX}"
+        )
     if not 0 < factor <= len(brokers):
         raise InvalidReplicationFactor(
-            f"replication factor {factor}; {_counted(len(brokers))} new replicas"
+            f"replication factor {factor}; new replicas can go to {counted(len(brokers), 'broker')}"
         )
     layout = _Layout(brokers)
     around = len(layout.order)
@@ -69,10 +72,6 @@ def placed(
         )
         for number in range(first, first + partitions)
     }
-
-
-def _counted(brokers: int) -> str:
-    return f"{brokers} brokers take" if brokers != 1 else "1 broker takes"
 
 
 def checked(
@@ -91,7 +90,7 @@ def checked(
             raise InvalidReplicaAssignment(f"partition {number}: {list(replicas)} has repetitions")
         if len(replicas) != factor:
             raise InvalidReplicaAssignment(
-                f"partition {number} has {len(replicas)} replicas, others have {factor}"
+                f"partition {number} has {counted(len(replicas), 'replica')}, others have {factor}"
             )
         if unknown := sorted(set(replicas) - brokers.keys()):
             raise InvalidReplicaAssignment(f"partition {number}: unknown brokers {unknown}")

@@ -37,11 +37,21 @@ CONTROLLER_MOVE: Final = AdminOperation("controller.move", ActsOn.CLUSTER, Opera
 CONTROLLER_PLACEMENT: Final = AdminOperation(
     "controller.placement", ActsOn.CLUSTER, Operation.DESCRIBE
 )
+CONTROLLER_UNPREFER: Final = AdminOperation("controller.unprefer", ActsOn.CLUSTER, Operation.ALTER)
 
+CERTIFICATES_DESCRIBE: Final = AdminOperation(
+    "certificates.describe", ActsOn.BROKER, Operation.DESCRIBE
+)
 CLIENTS_WATCH: Final = AdminOperation("clients.watch", ActsOn.BROKER, Operation.DESCRIBE)
+COORDINATORS_DESCRIBE: Final = AdminOperation(
+    "coordinators.describe", ActsOn.BROKER, Operation.DESCRIBE
+)
+FETCHERS_DESCRIBE: Final = AdminOperation("fetchers.describe", ActsOn.BROKER, Operation.DESCRIBE)
+BROKER_HOST: Final = AdminOperation("broker.host", ActsOn.BROKER, Operation.DESCRIBE)
 LOG_DIRS_DESCRIBE: Final = AdminOperation("logdirs.describe", ActsOn.BROKER, Operation.DESCRIBE)
 LOG_DIR_OFFLINE: Final = AdminOperation("logdirs.offline", ActsOn.BROKER, Operation.ALTER)
 LOG_DIR_REPLACE: Final = AdminOperation("logdirs.replace", ActsOn.BROKER, Operation.ALTER)
 LOG_DIR_CORDON: Final = AdminOperation("logdirs.cordon", ActsOn.BROKER, Operation.ALTER)
 LOG_DIR_UNCORDON: Final = AdminOperation("logdirs.uncordon", ActsOn.BROKER, Operation.ALTER)
+MOVES_DESCRIBE: Final = AdminOperation("moves.describe", ActsOn.BROKER, Operation.DESCRIBE)
 REPLICAS_DESCRIBE: Final = AdminOperation("replicas.describe", ActsOn.BROKER, Operation.DESCRIBE)

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
 from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
@@ -27,6 +28,14 @@ class TopicPartition(NamedTuple):
     def __str__(self) -> str:
         """`orders-0`: also the name of its directory, so topics order before numbers do."""
         return f"{self.topic}-{self.partition}"
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of each topic's partitions, in the order in which they come."""
+    topics: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        topics.setdefault(topic, []).append(number)
+    return topics
 
 
 def topic_id_text(topic_id: TopicId) -> str:

@@ -1,4 +1,4 @@
-"""Which names a topic may have, and which topics are ours.
+"""Which names a topic may have, which topics are ours, and the name of what has none.
 
 A topic's name becomes a directory and part of a metric, so the rules are those of a careful
 file name: Kafka's, to the letter.
@@ -11,6 +11,8 @@ TOPIC_NAME_MAX: Final = 249  # with "-<partition>" and a suffix, still a legal f
 GROUP_METADATA_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC})
+DEFAULT_ENTITY: Final = "<default>"
+"""Stands for every broker (client, user, address) that has no settings of its own."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

@@ -91,6 +91,7 @@ class Settings:
         self.preferred_min_count = 0
         self.is_dedicated = False
         self.cordoned: frozenset[BrokerId] = frozenset()
+        self.unreadable_settings: tuple[str, ...] = ()
 
     def check_settings(self, settings: Mapping[str, str]) -> None:
         """All are good."""
@@ -295,6 +296,7 @@ class Conversation:
         unclean: bool = False,
         code: int = 0,
         incarnation: int = 0,
+        leading: bool = False,
     ) -> None:
         """A broker answers LeaderAndIsr about these, of which it is told who leads them."""
         topics = self.context.image.topics
@@ -313,7 +315,7 @@ class Conversation:
         rows = [
             LeaderAndIsrTopicError(
                 topics[name].topic_id or bytes(16),
-                [LeaderAndIsrPartitionError("", number, code, unclean, incarnation)],
+                [LeaderAndIsrPartitionError("", number, code, unclean, incarnation, leading)],
             )
             for name, number in partitions
         ]

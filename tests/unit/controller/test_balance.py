@@ -51,6 +51,30 @@ def test_a_lower_number_waits_for_a_leader() -> None:
     assert talk.state("orders").eligible == (2,)
     talk.brokers(2, 3)
     assert talk.leads("orders")[:2] == (2, (2,))
+    assert talk.state("orders").eligible == (1,), "its log may turn out to lack records"
+    talk.reports(2, ("orders", 0), leading=True)
+    assert talk.state("orders").eligible == ()
+
+
+@pytest.mark.parametrize("is_another", [False, True])
+def test_a_lower_number_waits_until_the_leader_is_known_to_lead(*, is_another: bool) -> None:
+    """By this controller, in this life of the leader: a wiped disk would say so in its answer."""
+    talk = Conversation()
+    talk.settings.min_isrs["orders"] = 2
+    talk.topic("orders", (1, 2))
+    talk.write_state("orders", leader=1, isr=(1,), eligible=(2,), eligible_min_isr=2)
+    talk.begin()
+    if not is_another:
+        talk.reports(1, ("orders", 0), leading=True)
+        talk.bounce(1)
+    talk.settings.min_isrs["orders"] = 1
+    talk.on(SettingsChanged("orders"))
+    assert talk.state("orders").eligible
+    talk.reports(2, ("orders", 0))
+    assert talk.state("orders").eligible
+    leader = talk.leads("orders")[0]
+    assert leader is not None
+    talk.reports(leader, ("orders", 0), leading=True)
     assert talk.state("orders").eligible == ()
 
 

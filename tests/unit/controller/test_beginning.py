@@ -9,7 +9,7 @@ from odradek.controller.decisions.campaign import (
     step_down,
     still_holds,
 )
-from odradek.controller.events import ProducerIdsAsked
+from odradek.controller.events import ProducerIdsAsked, SettingsChanged
 from odradek.controller.messages import FULL, INCREMENTAL
 from odradek.controller.standing import Abstains, Standing
 from odradek.metadata.nouns import Assignment
@@ -77,6 +77,9 @@ def test_a_new_controller_finishes_what_changes_who_is_eligible() -> None:
     assert talk.state("grown").eligible == ()
     assert talk.leads("whole") == (1, (1,), 0)
     assert talk.state("whole").eligible == (3,)
+    talk.settings.min_isrs["whole"] = 1
+    talk.on(SettingsChanged("whole"))
+    assert talk.state("whole").eligible == (3,), "its leader has not said yet that it leads"
 
 
 def test_a_topic_that_was_only_written_gets_its_leaders() -> None:

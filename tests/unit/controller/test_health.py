@@ -26,6 +26,18 @@ def test_a_dead_broker_is_one_cause() -> None:
     }
 
 
+def test_two_brokers_that_are_apart_are_one_cause() -> None:
+    """Who follows and who leads: others may reach both, and each partition says the same."""
+    talk = Conversation().begin()
+    talk.make("orders", (1, 2), (1, 2), (3, 2))
+    talk.brokers(1, 3)
+    talk.brokers(1, 2, 3)
+    assert told(talk) == {
+        "broker 2 has not caught up with broker 1 yet": {"out of sync": {"orders": [0, 1]}},
+        "broker 2 has not caught up with broker 3 yet": {"out of sync": {"orders": [2]}},
+    }
+
+
 def test_what_min_isr_refuses_is_said() -> None:
     """Producers with acks=all fail there, which a list of replicas out of sync does not say."""
     settings = Settings()
@@ -47,8 +59,11 @@ def test_a_minimum_above_the_number_of_replicas_is_said() -> None:
     settings.min_isrs["orders"] = 3
     talk = Conversation(settings=settings).begin().make("orders", (1, 2))
     effect = "min.insync.replicas counts as the number of replicas"
-    capped = {"min.insync.replicas is 3, and 2 replicas are assigned": {effect: {"orders": [0]}}}
+    capped = {"min.insync.replicas is 3, with 2 replicas assigned": {effect: {"orders": [0]}}}
     assert told(talk) == capped
+    settings.min_isrs["single"] = 2
+    alone = {"min.insync.replicas is 2, with 1 replica assigned": {effect: {"single": [0]}}}
+    assert told(talk.make("single", (1,))) == {**capped, **alone}
 
 
 def test_a_log_dir_that_failed_is_no_dead_broker() -> None:
@@ -56,7 +71,7 @@ def test_a_log_dir_that_failed_is_no_dead_broker() -> None:
     talk = Conversation().begin()
     talk.make("orders", (1, 2), (2, 1))
     talk.reports(2, ("orders", 0), code=ErrorCode.KAFKA_STORAGE_ERROR)
-    assert told(talk) == {"a log dir of broker 2 is offline": {"out of sync": {"orders": [0]}}}
+    assert told(talk) == {"the replica on broker 2 is offline": {"out of sync": {"orders": [0]}}}
 
 
 def test_a_partition_that_waits_for_a_whole_log_names_whom_it_waits_for() -> None:
@@ -80,7 +95,7 @@ def test_a_reassignment_that_copies_is_no_problem_and_one_that_waits_is() -> Non
     talk.on(ReassignmentAsked({where: (BrokerId(1), BrokerId(3))}))
     assert told(talk) == {}
     talk.on(DeletionAsked(["orders"]))
-    assert told(talk) == {"orders-0 is being reassigned": {"deletion waits": {"orders": [0]}}}
+    assert told(talk) == {"topic orders is being reassigned": {"deletion waits": {"orders": [0]}}}
     talk.brokers(1, 2)
     assert told(talk)["broker 3 is not registered"] == {"reassignment waits": {"orders": [0]}}
     talk.on(ReassignmentAsked({where: None}))

@@ -73,7 +73,12 @@ def test_who_left_a_small_isr_may_lead_when_no_member_can() -> None:
     assert choice == Choice(BrokerId(3), ids(3))
     after = next_state(small, choice, REIGN, TWO)
     assert (after.eligible, after.eligible_min_isr) == (ids(1), 2)
-    assert next_state(small, choice, REIGN, ONE).eligible == ()
+    assert next_state(small, choice, REIGN, ONE).eligible == ids(1), "it has not led yet"
+    led = small._replace(leader=BrokerId(1))
+    assert without(led, ids(), REIGN, ONE._replace(is_proven=False)) is None
+    lowered = without(led, ids(), REIGN, ONE)
+    assert lowered is not None
+    assert lowered.eligible == ()
 
 
 def test_a_number_goes_with_those_who_were_named_under_it() -> None:

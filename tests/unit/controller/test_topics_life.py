@@ -10,13 +10,15 @@ from odradek.controller.events import (
     RetryIsDue,
     TreeChanged,
 )
+from odradek.controller.guarded_writes import WRITES_PER_MULTI
 from odradek.controller.topics import Growth, NewTopic
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
-from odradek.zookeeper.client.errors import OutcomeUnknown
-from odradek.zookeeper.protocol.jute_requests import Create, Multi
+from odradek.zookeeper.client.errors import OutcomeUnknown, RequestTooLarge
+from odradek.zookeeper.client.pipeline import Answer
+from odradek.zookeeper.protocol.jute_requests import Create, Multi, Request
 from tests.unit.controller.conversation import Conversation
 
 ORDERS = ("orders", 0)
@@ -92,6 +94,48 @@ def test_a_growth_counts_what_somebody_else_has_added() -> None:
     assert talk.on(GrowthAsked(Growth("orders", 3))) is None
     assert talk.state("orders", 1).leader == 2
     assert len(talk.context.image.topics["orders"].partitions) == 3
+
+
+def test_new_partitions_are_made_with_their_states() -> None:
+    """In one transaction, so a topic that has lost states once has none that could be lost."""
+    talk = Conversation().begin().make("orders", (1,))
+    topic, state = "/brokers/topics/orders", "/brokers/topics/orders/partitions/1/state"
+    assert talk.on(GrowthAsked(Growth("orders", 2, [[BrokerId(2)]]))) is None
+    grown = [it for it in talk.tree.writes if topic in {op.path for op in it.ops}][-1]
+    assert state in {op.path for op in grown.ops}
+    assert talk.state("orders", 1).leader == 2
+    assert talk.led(2)["orders", 1].is_new
+
+
+def test_a_topic_grows_though_a_state_is_there_already() -> None:
+    """Somebody has left it; the partition is made as one whose topic another tool has written."""
+    talk = Conversation().begin().make("orders", (1,))
+    talk.write_state("orders", 1, leader=3, leader_epoch=7, isr=(3,))
+    assert talk.on(GrowthAsked(Growth("orders", 2, [[BrokerId(2)]]))) is None
+    assert sorted(talk.context.image.topics["orders"].partitions) == [0, 1]
+
+
+def test_a_topic_grows_though_the_states_are_more_than_a_packet() -> None:
+    """Those follow by themselves, in transactions that are small enough."""
+    talk = Conversation().begin().make("orders", (1,))
+
+    def refuse(request: Request) -> Answer | None:
+        if isinstance(request, Multi) and len(request.ops) > 4:
+            return RequestTooLarge("all of them")
+        return None
+
+    talk.tree.refuse = refuse
+    assert talk.on(GrowthAsked(Growth("orders", 4))) is None
+    assert all(talk.state("orders", number).leader for number in range(4))
+
+
+def test_a_topic_that_grows_by_much_is_written_in_pieces() -> None:
+    """No transaction has more states than others; with them go the guard and the topic."""
+    talk = Conversation().begin().make("orders", (1,))
+    talk.tree.writes.clear()
+    assert talk.on(GrowthAsked(Growth("orders", 3 * WRITES_PER_MULTI))) is None
+    assert all(talk.state("orders", it).leader for it in range(3 * WRITES_PER_MULTI))
+    assert max(len(it.ops) for it in talk.tree.writes) == 2 * WRITES_PER_MULTI + 2
 
 
 def test_a_name_is_taken_while_its_mark_for_deletion_stands() -> None:

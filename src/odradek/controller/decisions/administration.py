@@ -10,7 +10,9 @@ from typing import Final
 
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.deletions import on_marks
+from odradek.controller.decisions.elections import elect_where_needed
 from odradek.controller.decisions.topic_changes import FoundTopic, on_topics
+from odradek.controller.guarded_writes import WRITES_PER_MULTI, StateWrite
 from odradek.controller.steps import Steps, TopicIsMade, commit, read
 from odradek.controller.topics import (
     DeletionDisabled,
@@ -26,17 +28,27 @@ from odradek.controller.topics import (
     decide_expansion,
     new_topic_id,
 )
+from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.placement import InvalidPartitions, checked, placed
 from odradek.metadata.znodes.admin import DeleteTopicZnode
-from odradek.metadata.znodes.topic import TopicZnode
+from odradek.metadata.znodes.topic import PartitionZnode, TopicZnode
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import TopicPartition
 from odradek.model.names import metric_collision_key
-from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, OutcomeUnknown
+from odradek.zookeeper.client.errors import (
+    BadVersion,
+    MultiFailed,
+    NodeExists,
+    OutcomeUnknown,
+    RequestTooLarge,
+)
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import KeeperError
+from odradek.zookeeper.protocol.jute import OPEN_ACL
 from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
-from odradek.zookeeper.protocol.jute_requests import Exists, GetData, Multi
+from odradek.zookeeper.protocol.jute_requests import Create, Exists, GetData, Multi
 
 TRIES_MAX: Final = 5
 
@@ -159,7 +171,13 @@ def on_growth(
             return error
         if validate_only:
             return None
-        (answer,) = yield from commit(Multi((write,)))
+        yield from commit(Multi((Create(PartitionZnode.parent(growth.name), None, OPEN_ACL),)))
+        states = _first_states(context, growth.name, added)[:WRITES_PER_MULTI]
+        first = (operation for it in states for operation in it.operations())
+        (answer,) = yield from commit(Multi((write, *first)))
+        if _states_are_in_the_way(answer):
+            states = []
+            (answer,) = yield from commit(Multi((write,)))
         if isinstance(answer, OutcomeUnknown):
             (now,) = yield from read(GetData(path, watch=True))
             done = isinstance(now, Data) and now.data == write.data
@@ -167,11 +185,33 @@ def on_growth(
             done = isinstance(answer, Results)
         if done:
             grown = TopicAssignment({**topic.partitions, **added}, topic.topic_id)
-            yield from on_topics(context, {growth.name: FoundTopic(grown, found.stat.version + 1)})
+            now_there = {growth.name: FoundTopic(grown, found.stat.version + 1)}
+            yield from on_topics(context, now_there, made=states)
             return None
         if not _was_changed(answer):
             return ZooKeeperFailed(str(answer))
     return ZooKeeperFailed(f"topic {growth.name!r}: others change it all the time")
+
+
+def _first_states(
+    context: ControllerContext, name: str, added: Mapping[int, Assignment]
+) -> list[StateWrite]:
+    """Of those new partitions that have a leader at once; they are written with the topic.
+
+    What is more than one transaction takes well follows by itself. In a topic that has lost states,
+    a new partition without one would be taken for lost, too.
+    """
+    elect = elect_where_needed(context)
+    partitions = {TopicPartition(name, it): assignment for it, assignment in added.items()}
+    found = (elect(it, PartitionImage(assignment)) for it, assignment in partitions.items())
+    return [write for write in found if write is not None]
+
+
+def _states_are_in_the_way(answer: Answer) -> bool:
+    """One is there already, which a person has left, or all are together more than a packet."""
+    return isinstance(answer, RequestTooLarge) or (
+        isinstance(answer, MultiFailed) and answer.index != 0
+    )
 
 
 def _added(
@@ -180,7 +220,7 @@ def _added(
     existing = topic.partitions
     if growth.partitions <= len(existing):
         raise InvalidPartitions(
-            f"topic {growth.name!r} has {len(existing)} partitions already; "
+            f"topic {growth.name!r} has {counted(len(existing), 'partition')} already; "
             f"{growth.partitions} is no increase"
         )
     if growth.assignments is not None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from odradek.controller.context import ControllerContext, Deletion
+from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import tell_all, tell_broker
-from odradek.controller.decisions.deletions import start_deletion
+from odradek.controller.decisions.deletions import mark_deletions, start_deletion
 from odradek.controller.decisions.elections import (
     FormerLives,
     change_states,
@@ -77,11 +77,10 @@ def begin(context: ControllerContext, reading: TreeReading) -> Steps[None]:
     for partition in reading.lost:
         yield Note("controller.state_is_missing", {"partition": str(partition)})
     yield from _enable_features()
-    yield from drop_notifications()
+    yield from drop_notifications(context)
     yield Connect(context.image.brokers)
-    names = yield from read_marks()
-    if context.policy.may_delete:  # topics that are being deleted get no leaders
-        _mark_deletions(context, names)
+    names = yield from read_marks(context)
+    mark_deletions(context, names)  # topics that are being deleted get no leaders
     yield from give_ids(context, list(context.image.topics))
     context.batch.has_news = True
     yield from send(context)
@@ -100,6 +99,7 @@ def _remember(context: ControllerContext, reading: TreeReading) -> None:
     context.topic_versions |= reading.topic_versions
     context.lost |= reading.lost
     context.unread |= reading.unread
+    context.unreadable |= reading.unreadable
 
 
 def _resume(context: ControllerContext) -> Steps[None]:
@@ -121,8 +121,7 @@ def begin_warm(
     """What must be done before the first event; the rest comes between events."""
     _remember(context, reading)
     take_over_facts(context, facts)
-    if context.policy.may_delete:
-        _mark_deletions(context, (yield from read_marks()))
+    mark_deletions(context, (yield from read_marks(context)))
     yield Connect(context.image.brokers)
     context.batch.has_news = True
     yield from send(context)
@@ -132,7 +131,7 @@ def begin_warm(
 
 def _rest(context: ControllerContext, reading: TreeReading) -> Iterable[Callable[[], Steps[None]]]:
     yield _enable_features
-    yield drop_notifications
+    yield partial(drop_notifications, context)
     yield partial(on_tree_changed, context, frozenset({TopicsZnode.PATH}))  # watched from now on
     yield partial(_tell_all, context)
     yield partial(_repair, context, reading, context.image.brokers)
@@ -191,27 +190,20 @@ def take_over_facts(context: ControllerContext, facts: Sequence[BrokerFacts]) ->
             context.shuts_down(it.broker)
 
 
-def _mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
-    """One waits while a partition of the topic is being reassigned."""
-    for name in names:
-        if name in context.image.topics:
-            context.deletions[name] = deletion = Deletion()
-            partitions = context.partitions_of(name)
-            deletion.has_begun = not any(it in context.reassigning for it in partitions)
-
-
 def try_again(context: ControllerContext) -> Steps[None]:
-    """States that could not be read or written: what was due there may be possible now.
+    """What could not be read or written: what was due there may be possible now.
 
-    Each that may be written begins another leader epoch: a write without an answer may have been
-    done, and reached no broker.
+    Each state that may be written begins another leader epoch: a write without an answer may have
+    been done, and reached no broker.
     """
-    behind = tuple({**context.unread, **context.unwritten})
+    yield from on_tree_changed(context, frozenset(context.unreadable))
+    behind = tuple({**context.unread, **context.unwritten, **context.lost})
     reading = TreeReading(Changed(states=behind))
     while requests := reading.requests():
         reading.on_answers((yield from read(*requests)))
     reading.update(context, Changed(states=behind))
-    found = {it: context.image.partition(it) for it in behind if it not in context.unread}
+    unknown = {**context.unread, **context.lost}
+    found = {it: context.image.partition(it) for it in behind if it not in unknown}
     rule = take_over(context, former_lives(context, reading.written_at, context.image.brokers))
     settled = [it for it, image in found.items() if image is None or rule(it, image) is None]
     if settled:
@@ -234,11 +226,7 @@ def _suspects(context: ControllerContext, former: FormerLives) -> list[TopicPart
             partition = TopicPartition(name, number)
             if not context.is_led(image):
                 leaderless.append(partition)
-            elif (
-                partition in former
-                or _has_strangers(image, alive)
-                or _is_lowered(context, partition, image)
-            ):
+            elif partition in former or _has_strangers(image, alive):
                 others.append(partition)
     return [*leaderless, *others]
 
@@ -250,16 +238,6 @@ def _has_strangers(image: PartitionImage, alive: Container[BrokerId]) -> bool:
         return False
     strangers = any(it not in replicas for it in members(state))
     return strangers or any(it not in alive for it in state.isr)
-
-
-def _is_lowered(
-    context: ControllerContext, partition: TopicPartition, image: PartitionImage
-) -> bool:
-    """Whether some are eligible under a min.insync.replicas that has been lowered since."""
-    state = image.state
-    if state is None or not state.eligible:
-        return False
-    return context.terms(partition, image).min_isr < state.eligible_min_isr
 
 
 def _enable_features() -> Steps[None]:

@@ -16,6 +16,7 @@ from odradek.controller.decisions.elections import (
     TOGETHER_MAX,
     change_states,
     elect_where_needed,
+    look_at_settings,
     lose,
     lose_unclean,
     send,
@@ -25,6 +26,7 @@ from odradek.controller.decisions.reassignments import resume_reassignments
 from odradek.controller.steps import Connect, Note, Steps
 from odradek.metadata.delta import brokers_delta
 from odradek.metadata.nouns import Broker
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import BrokerEpoch, Incarnation
@@ -190,7 +192,7 @@ def _check_preferred(context: ControllerContext, broker: Broker) -> None:
     stay = sum(brokers[it].is_preferred for it in live if it != broker.id)
     if stay < context.policy.preferred_min_count:
         raise TooFewPreferred(
-            f"broker {broker.id} is preferred, and {stay} others would stay; "
+            f"broker {broker.id} is preferred, and {counted(stay, 'other')} would stay; "
             f"preferred.controllers.min.count is {context.policy.preferred_min_count}"
         )
 
@@ -222,6 +224,7 @@ class ReplicaReport(NamedTuple):
     online: Sequence[TopicPartition] = ()
     unclean: Sequence[TopicPartition] = ()  # records of theirs are lost
     whole: Sequence[TopicPartition] = ()
+    leading: Sequence[TopicPartition] = ()  # it does: its log was found fit to
     refused: frozenset[TopicPartition] = frozenset()  # it does not lead them: others may have more
     incarnations: Mapping[TopicPartition, Incarnation] = MappingProxyType({})
     no_other_led: frozenset[TopicPartition] = frozenset()  # in what was asked; perhaps itself
@@ -244,6 +247,7 @@ def on_replica_report(context: ControllerContext, report: ReplicaReport) -> Step
     waiting = [*report.online, *report.unclean, *report.whole]
     yield from change_states(context, waiting, elect_where_needed(context))
     yield from _go_on_without_the_dead(context, broker, report.whole)
+    yield from _lower(context, broker, report.leading)
     if failed:
         yield Note("controller.replicas_offline", {"broker": broker, "replicas": len(failed)})
         fail_deletions(context, frozenset((broker,)), set(failed))
@@ -264,6 +268,17 @@ def _go_on_without_the_dead(
             if image is not None and image.state is not None and dead & {*image.state.isr}
         ]
         yield from change_states(context, left, lose(context, dead))
+
+
+def _lower(
+    context: ControllerContext, leader: BrokerId, leading: Iterable[TopicPartition]
+) -> Steps[None]:
+    """A smaller min.insync.replicas was not written before the leader had said that it is fit."""
+    led = context.led.get(leader, {})
+    proven = [it for it in leading if it in led and it in context.unproven]
+    for partition in proven:
+        del context.unproven[partition]
+    yield from change_states(context, proven, look_at_settings(context))
 
 
 def _mark_offline(context: ControllerContext, report: ReplicaReport) -> list[TopicPartition]:

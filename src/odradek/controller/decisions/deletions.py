@@ -45,6 +45,18 @@ def on_marks(context: ControllerContext, names: Iterable[str]) -> Steps[None]:
         yield from begin_if_free(context, name)
 
 
+def mark_deletions(context: ControllerContext, names: Iterable[str]) -> None:
+    """Of topics that were not known before: none of them gets a leader.
+
+    One waits while a partition of the topic is being reassigned.
+    """
+    for name in names if context.policy.may_delete else ():
+        if name in context.image.topics:
+            context.deletions[name] = deletion = Deletion()
+            partitions = context.partitions_of(name)
+            deletion.has_begun = not any(it in context.reassigning for it in partitions)
+
+
 def begin_if_free(context: ControllerContext, name: str) -> Steps[None]:
     """Begins a deletion, unless a partition of the topic is being reassigned."""
     deletion = context.deletions.get(name)
@@ -140,8 +152,13 @@ def finish_if_done(context: ControllerContext, name: str) -> Steps[None]:
         return
     reason = yield from _forget(context, name)
     if reason is not None:
-        yield Note("topic.not_deleted", {"topic": name, "reason": reason})
+        if reason != deletion.stays:
+            yield Note("topic.not_deleted", {"topic": name, "reason": reason})
+        deletion.stays = reason
         return
+    for partition in context.partitions_of(name):  # the next of its name has lost nothing
+        context.lost.pop(partition, None)
+        context.unread.pop(partition, None)
     context.forget_topic(name)
     yield TopicIsGone(name)
     yield Note("topic.deleted", {"topic": name})

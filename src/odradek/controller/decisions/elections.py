@@ -135,7 +135,7 @@ def elect_where_needed(
 
 
 def look_at_settings(context: ControllerContext) -> Rule:
-    """A leader may be allowed now; where the leader may commit with fewer, nobody is eligible."""
+    """A leader may be allowed now; where it may commit with fewer, no broker is eligible."""
     elect = elect_where_needed(context)
 
     def rule(partition: TopicPartition, image: PartitionImage) -> StateWrite | None:

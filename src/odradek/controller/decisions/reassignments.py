@@ -35,6 +35,7 @@ from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.metadata.znodes.topic import TopicZnode
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import OutcomeUnknown
@@ -155,7 +156,7 @@ def _next_assignment(
     min_isr = context.policy.min_isr(partition.topic)
     if len(target) < min(min_isr, len(image.assignment.origin)):
         raise InvalidReplicaAssignment(
-            f"{partition}: {len(target)} replicas; min.insync.replicas is {min_isr}"
+            f"{partition}: {counted(len(target), 'replica')}; min.insync.replicas is {min_isr}"
         )
     _check_copies(context, partition, image, now)
     return now

@@ -1,13 +1,21 @@
 """Topics as they stand in the tree: made, enlarged, replaced or removed, by us or by others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.controller.context import ControllerContext
-from odradek.controller.decisions.deletions import adopt_replicas, begin_if_free, on_gone, on_marks
+from odradek.controller.decisions.deletions import (
+    adopt_replicas,
+    begin_if_free,
+    mark_deletions,
+    on_gone,
+    on_marks,
+    start_deletion,
+)
 from odradek.controller.decisions.elections import change_states, former_lives, send, take_over
 from odradek.controller.decisions.reassignments import advance, write_assignments
+from odradek.controller.guarded_writes import StateWrite
 from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Note, Steps
 from odradek.controller.topics import new_topic_id
 from odradek.metadata.image import PartitionImage, TopicImage
@@ -37,10 +45,15 @@ def on_topics(
     context: ControllerContext,
     found: Mapping[str, FoundTopic | None],
     states: WrittenStates = NOTHING_WRITTEN,
+    *,
+    made: Sequence[StateWrite] = (),
+    marked: Sequence[str] = (),
 ) -> Steps[None]:
     """These are so now; None: it is gone, though we did not delete it.
 
-    `states` are those of partitions whose topics were not known here, as far as they have any.
+    `states` are those of partitions whose topics were not known here, as far as they have any;
+    `made` those that were made with new partitions. `marked` are topics that were not known here
+    either, and whose deletion has begun.
     """
     added: list[TopicPartition] = []
     rows = 0
@@ -66,6 +79,10 @@ def on_topics(
         elif it.version >= context.topic_versions.get(name, -1):
             added += yield from _on_known(context, known, it.topic)
         context.topic_versions[name] = max(it.version, context.topic_versions.get(name, -1))
+    context.on_written(made)
+    mark_deletions(context, marked)
+    with_state = {it.partition for it in made}
+    added = [it for it in added if it not in with_state and not context.is_deleting(it.topic)]
     written_at = {partition: it.mzxid for partition, it in states.items()}
     former = former_lives(context, written_at, context.image.brokers)
     yield from change_states(context, added, take_over(context, former))
@@ -73,6 +90,10 @@ def on_topics(
     for partition in added:
         if partition in context.reassigning:
             yield from advance(context, partition, begins=True)
+    for name in marked:
+        if context.is_deleting(name):
+            yield from start_deletion(context, name)
+    yield from on_marks(context, marked)  # where topics may not be deleted
 
 
 def _partitions(

@@ -1,7 +1,8 @@
 """The tree has changed: what is there is read anew, compared, and acted on.
 
 An event never says what is so now; several changes may have been folded into one. A znode that
-makes no sense is named by its path, left alone, and everything else goes on.
+makes no sense, or may not be read, is named by its path, and what it is about is as it was known;
+everything else goes on. It is read again like what has changed: no event tells of an ACL.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ from odradek.metadata.znodes.topic import (
     TopicZnode,
 )
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.zookeeper.client.errors import NoNode
+from odradek.zookeeper.client.errors import NoAuth, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2, Data, StatReply
@@ -75,9 +76,21 @@ def on_tree_changed(context: ControllerContext, paths: frozenset[str]) -> Steps[
             yield from finish_if_done(context, name)
 
 
-def _children(path: str, *, watch: bool = True) -> Steps[list[str]]:
-    (answer,) = yield from read(GetChildren2(path, watch=watch))
+def _children(context: ControllerContext, path: str) -> Steps[list[str] | None]:
+    """Their names, from now on watched; None if it may not be read which there are."""
+    (answer,) = yield from read(GetChildren2(path, watch=True))
+    if isinstance(answer, NoAuth):
+        yield from _cannot_read(context, path, str(answer))
+        return None
+    context.unreadable.pop(path, None)
     return sorted(answer.names) if isinstance(answer, Children2) else []
+
+
+def _cannot_read(context: ControllerContext, path: str, why: str) -> Steps[None]:
+    """Told once, however often it is tried."""
+    if context.unreadable.get(path) != why:
+        yield Note("controller.znode_ignored", {"fault": why})
+    context.unreadable[path] = why
 
 
 def _decoded(names: Iterable[str], decode: Callable[[str], T]) -> Iterator[T | Note]:
@@ -97,26 +110,43 @@ def ignored(fault: MalformedZnode) -> Note:
 
 
 def _look_at_brokers(context: ControllerContext) -> Steps[None]:
-    names = yield from _children(BrokerIdsZnode.PATH)
+    names = yield from _children(context, BrokerIdsZnode.PATH)
+    if names is None:
+        return  # a broker is not gone because the list of brokers cannot be read
     ids = []
     for found in _decoded(names, BrokerIdsZnode.decode_name):
         if isinstance(found, Note):
             yield found
         else:
             ids.append(found)
-    answers = yield from read(*(GetData(BrokerZnode.path(it), watch=True) for it in ids))
+    paths = [BrokerZnode.path(it) for it in ids]
+    answers = yield from read(*(GetData(path, watch=True) for path in paths))
+    for path in [it for it in context.unreadable if it.startswith(f"{BrokerIdsZnode.PATH}/")]:
+        if path not in paths:
+            del context.unreadable[path]
     brokers: list[Broker] = []
-    for broker, answer in zip(ids, answers, strict=True):
-        if not isinstance(answer, Data):
-            continue
-        try:
-            brokers.append(BrokerZnode.decode(broker, answer.data, czxid=answer.stat.czxid))
-        except MalformedZnode as fault:
-            yield ignored(fault)
-            known = context.image.brokers.get(broker)
-            if known is not None and known.epoch == answer.stat.czxid:
-                brokers.append(known)  # it lives on, as it was
+    for broker, path, answer in zip(ids, paths, answers, strict=True):
+        if isinstance(answer, Data):
+            try:
+                brokers.append(BrokerZnode.decode(broker, answer.data, czxid=answer.stat.czxid))
+                context.unreadable.pop(path, None)
+                continue
+            except MalformedZnode as fault:
+                yield from _cannot_read(context, path, str(fault))
+        elif isinstance(answer, NoAuth):
+            yield from _cannot_read(context, path, str(answer))
+        brokers += yield from _as_it_was(context, broker)
     yield from on_brokers(context, brokers)
+
+
+def _as_it_was(context: ControllerContext, broker: BrokerId) -> Steps[list[Broker]]:
+    """One whose registration cannot be read, unless it is known to be another than before."""
+    known = context.image.brokers.get(broker)
+    (there,) = yield from read(Exists(BrokerZnode.path(broker), watch=True))
+    is_same = isinstance(there, NoAuth) or (
+        isinstance(there, StatReply) and known is not None and known.epoch == there.stat.czxid
+    )
+    return [known] if known is not None and is_same else []
 
 
 # Topics
@@ -127,8 +157,9 @@ def _look_at_topics(
 ) -> Steps[None]:
     names = {path.removeprefix(f"{TopicsZnode.PATH}/") for path in paths}
     if not changed.isdisjoint({ALL_PATHS, TopicsZnode.PATH}):
-        there = set((yield from _children(TopicsZnode.PATH)))
         known = context.image.topics.keys()
+        listed = yield from _children(context, TopicsZnode.PATH)
+        there = set(known if listed is None else listed)
         names |= there | known if ALL_PATHS in changed else there ^ known
     wanted = []
     for found in _decoded(sorted(names), TopicsZnode.decode_name):
@@ -138,17 +169,26 @@ def _look_at_topics(
             wanted.append(found)
     answers = yield from read(*(GetData(TopicZnode.path(it), watch=True) for it in wanted))
     topics: dict[str, FoundTopic | None] = {}
+    mended = []
     for name, answer in zip(wanted, answers, strict=True):
+        path = TopicZnode.path(name)
         if isinstance(answer, NoNode):
             topics[name] = None
+            context.unreadable.pop(path, None)
+        elif isinstance(answer, NoAuth):
+            yield from _cannot_read(context, path, str(answer))
         elif isinstance(answer, Data):
             try:
                 topic = TopicZnode.decode(name, answer.data)
                 topics[name] = FoundTopic(topic, answer.stat.version)
+                was_unreadable = context.unreadable.pop(path, None) is not None
+                if was_unreadable and name not in context.image.topics:
+                    mended.append(name)
             except MalformedZnode as fault:
-                yield ignored(fault)
+                yield from _cannot_read(context, path, str(fault))
     states = yield from _states_of_unknown(context, topics)
-    yield from on_topics(context, topics, states)
+    marks = {*(yield from read_marks(context))} if mended else set()
+    yield from on_topics(context, topics, states, marked=[it for it in mended if it in marks])
 
 
 def _states_of_unknown(
@@ -186,24 +226,28 @@ def _find_lost(context: ControllerContext, missing: list[TopicPartition]) -> Ste
     """Of partitions without a state, those that have had one."""
     above = yield from _exist(PartitionZnode.path(it) for it in missing)
     topics_of = list(dict.fromkeys(it.topic for it in missing))
-    removed = yield from _have_lost_children(topics_of)
+    removed, unread = yield from _have_lost_children(topics_of)
     for partition, at in zip(missing, above, strict=True):
-        if isinstance(at, StatReply) or partition.topic in removed:
+        if isinstance(at, NoAuth) or partition.topic in unread:
+            context.unread[partition] = None
+        elif isinstance(at, StatReply) or partition.topic in removed:
             context.lost[partition] = None
             yield Note("controller.state_is_missing", {"partition": str(partition)})
 
 
-def _have_lost_children(topics: list[str]) -> Steps[set[str]]:
-    """Topics of which a person has removed partitions."""
+def _have_lost_children(topics: list[str]) -> Steps[tuple[set[str], set[str]]]:
+    """Topics of which a person has removed partitions, and those of which it cannot be read."""
     looks = (PartitionZnode.parent, TopicZnode.path)
     found = yield from _exist(look(it) for it in topics for look in looks)
     names = [it for it in topics for _ in looks]
-    return {
+    told = list(zip(names, found, strict=True))
+    removed = {
         name
-        for name, at in zip(names, found, strict=True)
+        for name, at in told
         if isinstance(at, StatReply)
         and PartitionZnode.were_removed(at.stat.cversion, at.stat.num_children)
     }
+    return removed, {name for name, at in told if isinstance(at, NoAuth)}
 
 
 def _exist(paths: Iterable[str]) -> Steps[list[Answer]]:
@@ -213,14 +257,14 @@ def _exist(paths: Iterable[str]) -> Steps[list[Answer]]:
 
 def look_at_marks(context: ControllerContext) -> Steps[None]:
     """Topics that are marked for deletion."""
-    yield from on_marks(context, (yield from read_marks()))
+    yield from on_marks(context, (yield from read_marks(context)))
 
 
-def read_marks() -> Steps[list[str]]:
+def read_marks(context: ControllerContext) -> Steps[list[str]]:
     """Their names."""
-    names = yield from _children(DeleteTopicZnode.PARENT)
+    names = yield from _children(context, DeleteTopicZnode.PARENT)
     marked = []
-    for found in _decoded(names, DeleteTopicZnode.decode_name):
+    for found in _decoded(names or (), DeleteTopicZnode.decode_name):
         if isinstance(found, Note):
             yield found
         else:
@@ -233,7 +277,7 @@ def read_marks() -> Steps[list[str]]:
 
 def _look_at_log_dirs(context: ControllerContext) -> Steps[None]:
     """A broker has lost a log dir: it is asked for all its replicas, and answers which are gone."""
-    paths, answers = yield from _notifications(LogDirEventZnode.PARENT)
+    paths, answers = yield from _notifications(context, LogDirEventZnode.PARENT)
     brokers: dict[BrokerId, None] = {}
     for answer in answers:
         try:
@@ -248,7 +292,7 @@ def _look_at_log_dirs(context: ControllerContext) -> Steps[None]:
 
 def _look_at_isr_changes(context: ControllerContext) -> Steps[None]:
     """A leader from before AlterPartition has written an ISR by itself."""
-    paths, answers = yield from _notifications(IsrChangeZnode.PARENT)
+    paths, answers = yield from _notifications(context, IsrChangeZnode.PARENT)
     partitions: dict[TopicPartition, None] = {}
     for answer in answers:
         try:
@@ -273,18 +317,18 @@ def _look_at_isr_changes(context: ControllerContext) -> Steps[None]:
     yield from delete_each(paths)
 
 
-def _notifications(parent: str) -> Steps[tuple[list[str], list[Data]]]:
-    names = yield from _children(parent)
-    paths = [f"{parent}/{name}" for name in names]
+def _notifications(context: ControllerContext, parent: str) -> Steps[tuple[list[str], list[Data]]]:
+    names = yield from _children(context, parent)
+    paths = [f"{parent}/{name}" for name in names or ()]
     answers = yield from read(*(GetData(path, watch=False) for path in paths))
     return paths, [it for it in answers if isinstance(it, Data)]
 
 
-def drop_notifications() -> Steps[None]:
+def drop_notifications(context: ControllerContext) -> Steps[None]:
     """A new controller reads everything anyway; what was notified to the last one is in that."""
     for parent in (LogDirEventZnode.PARENT, IsrChangeZnode.PARENT):
-        names = yield from _children(parent)
-        yield from delete_each([f"{parent}/{name}" for name in names])
+        names = yield from _children(context, parent)
+        yield from delete_each([f"{parent}/{name}" for name in names or ()])
 
 
 def delete_each(paths: Sequence[str]) -> Steps[None]:
@@ -302,18 +346,23 @@ def _was_gone(answer: Answer) -> bool:
 # What older tools ask for
 
 
-def _input(path: str) -> Steps[bytes | None]:
+def _input(context: ControllerContext, path: str) -> Steps[bytes | None]:
     """The contents of a znode that may not be there; in either case it is watched."""
     (there,) = yield from read(Exists(path, watch=True))
     if not isinstance(there, StatReply):
+        context.unreadable.pop(path, None)
         return None
     (found,) = yield from read(GetData(path, watch=False))
+    if isinstance(found, NoAuth):
+        yield from _cannot_read(context, path, str(found))
+    else:
+        context.unreadable.pop(path, None)
     return found.data if isinstance(found, Data) else None
 
 
 def look_at_reassignments(context: ControllerContext) -> Steps[None]:
     """/admin/reassign_partitions: only what is new in it begins."""
-    data = yield from _input(ReassignPartitionsZnode.PATH)
+    data = yield from _input(context, ReassignPartitionsZnode.PATH)
     if data is None:
         context.asked_by_znode = {}
         return
@@ -328,7 +377,7 @@ def look_at_reassignments(context: ControllerContext) -> Steps[None]:
 
 def look_at_preferred_elections(context: ControllerContext) -> Steps[None]:
     """/admin/preferred_replica_election: it is deleted, whatever came of it."""
-    data = yield from _input(PreferredElectionZnode.PATH)
+    data = yield from _input(context, PreferredElectionZnode.PATH)
     if data is None:
         return
     try:

@@ -18,6 +18,7 @@ from odradek.model.units import Timestamp
 VERSION: Final = 5
 MARK: Final = "odradek"
 PREFERRED: Final = "preferred_controller"
+TRANSACTIONS: Final = "transaction.version"
 NO_JMX_PORT: Final = -1
 PORT_MAX: Final = 65535
 FEATURE_VERSION_MAX: Final = (1 << 15) - 1
@@ -120,7 +121,8 @@ def _endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
 
 def _encoded_mark(mark: BrokerMark) -> dict[str, Json]:
     preferred: dict[str, Json] = {PREFERRED: 1} if mark.is_preferred else {}
-    return {"host": mark.host, "bound": list(mark.bound), **preferred}
+    known: dict[str, Json] = {TRANSACTIONS: level} if (level := mark.transaction_version) else {}
+    return {"host": mark.host, "bound": list(mark.bound), **preferred, **known}
 
 
 def _mark(body: Body) -> BrokerMark | None:
@@ -128,7 +130,8 @@ def _mark(body: Body) -> BrokerMark | None:
         return None
     mark = body.body(MARK)
     is_preferred = mark.has(PREFERRED) and mark.integer(PREFERRED, low=0, high=1) == 1
-    return BrokerMark(mark.text("host"), tuple(mark.texts("bound")), is_preferred)
+    level = mark.integer(TRANSACTIONS, low=0) if mark.has(TRANSACTIONS) else 0
+    return BrokerMark(mark.text("host"), tuple(mark.texts("bound")), is_preferred, level)
 
 
 def _features(body: Body) -> tuple[tuple[str, VersionRange], ...]:

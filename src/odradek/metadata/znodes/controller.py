@@ -10,12 +10,12 @@ then, as long as the wish stands in that version. Kafka knows none of these path
 alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from odradek.metadata.json_body import Body, Json, encoded
 from odradek.metadata.znodes.topic import legal_topic
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition, by_topic
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.model.units import Timestamp
 
@@ -219,8 +219,8 @@ def _facts(facts: BrokerFacts) -> Mapping[str, Json]:
     return {
         "broker": facts.broker,
         "epoch": str(facts.epoch),
-        "offline": _by_topic(facts.offline),
-        "unclean": _by_topic(facts.unclean),
+        "offline": by_topic(sorted(facts.offline)),
+        "unclean": by_topic(sorted(facts.unclean)),
         "shuts_down": int(facts.shuts_down),
     }
 
@@ -233,13 +233,6 @@ def _decoded_facts(body: Body) -> BrokerFacts:
         _decoded_by_topic(body.body("unclean")),
         shuts_down=body.integer("shuts_down", low=0, high=1) == 1,
     )
-
-
-def _by_topic(partitions: Sequence[TopicPartition]) -> Mapping[str, Json]:
-    topics: dict[str, list[int]] = {}
-    for partition in sorted(partitions):
-        topics.setdefault(partition.topic, []).append(partition.partition)
-    return topics
 
 
 def _decoded_by_topic(body: Body) -> tuple[TopicPartition, ...]:

@@ -12,9 +12,6 @@ from urllib.parse import unquote
 
 from odradek.metadata.json_body import Body, encoded
 
-DEFAULT_ENTITY: Final = "<default>"
-"""Stands for every broker (client, user, address) that has no settings of its own."""
-
 
 class EntityType(Enum):
     """What can have settings; the values are names of znodes."""
@@ -41,13 +38,17 @@ _AS_THEY_ARE: Final = frozenset(
 )
 
 
-def user_entity(name: str) -> Entity:
-    """A user: the name is written as Kafka's `Sanitizer` does, so that any name is a znode's."""
-    written = (
+def sanitized(name: str) -> str:
+    """As Kafka's `Sanitizer` writes it, so that any name may be a znode's."""
+    return "".join(
         chr(byte) if byte in _AS_THEY_ARE else f"%{byte:02X}"
         for byte in name.encode("utf-8", "surrogatepass")
     )
-    return Entity(EntityType.USERS, "".join(written))
+
+
+def user_entity(name: str) -> Entity:
+    """A user."""
+    return Entity(EntityType.USERS, sanitized(name))
 
 
 def user_of(entity: Entity) -> str:
