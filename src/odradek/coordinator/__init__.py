@@ -1,4 +1,4 @@
-"""Coordinators: what is decided for groups, and later for transactions. Pure.
+"""Coordinators: what is decided for groups and for transactions. Pure.
 
 **Write first, then believe.** A coordinator owns partitions of an internal topic, and its state is
 what the log says. So a request is answered in three steps. `decide` looks at the state and returns
@@ -16,6 +16,9 @@ decisions.
 *Soft* state is what goes on between members right now: who waits for whom, which timer runs. It
 dies with the coordinator, and members find out and join again. Whatever a member may rely on
 afterwards, such as its share of the partitions, is written before the member is told.
+
+What brokers are to be told, the shell *sends* until they have it: its answer is an event like any
+other. Since a record decides, nothing is sent before the record is committed.
 
 A `Shard` is the runtime for one partition of the topic, a `Machine` the rules that stand on it, a
 `Coordinator` holds the shards of one broker. All are told `now`, and know no clock, disk or socket.

@@ -45,7 +45,7 @@ class CoordinatorSpec(Generic[M]):
 
     partitions: Callable[[], int]  # of the topic as it is now; 0 if there is none
     new_machine: Callable[[], M]
-    refuse: Callable[[Any, ErrorCode], Struct]  # the response to a request that says no more
+    refuse: Callable[[Any, ErrorCode], Struct | ErrorCode]  # a response that says no more
     write_timeout: Millis
 
 
@@ -70,11 +70,11 @@ class Coordinator(Generic[M]):
         self._shards[place.partition] = (place.leader_epoch, shard, machine)
         return shard, effects
 
-    def begin_again(self, place: Place, *, is_unreadable: bool) -> None:
+    def begin_again(self, place: Place, *, unreadable: str | None) -> None:
         """Its log could not be read whole, and will be read once more, into the same shard."""
         leader_epoch, shard, _ = self._shards[place.partition]
         machine = self._spec.new_machine()
-        shard.begin_again(machine, is_unreadable=is_unreadable)
+        shard.begin_again(machine, unreadable=unreadable)
         self._shards[place.partition] = (leader_epoch, shard, machine)
 
     def resigned(self, partition: int) -> CoordinatorEffects:
@@ -112,7 +112,7 @@ class Coordinator(Generic[M]):
         leader_epoch, shard, _ = found
         return Place(partition, leader_epoch), shard.on_call(call, now)
 
-    def refuse(self, request: Any) -> Struct:
+    def refuse(self, request: Any) -> Struct | ErrorCode:
         """The response that another broker is to be asked."""
         return self._spec.refuse(request, NotCoordinator.code)
 
@@ -133,6 +133,15 @@ class Coordinator(Generic[M]):
         """All below is on every replica that could lead."""
         shard = self._shard(place)
         return NO_EFFECTS if shard is None else shard.committed(high_watermark, now)
+
+    def on_event(
+        self, place: Place, decide: Callable[[M, Moment], Iterable[Decision]], now: Moment
+    ) -> CoordinatorEffects:
+        """Something that concerns one leadership, such as what a broker answers."""
+        shard = self._shard(place)
+        if shard is None:
+            return NO_EFFECTS
+        return shard.on_event(partial(self._decide, place.partition, decide), now)
 
     def carry_out(
         self, decide: Callable[[M, Moment], Iterable[Decision]], now: Moment
@@ -176,8 +185,16 @@ class Coordinator(Generic[M]):
 
     @property
     def loading(self) -> bool:
-        """Whether a part of the answer is still missing."""
-        return any(not shard.active for _, shard, _ in self._shards.values())
+        """Whether a part of the answer is still missing, and is being read."""
+        return any(
+            not shard.active and shard.unreadable is None for _, shard, _ in self._shards.values()
+        )
+
+    def unreadable(self) -> Iterator[tuple[int, str]]:
+        """Partitions whose logs cannot be read, and why: what belongs to them is refused."""
+        for partition, (_, shard, _) in sorted(self._shards.items()):
+            if shard.unreadable is not None:
+                yield partition, shard.unreadable
 
     def _shard(self, place: Place) -> Shard | None:
         found = self._shards.get(place.partition)

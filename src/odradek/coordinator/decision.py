@@ -84,6 +84,7 @@ class Decision:
     note: Note | None = None  # 3. handed back after the answers, or with the error
     within: InTransaction | None = None  # the records are
     end: TransactionEnd | None = None  # in place of records
+    send: tuple[Any, ...] = ()  # at once, and so with no records: what they decide is not true yet
 
 
 class Turn:
@@ -98,7 +99,7 @@ class Turn:
         self.note: Note | None = None
         self.within: InTransaction | None = None
 
-    def answer(self, ticket: Ticket, response: Struct) -> None:
+    def answer(self, ticket: Ticket, response: Struct | ErrorCode) -> None:
         """A response to a waiting call, which may be an earlier one than the call of this turn."""
         self.answers.append(Answer(ticket, response))
 
@@ -122,7 +123,8 @@ class CoordinatorEffects:
     """What the shell is to do. Appends of a partition are made in the order they came in."""
 
     append: tuple[Append, ...] = ()  # 1. to the log; never behind an earlier one
-    answer: tuple[Answer, ...] = ()  # 2. to clients
+    send: tuple[Any, ...] = ()  # 2. to brokers, until they have it or this leadership is over
+    answer: tuple[Answer, ...] = ()  # 3. to clients
 
 
 NO_EFFECTS = CoordinatorEffects()

@@ -73,15 +73,15 @@ class Machine(Protocol):
         """All was replayed; soft state and timers begin."""
         ...
 
-    def settled(self, note: Note, now: Moment) -> Decision:
+    def settled(self, note: Note, now: Moment) -> Iterable[Decision]:
         """What follows from records that were committed."""
         ...
 
-    def failed(self, note: Note, code: ErrorCode, now: Moment) -> Decision:
+    def failed(self, note: Note, code: ErrorCode, now: Moment) -> Iterable[Decision]:
         """What follows from records that never reached the log, or have not been committed yet."""
         ...
 
-    def refuse(self, call: Call, code: ErrorCode) -> Struct:
+    def refuse(self, call: Call, code: ErrorCode) -> Struct | ErrorCode:
         """The response that says no more than this."""
         ...
 
@@ -118,7 +118,7 @@ class Shard:
         self.write_timeout = write_timeout
         self.waiting_max = waiting_max
         self.active = False
-        self.is_unreadable = False  # its log, as far as is known
+        self.unreadable: str | None = None  # why its log cannot be read, as far as is known
         self.waiting: dict[Ticket, Call] = {}  # every call without an answer
         self._loaded_to: Offset | None = None  # the log's end when all of it had been read
         self._events: list[Callable[[Moment], Iterable[Decision]]] = []  # until it is active
@@ -127,6 +127,7 @@ class Shard:
         self._impatient: deque[Write] = deque()  # those whose deadline still counts
         self._numbers = 0
         self._effects: list[Append] = []
+        self._sends: tuple[Any, ...] = ()
         self._answers: list[Answer] = []
 
     # -- loading ----------------------------------------------------------------------------------
@@ -141,15 +142,18 @@ class Shard:
         assert not self.active, producer
         self.machine.replay_end(producer, committed=committed)
 
-    def begin_again(self, machine: Machine, *, is_unreadable: bool) -> None:
-        """The log could not be read whole: nothing of it counts, and it is read once more."""
+    def begin_again(self, machine: Machine, *, unreadable: str | None) -> None:
+        """The log could not be read whole: nothing of it counts, and it is read once more.
+
+        `unreadable` says why, once it is to be told to clients.
+        """
         assert not self.active, "it was read whole"
         self.machine = machine
-        self.is_unreadable = is_unreadable
+        self.unreadable = unreadable
 
     def loaded(self, log_end_offset: Offset) -> None:
         """All of the log was replayed; `committed` makes the shard active when it gets there."""
-        self.is_unreadable = False
+        self.unreadable = None
         self._loaded_to = log_end_offset
 
     # -- what happens -----------------------------------------------------------------------------
@@ -167,8 +171,8 @@ class Shard:
 
     def _decide(self, call: Call, now: Moment) -> Decision:
         """The end of a transaction needs no rules: the log checks it, and answers for it."""
-        if self.is_unreadable:
-            raise CoordinatorUnreadable
+        if self.unreadable is not None:
+            raise CoordinatorUnreadable(self.unreadable)
         if not self.active:
             raise CoordinatorLoading
         is_end = isinstance(call.request, TransactionEnd)
@@ -254,8 +258,10 @@ class Shard:
     def _carry_out(self, decision: Decision, now: Moment) -> None:
         if not decision.records and decision.end is None:
             assert decision.note is None, decision
+            self._sends += decision.send
             self._release(decision.answers)
             return
+        assert not decision.send, decision
         self._numbers += 1
         deadline = Millis(now.monotonic + self.write_timeout)
         write = Write(
@@ -283,7 +289,7 @@ class Shard:
         self._release(write.answers)
         note, write.note, write.answers = write.note, None, ()
         if note is not None:
-            self._carry_out(self.machine.settled(note, now), now)
+            self._carry_out_all(self.machine.settled(note, now), now)
 
     def _give_up(self, write: Write, code: ErrorCode, now: Moment) -> None:
         """Answers its calls with the error; its records are still replayed once committed."""
@@ -294,7 +300,7 @@ class Shard:
             self._release((Answer(answer.ticket, self._refuse(call, told)),))
         note, write.note, write.answers = write.note, None, ()
         if note is not None:
-            self._carry_out(self.machine.failed(note, code, now), now)
+            self._carry_out_all(self.machine.failed(note, code, now), now)
 
     def _refuse(self, call: Call, code: ErrorCode) -> Struct | ErrorCode:
         is_end = isinstance(call.request, TransactionEnd)
@@ -315,6 +321,6 @@ class Shard:
             self._answers.append(answer)
 
     def _take_effects(self) -> CoordinatorEffects:
-        effects = CoordinatorEffects(tuple(self._effects), tuple(self._answers))
-        self._effects, self._answers = [], []
+        effects = CoordinatorEffects(tuple(self._effects), self._sends, tuple(self._answers))
+        self._effects, self._sends, self._answers = [], (), []
         return effects

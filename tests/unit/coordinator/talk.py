@@ -1,14 +1,10 @@
-"""A group coordinator's partition to talk to: its log is a run of batches in memory.
-
-By default whatever is appended is committed at once. `hold()` lets appends and commits wait, so
-that a test can look at what happens in between.
-"""
+"""A group coordinator's partition to talk to."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from odradek.coordinator.batches import load_batches, to_batches
-from odradek.coordinator.decision import Append, Call, Caller, CoordinatorEffects, Moment, Ticket
+from odradek.coordinator.batches import to_batches
+from odradek.coordinator.decision import Append, Ticket
 from odradek.coordinator.groups.codec import decode, encode
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.machine import GroupMachine
@@ -17,9 +13,6 @@ from odradek.coordinator.groups.settings import GroupSettings
 from odradek.coordinator.shard import WAITING_MAX, Shard
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
-from odradek.model.positions import Offset
-from odradek.model.units import Bytes, Millis, Timestamp
-from odradek.records.batch import headers, place, read_header
 from odradek.records.control import EndMarker, TransactionEnd
 from odradek.sim.chance import SeededRandom
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
@@ -38,9 +31,8 @@ from odradek.wire.messages.offset_delete import (
 )
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.wire.prefixed import write_prefixed
+from tests.unit.coordinator.shard_talk import BATCH_BYTES, SECOND, ShardTalk
 
-BATCH_BYTES = Bytes(1 << 20)
-SECOND = 1000
 GROUP = "readers"
 
 
@@ -49,8 +41,11 @@ def subscribed(*topics: str, user_data: bytes | None = None) -> bytes:
     return write_prefixed(ConsumerProtocolSubscription(topics, user_data), 1)
 
 
-class Talk:
-    """One partition's shard, its log, a clock, and what was answered."""
+class Talk(ShardTalk):
+    """One partition of a coordinator of groups."""
+
+    decode = staticmethod(decode)
+    version = 9
 
     def __init__(
         self, settings: GroupSettings | None = None, *, waiting_max: int = WAITING_MAX
@@ -58,89 +53,16 @@ class Talk:
         self.settings = settings or GroupSettings()
         self.waiting_max = waiting_max
         self.random = SeededRandom(7, "members")
-        self.now = Moment(Millis(1_000_000), Timestamp(1_700_000_000_000))
-        self.log = bytearray()
-        self.end = self.high_watermark = Offset(0)
-        self.queue: list[Append] = []  # decided, not appended
-        self.held = False
-        self.answers: dict[Ticket, Any] = {}
-        self.tickets = 0
-        self.complaints: list[str] = []
         self.topics: dict[str, TopicId] = {}  # ids that this broker has heard of
-        self.begin()
+        super().__init__()
 
-    # -- the coordinator's life -------------------------------------------------------------------
-
-    def begin(self) -> None:
-        """A shard for the partition, which loads the log as it is."""
+    def new_shard(self) -> Shard:
+        """Around a new machine."""
         self.machine = GroupMachine(self.settings, self.random, self.topics.get)
-        self.shard = Shard(self.machine, self.settings.commit_timeout, self.waiting_max)
-        self.complaints = load_batches(self.shard, bytes(self.log), decode)
-        self.shard.loaded(self.end)
-        self.settle(self.shard.committed(self.end, self.now))
+        return Shard(self.machine, self.settings.commit_timeout, self.waiting_max)
 
-    def fail_over(self, *, losing: bool = False) -> None:
-        """The coordinator dies, with what it had not appended; another one takes its place.
-
-        What was not committed may be lost with it, or it may be in the new leader's log too.
-        """
-        self.queue.clear()
-        self.held = False
-        if losing:
-            lengths = [
-                head.size
-                for _, head in headers(self.log)
-                if head.next_offset <= self.high_watermark
-            ]
-            del self.log[sum(lengths) :]
-            self.end = self.high_watermark
-        self._take(self.shard.resign())
-        self.begin()
-
-    def hold(self) -> None:
-        """From now on nothing is appended or committed."""
-        self.held = True
-
-    def flow(self) -> None:
-        """What waited is appended and committed, and so is everything from now on."""
-        self.held = False
-        self.settle(CoordinatorEffects())
-
-    def append(self) -> None:
-        """What waited is appended, but not committed."""
-        for append in self.queue:
-            self._append(append)
-        self.queue.clear()
-
-    def fail_append(self, code: ErrorCode) -> None:
-        """The log refuses what waited longest; the rest flows."""
-        append = self.queue.pop(0)
-        self.held = False
-        self.settle(self.shard.append_failed(append.number, code, self.now))
-
-    def settle(self, effects: CoordinatorEffects) -> None:
-        """Carries out effects, and all that follows from them."""
-        self._take(effects)
-        while not self.held and (self.queue or self.high_watermark < self.end):
-            self.append()
-            self.high_watermark = self.end
-            self._take(self.shard.committed(self.end, self.now))
-
-    def _take(self, effects: CoordinatorEffects) -> None:
-        self.queue += effects.append
-        for answer in effects.answer:
-            assert answer.ticket not in self.answers, answer
-            self.answers[answer.ticket] = answer.response
-
-    def _append(self, append: Append) -> None:
-        base_offset = self.end
-        for batch in self._batches(append):
-            place(batch, 0, self.end, 0)
-            self.end = Offset(self.end + read_header(batch).record_count)
-            self.log += batch
-        self.shard.appended(append.number, base_offset)
-
-    def _batches(self, append: Append) -> Iterable[bytearray]:
+    def batches(self, append: Append) -> Iterable[bytearray]:
+        """Records, or the end of a transaction in their place."""
         if append.end is not None:
             return [append.end.batch(self.now.wall)]
         return to_batches(
@@ -151,40 +73,12 @@ class Talk:
             within=append.within,
         )
 
-    def run(self, seconds: float) -> None:
-        """Time passes, from deadline to deadline."""
-        until = self.now.monotonic + int(seconds * SECOND)
-        while (deadline := self.shard.next_deadline()) is not None and deadline <= until:
-            self.step()
-        self._pass(until - self.now.monotonic)
-
-    def step(self) -> None:
-        """Time passes until the next deadline."""
-        deadline = self.shard.next_deadline()
-        assert deadline is not None
-        self._pass(max(deadline - self.now.monotonic, 0))
-        self.settle(self.shard.tick(self.now))
-
-    def _pass(self, millis: int) -> None:
-        self.now = Moment(Millis(self.now.monotonic + millis), Timestamp(self.now.wall + millis))
+    def fail_append(self, code: ErrorCode) -> None:
+        """And the rest flows."""
+        self.held = False
+        super().fail_append(code)
 
     # -- requests ---------------------------------------------------------------------------------
-
-    def ask(self, request: Any, version: int = 9) -> Ticket:
-        """Sends a request; the ticket stands for its answer."""
-        self.tickets += 1
-        ticket = Ticket(self.tickets)
-        caller = Caller("app", "/10.0.0.1")
-        self.settle(self.shard.on_call(Call(ticket, request, version, caller), self.now))
-        return ticket
-
-    def said(self, ticket: Ticket) -> Any:
-        """The answer; it must have come."""
-        return self.answers[ticket]
-
-    def waits(self, *tickets: Ticket) -> bool:
-        """Whether none of these has been answered."""
-        return not any(ticket in self.answers for ticket in tickets)
 
     def call(self, request: Any, version: int = 9) -> Any:
         """Sends a request that is answered at once."""

@@ -6,7 +6,8 @@ import pytest
 
 from odradek.coordinator.groups.settings import PENDING_MEMBERS_MAX, GroupSettings
 from odradek.model.errors import ErrorCode
-from tests.unit.coordinator.talk import GROUP, SECOND, Talk, subscribed
+from tests.unit.coordinator.shard_talk import SECOND
+from tests.unit.coordinator.talk import GROUP, Talk, subscribed
 
 
 def refusal(t: Talk, **more: Any) -> ErrorCode:

@@ -9,7 +9,8 @@ from odradek.coordinator.groups.states import PREDECESSORS, Dead, Empty, State
 from odradek.model.errors import ErrorCode
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
-from tests.unit.coordinator.talk import GROUP, SECOND, Talk
+from tests.unit.coordinator.shard_talk import SECOND
+from tests.unit.coordinator.talk import GROUP, Talk
 
 
 def test_a_group_comes_together() -> None:

@@ -6,7 +6,8 @@ from odradek.coordinator.groups.settings import GroupSettings
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Millis
 from odradek.wire.messages.leave_group import MemberIdentity
-from tests.unit.coordinator.talk import GROUP, SECOND, Talk, subscribed
+from tests.unit.coordinator.shard_talk import SECOND
+from tests.unit.coordinator.talk import GROUP, Talk, subscribed
 
 ORDERS = (("range", subscribed("orders")),)
 BILLS = (("range", subscribed("bills")),)

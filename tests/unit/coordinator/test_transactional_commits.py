@@ -238,6 +238,15 @@ def test_offsets_do_not_expire_while_a_transaction_changes_them() -> None:
     assert t.fetch() == {}
 
 
+def test_a_group_does_not_expire_while_a_transaction_is_its_only_commit() -> None:
+    """KAFKA-19163: it has no offset yet, and is about to have one."""
+    t = Talk()
+    commit(t, 5)
+    t.run(8 * DAY)
+    t.end_transaction(1, committed=True)
+    assert t.fetch() == {ORDERS: 5}
+
+
 def test_a_topic_that_is_deleted_takes_along_what_is_pending() -> None:
     """Also if a topic of the name is there again when the marker comes."""
     t = Talk()

@@ -133,12 +133,12 @@ class GroupMachine:
                 rebalance.prepare(groups, group, turn)
                 yield turn.decision()
 
-    def settled(self, note: Note, now: Moment) -> Decision:
+    def settled(self, note: Note, now: Moment) -> Iterable[Decision]:
         """A group's record is committed."""
         assert isinstance(note, Written), note
         turn, group = Turn(now), self.groups.live.get(note.group)
         if group is None:
-            return turn.decision()
+            return (turn.decision(),)
         match note.cause:
             case Cause.ASSIGNED:
                 rebalance.on_assigned(self.groups, group, note.generation, turn)
@@ -147,14 +147,14 @@ class GroupMachine:
                 joining.on_replaced(self.groups, group, note.replacement, turn)
             case Cause.EMPTIED | Cause.DELETED:
                 self.groups.lay_to_rest(group)
-        return turn.decision()
+        return (turn.decision(),)
 
-    def failed(self, note: Note, code: ErrorCode, now: Moment) -> Decision:
+    def failed(self, note: Note, code: ErrorCode, now: Moment) -> Iterable[Decision]:
         """A group's record is not in the log, or will be there too late."""
         assert isinstance(note, Written), note
         turn, group = Turn(now), self.groups.live.get(note.group)
         if group is None:
-            return turn.decision()
+            return (turn.decision(),)
         failure = (code, turn)
         match note.cause:
             case Cause.ASSIGNED:
@@ -164,7 +164,7 @@ class GroupMachine:
                 joining.on_replacing_failed(self.groups, group, note.replacement, failure)
             case Cause.EMPTIED | Cause.DELETED:
                 pass  # the sweep finds it
-        return turn.decision()
+        return (turn.decision(),)
 
     def refuse(self, call: Call, code: ErrorCode) -> Struct:
         """The response that says no more than this."""

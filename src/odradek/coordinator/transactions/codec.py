@@ -1,0 +1,119 @@
+"""Records of `__transaction_state` as bytes: the versions that Kafka writes.
+
+Version 0 has no room for what version 2 of transactions needs. It is what is written at level 0 of
+`transaction.version`, but for producers that speak version 2 nevertheless: they have not heard yet
+that the level has fallen. A Kafka 3.9 reads version 1, too, and passes over what it does not know.
+"""
+
+from collections.abc import Callable, Iterator
+from sys import intern  # a topic stands in many transactions, and its name is kept once
+from typing import Any
+
+from odradek.coordinator.decision import Entry
+from odradek.coordinator.transactions.states import WRITTEN, State
+from odradek.coordinator.transactions.values import (
+    EPOCH_MAX,
+    Identity,
+    Transaction,
+    TransactionKey,
+)
+from odradek.model.errors import InvalidRecord
+from odradek.model.ids import NO_PRODUCER, ProducerId, TopicPartition, by_topic
+from odradek.model.names import TRANSACTION_STATE_TOPIC
+from odradek.model.positions import ProducerEpoch
+from odradek.model.units import Millis, Timestamp
+from odradek.records.control import EPOCH_FOR_EACH_SINCE
+from odradek.wire.messages.transaction_records import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
+from odradek.wire.prefixed import UnknownRecord, read_key, read_value, write_key, write_value
+from odradek.wire.schema import Buffer
+
+
+def encoder(level: Callable[[], int]) -> Callable[[Entry], tuple[bytes, bytes | None]]:
+    """Writes at the version that the cluster's level of transactions has."""
+    return lambda entry: encode(entry, min(level(), 1))
+
+
+def encode(entry: Entry, version: int) -> tuple[bytes, bytes | None]:
+    """The record's key and value; no value deletes."""
+    assert isinstance(entry.key, TransactionKey), entry
+    key = write_key(TransactionLogKey(entry.key.subject))
+    return key, None if entry.value is None else _encode(entry.value, version)
+
+
+def _encode(value: Any, version: int) -> bytes:
+    assert isinstance(value, Transaction), value
+    if value.version >= EPOCH_FOR_EACH_SINCE or value.next_producer_id != NO_PRODUCER:
+        version = max(version, 1)
+    topics = [PartitionsSchema(*it) for it in by_topic(sorted(value.partitions)).items()]
+    record = TransactionLogValue(
+        producer_id=value.identity.producer_id,
+        producer_epoch=value.identity.producer_epoch,
+        transaction_timeout_ms=value.timeout,
+        transaction_status=value.state,
+        transaction_partitions=None if value.state is State.EMPTY else topics,
+        transaction_last_update_timestamp_ms=value.updated_at,
+        transaction_start_timestamp_ms=value.started_at,
+    )
+    if version:
+        record.previous_producer_id = value.previous_producer_id
+        record.next_producer_id = value.next_producer_id
+        record.client_transaction_version = value.version
+    return write_value(record, version)
+
+
+def decode(
+    key: Buffer | None, value: Buffer | None, producer: ProducerId | None = None
+) -> Entry | None:
+    """What a record says; None if it is of a type or version that does not concern us.
+
+    InvalidRecord where the bytes are none of Kafka's, or say what cannot be.
+    """
+    if key is None:
+        raise InvalidRecord(f"a record without a key in {TRANSACTION_STATE_TOPIC}")
+    if producer is not None:
+        raise InvalidRecord(f"a record of a transaction in {TRANSACTION_STATE_TOPIC}")
+    try:
+        subject = read_key(TRANSACTION_STATE_TOPIC, key)
+        if not isinstance(subject, TransactionLogKey):
+            return None
+        about = TransactionKey(subject.transactional_id)
+        if value is None:
+            return Entry(about, None)
+        record = read_value(subject, value)
+    except UnknownRecord:
+        return None
+    assert isinstance(record, TransactionLogValue), record
+    return Entry(about, _decode(record))
+
+
+def _decode(record: TransactionLogValue) -> Transaction:
+    if record.transaction_status not in WRITTEN:
+        raise InvalidRecord(f"a transaction in state {record.transaction_status}")
+    if record.producer_id < 0 or not 0 <= record.producer_epoch <= EPOCH_MAX:
+        raise InvalidRecord(
+            f"producer {record.producer_id} with epoch {record.producer_epoch} in a transaction"
+        )
+    if record.transaction_status == State.ONGOING and record.producer_epoch == EPOCH_MAX:
+        raise InvalidRecord(f"an open transaction of epoch {EPOCH_MAX}, which no producer is given")
+    return Transaction(
+        Identity(ProducerId(record.producer_id), ProducerEpoch(record.producer_epoch)),
+        Millis(record.transaction_timeout_ms),
+        State(record.transaction_status),
+        Timestamp(record.transaction_last_update_timestamp_ms),
+        frozenset(_partitions(record)),
+        Timestamp(record.transaction_start_timestamp_ms),
+        ProducerId(record.previous_producer_id),
+        ProducerId(record.next_producer_id),
+        record.client_transaction_version,
+    )
+
+
+def _partitions(record: TransactionLogValue) -> Iterator[TopicPartition]:
+    for topic in record.transaction_partitions or ():
+        name = intern(topic.topic)
+        for number in topic.partition_ids:
+            yield TopicPartition(name, number)
