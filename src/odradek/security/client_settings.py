@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 
 from odradek.config.listeners import HAS_SASL, HAS_TLS, MECHANISMS, NOT_SPOKEN, SecurityProtocol
 from odradek.model.errors import InvalidSetting
-from odradek.security.jaas import PLAIN, LoginModule, parse_jaas
+from odradek.security.jaas import OAUTHBEARER, PLAIN, LoginModule, parse_jaas
 from odradek.security.mechanism import ClientMechanism, NewClientMechanism
 from odradek.security.plain import PlainClient
 from odradek.security.scram import SCRAMS
 from odradek.security.scram_client import ScramClient
 from odradek.security.tls_settings import TlsSettings, tls_settings
+from odradek.security.token_endpoint import SETTING, TokenEndpoint, token_endpoint
 
 PROTOCOL: Final = "security.protocol"
 MECHANISM: Final = "sasl.mechanism"
@@ -22,13 +23,14 @@ JAAS: Final = "sasl.jaas.config"
 NONCE_BYTES: Final = 24
 HONOURED: Final[Mapping[str, str]] = {
     PROTOCOL: "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
-    MECHANISM: "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.",
+    MECHANISM: "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
     JAAS: "The login module with username and password, as Kafka's clients have it.",
-    "ssl.truststore.location": "The certificates that are believed, in PEM or JKS.",
-    "ssl.truststore.password": "The password of a JKS trust store.",
+    SETTING: "Where tokens are had from: https, with clientId and clientSecret; or file.",
+    "ssl.truststore.location": "The certificates that are believed: PEM, PKCS12, JKS.",
+    "ssl.truststore.password": "The password of a trust store.",
     "ssl.truststore.certificates": "The certificates themselves, in PEM.",
-    "ssl.keystore.location": "This client's own certificate and key, in PEM.",
-    "ssl.keystore.password": "The password of its private key.",
+    "ssl.keystore.location": "This client's own certificate and key: PEM, PKCS12.",
+    "ssl.keystore.password": "The password of that store or of its private key.",
     "ssl.keystore.key": "The private key itself, in PEM.",
     "ssl.keystore.certificate.chain": "The certificate itself and its chain, in PEM.",
     "ssl.key.password": "The password of the private key.",
@@ -46,6 +48,7 @@ WITHOUT_EFFECT: Final = frozenset(
         "ssl.keymanager.algorithm",
         "ssl.trustmanager.algorithm",
         "ssl.secure.random.implementation",
+        "sasl.login.callback.handler.class",
         "sasl.login.refresh.window.factor",
         "sasl.login.refresh.window.jitter",
         "sasl.login.refresh.min.period.seconds",
@@ -61,6 +64,7 @@ class ClientSecurity(NamedTuple):
     tls: TlsSettings | None = None
     mechanism: str | None = None
     module: LoginModule | None = None
+    endpoint: TokenEndpoint | None = None  # for OAUTHBEARER
 
     @property
     def is_plain(self) -> bool:
@@ -68,8 +72,8 @@ class ClientSecurity(NamedTuple):
         return self.tls is None and self.mechanism is None
 
     def mechanism_maker(self, random_bytes: Callable[[int], bytes]) -> NewClientMechanism | None:
-        """What makes one login after the other."""
-        if self.mechanism is None or self.module is None:
+        """What makes one login after the other; None where there is none, or one by tokens."""
+        if self.mechanism is None or self.module is None or self.endpoint is not None:
             return None
         return client_mechanism(self.mechanism, self.module, JAAS, random_bytes)
 
@@ -90,6 +94,10 @@ def client_security(settings: Mapping[str, str]) -> ClientSecurity:
         why = NOT_SPOKEN.get(mechanism, f"there are {', '.join(MECHANISMS)}")
         raise InvalidSetting(f"{MECHANISM}={mechanism[:40]}: {why}")
     text = settings.get(JAAS)
+    if mechanism == OAUTHBEARER:
+        module = parse_jaas(text, mechanism, JAAS) if text else None
+        endpoint = token_endpoint(settings.get(SETTING), module, JAAS)
+        return ClientSecurity(tls, mechanism, module, endpoint)
     if not text:
         raise InvalidSetting(f"{JAAS}: {protocol.name} needs a name and a password")
     return ClientSecurity(tls, mechanism, parse_jaas(text, mechanism, JAAS))

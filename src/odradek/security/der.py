@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 SEQUENCE: Final = 0x30
+UTC_TIME: Final = 0x17
+GENERALIZED_TIME: Final = 0x18
 VERSION: Final = 0xA0  # [0], explicit
 _LONG: Final = 0x80
 _LENGTH_BYTES_MAX: Final = 4
-_SUBJECT: Final = 4  # behind serial number, algorithm, issuer and validity
+_VALIDITY: Final = 3  # behind serial number, algorithm and issuer
+_SUBJECT: Final = 4
+_CENTURY_ENDS: Final = 50  # a year of two digits below it is one of 2000
 
 
 class MalformedCertificate(ValueError):
@@ -52,15 +56,31 @@ def _one(data: bytes, start: int) -> tuple[Element, int]:
 
 def subject(certificate: bytes) -> list[list[tuple[str, Element]]]:
     """The subject's relative names, each of one or more attributes: object id and value."""
+    return [
+        [_attribute(it.content) for it in elements(relative.content)]
+        for relative in elements(_fields(certificate)[_SUBJECT].content)
+    ]
+
+
+def not_after(certificate: bytes) -> str:
+    """The last second at which it is valid, as `20301231235959Z`."""
+    times = list(elements(_fields(certificate)[_VALIDITY].content))
+    if len(times) != 2 or times[1].tag not in {UTC_TIME, GENERALIZED_TIME}:
+        raise MalformedCertificate("a certificate without a time at which it ends")
+    text = times[1].content.decode("ascii", "replace")
+    if times[1].tag == GENERALIZED_TIME:
+        return text
+    return ("20" if text[:2] < str(_CENTURY_ENDS) else "19") + text
+
+
+def _fields(certificate: bytes) -> list[Element]:
+    """What is signed: from the serial number on."""
     fields = list(elements(_inside(_inside(certificate))))
     if fields and fields[0].tag == VERSION:
         del fields[0]
     if len(fields) <= _SUBJECT:
         raise MalformedCertificate("a certificate without a subject")
-    return [
-        [_attribute(it.content) for it in elements(relative.content)]
-        for relative in elements(fields[_SUBJECT].content)
-    ]
+    return fields
 
 
 def _inside(data: bytes) -> bytes:

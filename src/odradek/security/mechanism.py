@@ -15,6 +15,7 @@ class Challenge(NamedTuple):
     """The answer to a token; the client has to say more."""
 
     answer: bytes
+    refused: str | None = None  # why; the client is told with its next token
 
 
 class Proven(NamedTuple):

@@ -50,6 +50,7 @@ class ServerExchange:
     def __init__(self, offer: Offer) -> None:
         self.principal: Principal | None = None
         self.session_ms: Millis | None = None  # of the last proof; None: without an end
+        self.refused: str | None = None  # why, as long as the client was not told
         self._offer = offer
         self._mechanism: ServerMechanism | None = None  # between handshake and proof
         self._chosen = ""
@@ -91,6 +92,7 @@ class ServerExchange:
         found = self._mechanism.evaluate(bytes(request.auth_bytes))
         if isinstance(found, Proven):
             return self._proven(found)
+        self.refused = found.refused
         return Reply(SaslAuthenticateResponse(auth_bytes=found.answer), Outcome.GO_ON)
 
     def _proven(self, proven: Proven) -> Reply:

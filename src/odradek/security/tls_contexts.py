@@ -6,13 +6,18 @@ each change, and hands out no tickets, so that no session outlives a certificate
 """
 
 import os
+import re
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Final
 
+from odradek.config.kinds import Secret
 from odradek.model.errors import InvalidSetting
-from odradek.security import java_store
+from odradek.model.units import SECOND, Timestamp
+from odradek.security import java_store, pkcs12
+from odradek.security.der import not_after
 from odradek.security.tls_settings import SUITES_OF_1_2, SUITES_OF_1_3, Store, TlsSettings
 
 Read = Callable[[str], bytes]
@@ -24,12 +29,14 @@ _VERIFY: Final = {
     "required": ssl.CERT_REQUIRED,
 }
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_PKCS12: Final = b"\x30"
+_CERTIFICATE: Final = re.compile(
+    "-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----",
+    re.DOTALL,
+)
 CONVERT: Final = (
     "a JKS key store cannot be read; convert it: keytool -importkeystore -srckeystore {0} "
-    "-destkeystore {0}.p12 -deststoretype PKCS12, then openssl pkcs12 -in {0}.p12 -out {0}.pem"
+    "-destkeystore {0}.p12 -deststoretype PKCS12"
 )
-PKCS12: Final = "PKCS12 cannot be read here; convert it: openssl pkcs12 -in {0} -out {0}.pem"
 
 
 def server_context(settings: TlsSettings, read: Read) -> ssl.SSLContext:
@@ -60,6 +67,31 @@ def client_context(settings: TlsSettings, read: Read) -> ssl.SSLContext:
     return context
 
 
+def opened_once(settings: TlsSettings, read: Read) -> TlsSettings:
+    """With the key store's content in PEM: for several contexts it is opened, and read, once."""
+    store = settings.key_store
+    if store is None:
+        return settings
+    pem = Secret(_identity(store, settings, read).decode(errors="replace"))
+    return settings._replace(key_store=store._replace(inline=pem))
+
+
+def certificate_ends(settings: TlsSettings, read: Read) -> Timestamp | None:
+    """When the first of a key store's certificates ends: its holder's, or one of its chain.
+
+    None where none is understood that OpenSSL has taken.
+    """
+    assert settings.key_store is not None, "a listener with TLS has a certificate"
+    pem = _identity(settings.key_store, settings, read)
+    texts = _CERTIFICATE.findall(pem.decode("latin-1"))
+    try:
+        ends = [not_after(ssl.PEM_cert_to_DER_cert(text)) for text in texts]
+        first = min(datetime.strptime(text, "%Y%m%d%H%M%S%z") for text in ends)
+    except ValueError:
+        return None
+    return Timestamp(int(first.timestamp() * SECOND))
+
+
 def _configure(context: ssl.SSLContext, settings: TlsSettings, read: Read) -> None:
     versions = [_VERSIONS[it] for it in settings.protocols]
     if settings.suites and not SUITES_OF_1_3.intersection(settings.suites):
@@ -77,17 +109,26 @@ def _configure(context: ssl.SSLContext, settings: TlsSettings, read: Read) -> No
 
 def _identify(context: ssl.SSLContext, store: Store, settings: TlsSettings, read: Read) -> None:
     """Our own certificate and its key."""
-    data = _content(store, read)
-    if data.startswith(java_store.MAGIC):
-        raise InvalidSetting(_said(store, CONVERT.format(store.location)))
-    if data.startswith(_PKCS12):
-        raise InvalidSetting(_said(store, PKCS12.format(store.location)))
     secret = settings.key_password or store.password
-    with _in_memory(data) as path:
+    with _in_memory(_identity(store, settings, read)) as path:
         try:
             context.load_cert_chain(path, password=secret.value if secret else _no_password)
         except (OSError, ValueError) as error:
             raise InvalidSetting(_said(store, _why(error))) from None
+
+
+def _identity(store: Store, settings: TlsSettings, read: Read) -> bytes:
+    """What is in a key store, in PEM."""
+    data = _content(store, read)
+    if data.startswith(java_store.MAGIC):
+        raise InvalidSetting(_said(store, CONVERT.format(store.location)))
+    if not data.startswith(pkcs12.FIRST):
+        return data
+    secret = store.password or settings.key_password
+    try:
+        return pkcs12.identity(data, secret.value if secret else None)
+    except InvalidSetting as error:
+        raise InvalidSetting(_said(store, str(error))) from None
 
 
 def _no_password() -> str:
@@ -106,11 +147,11 @@ def _trust(context: ssl.SSLContext, store: Store, read: Read) -> None:
 
 
 def _trusted(store: Store, data: bytes) -> str | bytes:
+    password = store.password.value if store.password else None
     if data.startswith(java_store.MAGIC):
-        password = store.password.value if store.password else None
         return b"".join(java_store.certificates(data, password))
-    if data.startswith(_PKCS12):
-        raise InvalidSetting(PKCS12.format(store.location))
+    if data.startswith(pkcs12.FIRST):
+        return pkcs12.trusted(data, password)
     return data.decode("ascii", "replace")
 
 

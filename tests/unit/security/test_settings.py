@@ -1,5 +1,6 @@
 """What settings say about security, and what is refused before anything starts."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from odradek.security.der import MalformedCertificate
 from odradek.security.errors import AuthenticationFailed
 from odradek.security.jaas import PLAIN, SCRAM_SHA_256, parse_jaas
 from odradek.security.scram_changes import Deletion, Upsertion, changed, described
-from odradek.security.tls_contexts import client_context, server_context
+from odradek.security.tls_contexts import certificate_ends, client_context, server_context
 from odradek.security.tls_settings import tls_settings
 from tests.samples.certificate_files import certificates
 
@@ -31,6 +32,15 @@ def test_a_login_module_shows_no_secret() -> None:
     assert found.credentials == ('al"ice', "plain")
     assert found.users == {"bob": "b;="}
     assert "plain" not in repr(found).replace("PlainLoginModule", "").replace("security.plain", "")
+
+
+def test_a_password_may_be_a_mark() -> None:
+    """In quotation marks it is a letter; comments are left out, as in Kafka."""
+    text = f'{MODULE} required /* of the tests */ username="=" // and\n password=";" user_b="}}";'
+    found = parse_jaas(text, PLAIN, "here")
+    assert found.credentials == ("=", ";")
+    assert found.users == {"b": "}"}
+    assert parse_jaas(found.text, PLAIN, "here").options == found.options
 
 
 @pytest.mark.parametrize(
@@ -84,10 +94,60 @@ def test_stores_are_told_apart_by_what_is_in_them() -> None:
     server_context(tls_settings(encrypted | {"ssl.key.password": "key-secret"}), read)
 
 
+def test_pkcs12_as_java_and_openssl_make_it() -> None:
+    """Whatever the store's type is said to be; when its certificate ends is known, too."""
+    store = {"ssl.keystore.location": certificates("broker.p12"), "ssl.keystore.type": "JKS"}
+    trust = {
+        "ssl.truststore.location": certificates("trusted.p12"),
+        "ssl.truststore.password": "trust-secret",
+        "ssl.client.auth": "required",
+    }
+    settings = tls_settings({**store, "ssl.keystore.password": "key-secret", **trust})
+    (authority,) = server_context(settings, read).get_ca_certs()
+    assert authority["subject"] == ((("commonName", "Test CA"),),)
+    as_pem = tls_settings({"ssl.keystore.location": certificates("broker.pem")})
+    assert certificate_ends(settings, read) == certificate_ends(as_pem, read) is not None
+
+
+def test_a_store_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in an extra, which few installations need."""
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization.pkcs12", None)
+    settings = tls_settings({"ssl.keystore.location": certificates("broker.p12")})
+    with pytest.raises(InvalidSetting, match=r"broker\.p12: PKCS12 needs cryptography.*\[secure\]"):
+        server_context(settings, read)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
         ({}, "needs a certificate"),
+        ({"ssl.keystore.location": certificates("broker.jks")}, "keytool -importkeystore"),
+        ({"ssl.keystore.location": certificates("broker.p12")}, "broker.p12: .*password"),
+        (
+            {
+                "ssl.keystore.location": certificates("trusted.p12"),
+                "ssl.keystore.password": "trust-secret",
+            },
+            "no private key",
+        ),
+        (
+            {
+                "ssl.keystore.location": certificates("broker.pem"),
+                "ssl.client.auth": "required",
+                "ssl.truststore.location": certificates("broker.p12"),
+                "ssl.truststore.password": "key-secret",
+            },
+            "this is a key store",
+        ),
+        (
+            {
+                "ssl.keystore.location": certificates("broker.pem"),
+                "ssl.client.auth": "required",
+                "ssl.truststore.location": certificates("trusted.p12"),
+                "ssl.truststore.password": "wrong",
+            },
+            "trusted.p12: .*password",
+        ),
         ({"ssl.keystore.location": "/nowhere"}, "=/nowhere: No such file"),
         ({"ssl.keystore.location": certificates("trusted.jks")}, "keytool -importkeystore"),
         ({"ssl.keystore.location": certificates("trusted.crt")}, "trusted.crt"),
