@@ -23,7 +23,7 @@ offers. All ranges begin at version 0, and so do the ones that we offer: clients
 2.11.1 switch features off when a minimum is raised. *Served* is the lowest version that is
 handled; older ones get an error. What each handler leaves out is told in the
 first lines of its module, `src/odradek/broker/handlers/`; what is not offered belongs to
-transactions, client quotas, the consumer protocol of KIP-848, share groups or KRaft.
+the consumer protocol of KIP-848, share groups or KRaft.
 """
 
 RULES: Final = """

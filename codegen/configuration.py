@@ -28,8 +28,8 @@ INTRODUCTION: Final = """\
 
 Settings have the names, types, defaults and bounds of Apache Kafka 3.9. A `server.properties` that
 starts Kafka in ZooKeeper mode starts Odradek, too, unless it asks for another authorizer than
-AclAuthorizer, Kerberos or OAuth: those are refused, because they would seem to protect
-([security](security.md)). A file for KRaft mode is refused.
+AclAuthorizer, Kerberos, tiered storage, or tokens of OAuth that could not be told from forged ones:
+those are refused ([security](security.md)). A file for KRaft mode is refused.
 
 `odradek check FILE` says what is wrong or doubtful with a file and with the host, all at once, with
 the line of each: errors, which keep a broker from starting; warnings, also for each setting of

@@ -6,13 +6,16 @@ of settings that differ, so that the owner of one of them can act. Values are re
 as the row says. Names that no row knows are kept, as Kafka keeps them, and warned about.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from odradek.config.findings import Finding, Given, Severity, shown, wrong_value
 from odradek.config.kinds import NotAllowed
+from odradek.config.listeners import Listener
 from odradek.config.not_here import absent, is_secret, near
+from odradek.config.providers import is_of_providers, provider_names, references
+from odradek.config.rows.network import LISTENERS
 from odradek.config.setting import BrokerSetting, Mode, TopicSetting
 from odradek.config.table import BROKER_SETTINGS, LISTENER_PREFIX, TOPIC_SETTINGS, on_listener
 from odradek.config.topic import TopicConfig
@@ -27,6 +30,11 @@ FOR_KRAFT: Final = (
     "be read: move the data with a client such as MirrorMaker 2"
 )
 NO_EFFECT: Final = "it has no effect"
+AT_START: Final = (
+    "config.providers are asked when the broker starts, not for settings that are changed at run "
+    "time; set it in the properties file"
+)
+UNKNOWN: Final = "there is no such setting"
 FOR_ALL: Final = "set at run time for all brokers"
 FOR_THIS: Final = "set at run time for this broker"
 
@@ -108,6 +116,7 @@ def read(layers: Layers) -> tuple[BrokerConfig, tuple[Finding, ...]]:
             on_listeners.setdefault(setting, {})[listener] = setting.kind.parse(given.text)
         except NotAllowed as error:
             findings.append(wrong_value(setting, given, str(error), name=name))
+    findings += _without_listener(layers.static, values[LISTENERS])
     findings += _inert(layers.static)
     findings += _unknown(layers.static)
     return BrokerConfig(layers, values, on_listeners), tuple(findings)
@@ -119,6 +128,19 @@ def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, Brok
         for name, given in layer.items():
             if (owner := on_listener(name)) is not None:
                 yield name, given, owner
+
+
+def _without_listener(
+    static: Mapping[str, Given], listeners: Iterable[Listener]
+) -> Iterator[Finding]:
+    """Settings of a listener that there is not: its name may be misspelt, and it left open."""
+    names = [listener.name for listener in listeners]
+    for name, given in static.items():
+        owner = on_listener(name)
+        if owner is not None and (listener := owner[0].partition("/")[0]) not in names:
+            named = shown(name, given, sensitive=owner[1].sensitive)
+            why = f"there is no listener {listener}, only {', '.join(names)}"
+            yield Finding(Severity.WARNING, (name,), f"{named}: {NO_EFFECT}; {why}", why)
 
 
 def _inert(static: Mapping[str, Given]) -> Iterator[Finding]:
@@ -149,34 +171,36 @@ def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
     """Kafka's that are not here, and those that are unknown; a file for KRaft mode is refused."""
     is_kraft = "process.roles" in static
     for name, given in static.items():
-        if name in BROKER_SETTINGS or on_listener(name) is not None:
+        if name in BROKER_SETTINGS or on_listener(name) is not None or is_of_providers(name):
             continue
-        named = shown(name, given, sensitive=is_secret(name))
+        named = shown(name, given, sensitive=is_secret(name, given.text))
         group = absent(name)
         if name == "process.roles":
             yield Finding(Severity.ERROR, (name,), f"{named}: {FOR_KRAFT}")
         elif (of_a_listener := _of_a_listener(name, given)) is not None:
             yield of_a_listener
         elif group is None:
-            text = f"{named}: there is no such setting; it has no effect"
-            text += near(name, tuple(BROKER_SETTINGS))
-            yield Finding(Severity.WARNING, (name,), text)
-        elif name == "zookeeper.ssl.client.enable" and given.text.lower() == "true":
-            yield Finding(Severity.ERROR, (name,), f"{named}: {group.why}")
+            text = f"{named}: {NO_EFFECT}; {UNKNOWN}"
+            nearest = near(name, tuple(BROKER_SETTINGS))
+            yield Finding(Severity.WARNING, (name,), text + nearest, "" if nearest else UNKNOWN)
         elif not (is_kraft and not group.matters):
-            severity = Severity.WARNING if group.matters else Severity.NOTE
+            is_asked = group.matters and given.text.lower() != "false"
+            severity = Severity.WARNING if is_asked else Severity.NOTE
             yield Finding(severity, (name,), f"{named}: {NO_EFFECT}; {group.why}", group.why)
 
 
 def dynamic_layer(
-    texts: Mapping[str, str], *, per_broker: bool
+    texts: Mapping[str, str], *, per_broker: bool, static: Mapping[str, Given] = NOTHING
 ) -> tuple[Mapping[str, Given], tuple[Finding, ...]]:
     """What may be changed at run time of these, and why the rest may not."""
     kept: dict[str, Given] = {}
     findings: list[Finding] = []
     for name, text in texts.items():
         given = Given(text.strip(), FOR_THIS if per_broker else FOR_ALL)
-        fault = _dynamic_fault(name, given, per_broker=per_broker)
+        if references(given.text, provider_names(static)):
+            fault: Finding | None = Finding(Severity.ERROR, (name,), f"{name}: {AT_START}")
+        else:
+            fault = _dynamic_fault(name, given, per_broker=per_broker)
         if fault is None:
             kept[name] = given
         else:

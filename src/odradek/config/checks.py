@@ -6,6 +6,7 @@ hardly be meant is a warning: a file that starts Kafka starts Odradek, too.
 
 import operator
 from collections.abc import Iterable
+from ipaddress import ip_address
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Final
@@ -22,9 +23,9 @@ from odradek.config.rows import (
     messages,
     network,
     replication,
-    topic,
     zookeeper,
 )
+from odradek.config.rows import zookeeper_security as of_zookeeper
 from odradek.config.rule import Limit, Rule, broken
 from odradek.model.ids import NO_BROKER
 from odradek.model.units import MIB
@@ -93,14 +94,15 @@ LIMITS: Final = (
         Severity.WARNING,
         "acks=all fails for topics that do not ask for more replicas",
     ),
-    Limit(
-        network.SOCKET_CONNECTION_SETUP_TIMEOUT_MS,
-        operator.le,
-        network.SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS,
-        Severity.WARNING,
-        "the waiting time is to grow from the one to the other",
-    ),
 )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 EVERY_ADDRESS: Final = frozenset({"", "::", "0.0.0.0"})  # noqa: S104 - compared
@@ -149,29 +151,61 @@ def _coordination(config: BrokerConfig) -> str | None:
 
 
 def _open_znodes(config: BrokerConfig) -> str | None:
-    if not config[zookeeper.ZOOKEEPER_SET_ACL]:
+    has_login = (
+        config[of_zookeeper.JAVA_SECURITY_AUTH_LOGIN_CONFIG]
+        and config[of_zookeeper.ZOOKEEPER_SASL_CLIENT]
+    )
+    has_tls = config[of_zookeeper.ZOOKEEPER_SSL_CLIENT_ENABLE]
+    has_certificate = has_tls and config[of_zookeeper.ZOOKEEPER_SSL_KEYSTORE_LOCATION]
+    if not config[zookeeper.ZOOKEEPER_SET_ACL] or has_login or has_certificate:
         return None
-    return "it does nothing here: who can reach ZooKeeper can change every znode"
+    return (
+        "znodes have no owner where the broker has no name in ZooKeeper: it needs a JAAS file "
+        "with a section Client, or TLS with a certificate of its own"
+    )
+
+
+def _unused_tls(config: BrokerConfig) -> str | None:
+    if config[of_zookeeper.ZOOKEEPER_SSL_CLIENT_ENABLE]:
+        return None
+    if all(config[row] == row.default for row in of_zookeeper.OF_TLS):
+        return None
+    return "connections to ZooKeeper are not encrypted unless it is true; other settings say how"
 
 
 def _open_zookeeper(config: BrokerConfig) -> str | None:
     if not zookeeper_is_embedded(config):
         return None
-    if config[zookeeper.ZOOKEEPER_EMBEDDED_HOST] not in EVERY_ADDRESS:
+    if is_loopback(config[zookeeper.ZOOKEEPER_EMBEDDED_HOST]):
         return None
-    return "all addresses: who can reach them can change everything in ZooKeeper"
+    has_users = config[of_zookeeper.JAVA_SECURITY_AUTH_LOGIN_CONFIG]
+    has_tls = config[zookeeper.ZOOKEEPER_EMBEDDED_SSL_KEYSTORE_LOCATION]
+    asks = has_tls and config[zookeeper.ZOOKEEPER_EMBEDDED_SSL_CLIENT_AUTH] == "required"
+    if has_users or asks or config[zookeeper.ZOOKEEPER_EMBEDDED_OPEN]:
+        return None
+    return (
+        "who reaches it there can change everything in ZooKeeper: it needs users (a JAAS file with "
+        "a section Server) or certificates of clients; zookeeper.embedded.open=true has it open"
+    )
+
+
+def _open_admin(config: BrokerConfig) -> str | None:
+    said = config[broker.ADMIN_LISTENER]
+    if not said or is_loopback(said.rpartition(":")[0].strip("[]")):
+        return None
+    has_tls = config[broker.ADMIN_LISTENER_SSL_KEYSTORE_LOCATION] is not None
+    has_token = config[broker.ADMIN_LISTENER_TOKEN] is not None
+    if (has_tls and has_token) or config[broker.ADMIN_LISTENER_OPEN]:
+        return None
+    return (
+        "who reaches it there can read metrics: it needs admin.listener.token and "
+        "admin.listener.ssl.keystore.location; admin.listener.open=true has it open"
+    )
 
 
 def _addresses(config: BrokerConfig) -> str | None:
     everyone, some = network.MAX_CONNECTIONS_PER_IP, network.MAX_CONNECTIONS_PER_IP_OVERRIDES
     return "no client could connect" if config[everyone] == 0 and not config[some] else None
-
-
-def _roll_jitter(config: BrokerConfig) -> str | None:
-    rolls = config.topic_defaults[topic.SEGMENT_MS]
-    if config.topic_defaults[topic.SEGMENT_JITTER_MS] <= rolls:
-        return None
-    return f"segments are closed after {rolls} ms; more than that cannot be taken off their age"
 
 
 RULES: Final = (
@@ -189,10 +223,12 @@ RULES: Final = (
     Rule(
         (zookeeper.ZOOKEEPER_CONNECT, zookeeper.ZOOKEEPER_EMBEDDED), Severity.ERROR, _coordination
     ),
-    Rule((zookeeper.ZOOKEEPER_SET_ACL,), Severity.WARNING, _open_znodes),
+    Rule((zookeeper.ZOOKEEPER_SET_ACL,), Severity.ERROR, _open_znodes),
+    Rule((of_zookeeper.ZOOKEEPER_SSL_CLIENT_ENABLE,), Severity.WARNING, _unused_tls),
+    Rule((broker.ADMIN_LISTENER,), Severity.ERROR, _open_admin),
     Rule(
         (zookeeper.ZOOKEEPER_EMBEDDED_HOST, zookeeper.ZOOKEEPER_EMBEDDED),
-        Severity.WARNING,
+        Severity.ERROR,
         _open_zookeeper,
     ),
     Rule(
@@ -200,7 +236,6 @@ RULES: Final = (
         Severity.ERROR,
         _addresses,
     ),
-    Rule(log.ROLL_JITTER, Severity.WARNING, _roll_jitter),
 )
 
 _CHECKS: Final = (*LIMITS, *RULES, *LISTENER_RULES)

@@ -2,7 +2,7 @@
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.listeners import Auto, Listener, Listeners, SecurityProtocol
-from odradek.config.rows import broker, groups, log, network, zookeeper
+from odradek.config.rows import broker, groups, log, network, transactions, zookeeper
 from odradek.model.ids import NO_BROKER, BrokerId
 from odradek.model.units import Millis
 
@@ -55,6 +55,18 @@ def inter_broker_listener_name(config: BrokerConfig) -> str:
 def security_protocol(config: BrokerConfig, listener: Listener) -> SecurityProtocol:
     """How a listener is secured; every one has an entry, which is checked at start."""
     return config[network.LISTENER_SECURITY_PROTOCOL_MAP][listener.name]
+
+
+def transaction_topic_factor(config: BrokerConfig) -> int:
+    """How many replicas the topic of transactions has; on one machine, likewise."""
+    row = transactions.TRANSACTION_STATE_LOG_REPLICATION_FACTOR
+    return 1 if zookeeper_is_embedded(config) and not config.is_set(row) else config[row]
+
+
+def transaction_topic_min_isr(config: BrokerConfig) -> int:
+    """How many of them have a record before it counts."""
+    row = transactions.TRANSACTION_STATE_LOG_MIN_ISR
+    return 1 if zookeeper_is_embedded(config) and not config.is_set(row) else config[row]
 
 
 def offsets_topic_factor(config: BrokerConfig) -> int:

@@ -94,6 +94,8 @@ def _known(config: BrokerConfig, setting: BrokerSetting[Any]) -> Described:
         mentions = (said, *_mentions(config, setting))
         return _described(setting, text, mentions, read_only=True)
     text = _text(setting, config[setting], None if given is None else given.text)
+    if given is not None and given.written is not None and not setting.sensitive:
+        text = given.written
     mentions = _mentions(config, setting)
     return _described(setting, text, mentions, read_only=setting.mode is Mode.READ_ONLY)
 
@@ -156,4 +158,4 @@ def _layered(config: BrokerConfig, names: Iterable[str], *, shown: bool) -> Iter
     for source, layer in zip(_LAYERS, config.layers, strict=True):
         for name in names:
             if name in layer:
-                yield Synonym(name, layer[name].text if shown else None, source)
+                yield Synonym(name, layer[name].shown if shown else None, source)

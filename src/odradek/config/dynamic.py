@@ -31,10 +31,10 @@ def update(
     layers = config.layers
     findings: tuple[Finding, ...] = ()
     if cluster is not None:
-        kept, findings = dynamic_layer(cluster, per_broker=False)
+        kept, findings = dynamic_layer(cluster, per_broker=False, static=layers.static)
         layers = layers._replace(cluster=kept)
     if broker is not None:
-        kept, more = dynamic_layer(broker, per_broker=True)
+        kept, more = dynamic_layer(broker, per_broker=True, static=layers.static)
         layers, findings = layers._replace(broker=kept), (*findings, *more)
     new, wrong = read(layers)
     fought = contradictions(new, wrong)

@@ -16,6 +16,13 @@ class Given(NamedTuple):
 
     text: str
     where: str
+    written: str | None = None
+    """What stands there, where the value itself came from a provider and must not be shown."""
+
+    @property
+    def shown(self) -> str:
+        """What may be printed of it, if the setting is no secret."""
+        return self.text if self.written is None else self.written
 
 
 class Severity(Enum):
@@ -43,7 +50,7 @@ class Finding:
 
 def shown(name: str, given: Given, *, sensitive: bool = False) -> str:
     """`name=value (where)`, with long values cut short and secret ones left out."""
-    text = "[hidden]" if sensitive else given.text
+    text = "[hidden]" if sensitive else given.shown
     if len(text) > SHOWN_MAX:
         text = f"{text[:SHOWN_MAX]}... ({len(text)} characters)"
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

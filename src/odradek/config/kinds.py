@@ -232,7 +232,10 @@ def string(pattern: str = "", allowed: str = "a text") -> Kind[str]:
     return Kind(ConfigType.STRING, parse, str, allowed)
 
 
-def choice(*names: str) -> Kind[str]:
+def choice(
+    *names: str,
+    type: ConfigType = ConfigType.STRING,  # noqa: A002 - as above
+) -> Kind[str]:
     """One of these words, in these letters."""
     allowed = f"one of {', '.join(names)}"
 
@@ -241,7 +244,7 @@ def choice(*names: str) -> Kind[str]:
             raise NotAllowed(f"must be {allowed}")
         return text
 
-    return Kind(ConfigType.STRING, parse, str, allowed)
+    return Kind(type, parse, str, allowed)
 
 
 def listing(

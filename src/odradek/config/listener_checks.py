@@ -3,15 +3,16 @@
 import ipaddress
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import advertised, advertises_automatically, inter_broker_listener_name
 from odradek.config.findings import Severity
 from odradek.config.listeners import HAS_SASL, MECHANISMS, NOT_SPOKEN, Listener
-from odradek.config.rows import network, security
+from odradek.config.rows import network, security, tokens, zookeeper_security
 from odradek.config.rule import Rule
 from odradek.config.secured import jaas_setting, jaas_text, on, protocol_of
+from odradek.config.setting import BrokerSetting
 
 
 def _names_and_ports(config: BrokerConfig) -> str | None:
@@ -74,9 +75,33 @@ def _login(config: BrokerConfig, listener: str, mechanism: str) -> str | None:
         return f"listener {listener} is to offer {mechanism}: {NOT_SPOKEN[mechanism]}"
     if mechanism not in MECHANISMS:
         return f"listener {listener}: there is no mechanism {mechanism[:40]}"
-    if mechanism == "PLAIN" and jaas_text(config, listener, mechanism) is None:
-        return f"nobody could log in: set {jaas_setting(listener, mechanism)}"
+    if mechanism == "PLAIN" and not _may_have_module(config, listener, mechanism):
+        return f"no client could log in: set {jaas_setting(listener, mechanism)}"
+    return _tokens(config, listener) if mechanism == "OAUTHBEARER" else None
+
+
+def _tokens(config: BrokerConfig, listener: str) -> str | None:
+    """What is missing would have tokens believed that were made for somebody else."""
+    waived = on(config, listener, tokens.SASL_OAUTHBEARER_UNCHECKED)
+    needed: tuple[tuple[str, BrokerSetting[Any]], ...] = (
+        ("keys", tokens.SASL_OAUTHBEARER_JWKS_ENDPOINT_URL),
+        ("issuer", tokens.SASL_OAUTHBEARER_EXPECTED_ISSUER),
+        ("audience", tokens.SASL_OAUTHBEARER_EXPECTED_AUDIENCE),
+    )
+    for what, setting in needed:
+        if what not in waived and not on(config, listener, setting):
+            also = "" if what == "keys" else f", or {what} in {tokens.PREFIX}unchecked"
+            return (
+                f"listener {listener}: tokens could not be told from forged ones: "
+                f"set {setting.name}{also}"
+            )
     return None
+
+
+def _may_have_module(config: BrokerConfig, listener: str, mechanism: str) -> bool:
+    """A JAAS file is read at the start."""
+    file = config[zookeeper_security.JAVA_SECURITY_AUTH_LOGIN_CONFIG]
+    return file is not None or jaas_text(config, listener, mechanism) is not None
 
 
 def _own_login(config: BrokerConfig) -> str | None:
@@ -88,7 +113,14 @@ def _own_login(config: BrokerConfig) -> str | None:
         return None
     if mechanism not in on(config, listener, security.SASL_ENABLED_MECHANISMS):
         return f"listener {listener} does not offer it (sasl.enabled.mechanisms)"
-    if jaas_text(config, listener, mechanism) is None:
+    if mechanism == "OAUTHBEARER":
+        setting = tokens.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL
+        url = on(config, listener, setting)
+        if url is None:
+            return f"brokers could not log in: set {setting.name}"
+        if url.startswith("file:"):
+            return None
+    if not _may_have_module(config, listener, mechanism):
         return f"brokers could not log in: set {jaas_setting(listener, mechanism)}"
     return None
 

@@ -28,15 +28,26 @@ class SecurityProtocol(IntEnum):
     SASL_SSL = 3
 
 
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 """Those that are spoken here."""
 NOT_SPOKEN: Final = MappingProxyType(
     {
         "GSSAPI": "Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates",
-        "OAUTHBEARER": "tokens of OAuth are not read here; use SCRAM-SHA-512 over TLS",
     }
 )
 """Kafka's other mechanisms, and what to do instead."""
+TOKEN_ALGORITHMS: Final = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+)
+"""By which tokens may be signed: with public keys, all of them."""
 HAS_TLS: Final = frozenset({SecurityProtocol.SSL, SecurityProtocol.SASL_SSL})
 HAS_SASL: Final = frozenset({SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL})
 

@@ -40,19 +40,9 @@ ABSENT: Final = (
         why="it belongs to KRaft mode; brokers are coordinated through ZooKeeper here",
     ),
     Absent(
-        ("zookeeper.ssl.*", "zookeeper.clientCnxnSocket"),
+        ("principal.builder.class", "listener.name.*.principal.builder.class"),
         matters=True,
-        why="connections to ZooKeeper are not encrypted here",
-    ),
-    Absent(
-        (
-            "super.users",
-            "allow.everyone.if.no.acl.found",
-            "principal.builder.class",
-            "listener.name.*.principal.builder.class",
-        ),
-        matters=True,
-        why="there is no access control here: who has proven a name may read and delete everything",
+        why="it names a class of Java; ssl.principal.mapping.rules makes names of certificates",
     ),
     Absent(
         ("sasl.kerberos.*", "listener.name.*.sasl.kerberos.*", "listener.name.*.*.sasl.kerberos.*"),
@@ -60,9 +50,19 @@ ABSENT: Final = (
         why="Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates",
     ),
     Absent(
-        ("sasl.oauthbearer.*", "listener.name.*.sasl.oauthbearer.*", "delegation.token.*"),
+        (
+            "sasl.oauthbearer.jwks.endpoint.retry.*",
+            "sasl.oauthbearer.scope.claim.name",
+            "listener.name.*.sasl.oauthbearer.jwks.endpoint.retry.*",
+            "listener.name.*.sasl.oauthbearer.scope.claim.name",
+        ),
+        matters=False,
+        why="keys are looked for twice a minute at most; scopes are not looked at",
+    ),
+    Absent(
+        ("delegation.token.*",),
         matters=True,
-        why="tokens are not read here; use SCRAM-SHA-512 over TLS, or certificates",
+        why="delegation tokens are not made here; use SCRAM-SHA-512 over TLS, or certificates",
     ),
     Absent(
         (
@@ -90,40 +90,59 @@ ABSENT: Final = (
         why="OpenSSL does this in its own way",
     ),
     Absent(
-        ("password.encoder.*",),
-        matters=True,
-        why="no secret is kept in ZooKeeper: passwords cannot be set at run time",
-    ),
-    Absent(
         ("create.topic.policy.class.name", "alter.config.policy.class.name"),
         matters=True,
         why="it names a class of Java; nothing is checked by it",
     ),
     Absent(
-        ("remote.*",), matters=True, why="there is no tiered storage; logs stay in the log dirs"
+        ("remote.*", "rsm.config.*", "rlmm.config.*"),
+        matters=True,
+        why="there is no tiered storage; logs stay in the log dirs",
     ),
     Absent(
         (
-            "quota.window.*",
-            "controller.quota.*",
             "replication.quota.*",
             "alter.log.dirs.replication.quota.*",
         ),
         matters=False,
-        why="rates are measured in another way here, and clients have no quotas",
+        why="these rates are measured in another way here",
     ),
     Absent(
-        ("client.quota.callback.class", "quota.producer.default", "quota.consumer.default"),
+        ("client.quota.callback.class",),
         matters=True,
-        why="clients have no quotas here",
+        why="it names a class of Java; the quotas of users and clients hold",
     ),
     Absent(
-        ("config.providers", "config.providers.*"),
+        ("host.name", "port", "advertised.host.name", "advertised.port"),
         matters=True,
-        why="values are taken as they are written: nothing is looked up elsewhere",
+        why="Kafka has dropped them; set listeners and advertised.listeners instead",
     ),
     Absent(
-        ("group.consumer.*", "group.coordinator.*", "group.share.*"),
+        (
+            "acks",
+            "bootstrap.servers",
+            "client.id",
+            "clusters",
+            "group.id",
+            "key.converter*",
+            "value.converter*",
+            "config.storage.*",
+            "offset.storage.*",
+            "status.storage.*",
+            "plugin.path",
+            "*->*",
+        ),
+        matters=True,
+        why="it belongs to clients, or to Kafka Connect and MirrorMaker, which have files of "
+        "their own",
+    ),
+    Absent(
+        ("quota.producer.default", "quota.consumer.default"),
+        matters=True,
+        why="Kafka has dropped them; set a quota of the default user or client instead",
+    ),
+    Absent(
+        ("group.consumer.*", "group.coordinator.*", "group.share.*", "share.*"),
         matters=False,
         why="groups use the classic protocol; clients that prefer another fall back to it, but "
         "those that insist (group.protocol=consumer) are refused",
@@ -143,11 +162,15 @@ ABSENT: Final = (
     ),
 )
 
-SECRETS: Final = re.compile(r"pass|secret|jaas|token|credential|certificate|\.key$")
+SECRETS: Final = re.compile(
+    r"pass|secret|jaas|token|credential|certificate|licen[cs]e$|user\.info$|(^|[._-])key$"
+)
 NUMBERS: Final = re.compile(
-    r"\.(ms|seconds|bytes|size|iterations|length|algorithm|type|location|class|enable|name|url)$"
+    r"[._](ms|seconds?|bytes|size|iterations|length|algorithm|type|location|path|class|enable|name"
+    r"|url)$"
 )
 """What a setting says about a secret is none."""
+LOGIN: Final = re.compile(r"://[^/\s@]*:[^/\s@]+@")
 
 
 def absent(name: str) -> Absent | None:
@@ -158,8 +181,10 @@ def absent(name: str) -> Absent | None:
     return None
 
 
-def is_secret(name: str) -> bool:
-    """Whether a value of an unknown setting might be one, going by its name."""
+def is_secret(name: str, value: str = "") -> bool:
+    """Whether this value of an unknown setting might be one: by its name, or as a URL's login."""
+    if LOGIN.search(value):
+        return True
     return SECRETS.search(name.lower()) is not None and not NUMBERS.search(name.lower())
 
 

@@ -6,7 +6,7 @@ from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name
 from odradek.config.kinds import Secret
 from odradek.config.listeners import SecurityProtocol
-from odradek.config.rows import network, security
+from odradek.config.rows import broker, network, security, zookeeper, zookeeper_security
 from odradek.config.setting import BrokerSetting
 
 T = TypeVar("T")
@@ -48,6 +48,35 @@ def tls_texts(config: BrokerConfig, listener: str) -> dict[str, str]:
 
 def _text(row: BrokerSetting[Any], value: Any) -> str:
     return value.value if isinstance(value, Secret) else row.kind.text(value)
+
+
+def zookeeper_texts(config: BrokerConfig) -> dict[str, str]:
+    """What is said of connections to ZooKeeper, by the names of settings, secrets included."""
+    rows: list[BrokerSetting[Any]] = [
+        row for row in vars(zookeeper_security).values() if isinstance(row, BrokerSetting)
+    ]
+    rows.append(zookeeper.ZOOKEEPER_SET_ACL)
+    return {row.name: _text(row, config[row]) for row in rows if config.is_set(row)}
+
+
+def embedded_tls_texts(config: BrokerConfig) -> dict[str, str]:
+    """The embedded server's settings of TLS, by the names of a listener's."""
+    return _without_prefix(config, zookeeper.OF_EMBEDDED_TLS, "zookeeper.embedded.")
+
+
+def admin_tls_texts(config: BrokerConfig) -> dict[str, str]:
+    """The admin listener's settings of TLS, by the names of a listener's."""
+    return _without_prefix(config, broker.ADMIN_LISTENER_OF_TLS, "admin.listener.")
+
+
+def _without_prefix(
+    config: BrokerConfig, rows: tuple[BrokerSetting[Any], ...], prefix: str
+) -> dict[str, str]:
+    return {
+        row.name.removeprefix(prefix): _text(row, value)
+        for row in rows
+        if (value := config[row]) is not None
+    }
 
 
 def jaas_setting(listener: str, mechanism: str) -> str:

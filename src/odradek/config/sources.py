@@ -1,9 +1,11 @@
 """Where static settings come from: a file, the environment, the command line. The last one counts.
 
 The environment's names are those of Kafka's official image: `KAFKA_` and the name in capitals, `_`
-for a dot, `__` for an underscore, `___` for a dash.
+for a dot, `__` for an underscore, `___` for a dash. Of `KAFKA_OPTS` the words count that say how to
+log in.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -17,6 +19,14 @@ from odradek.model.errors import InvalidSetting
 ENVIRONMENT_PREFIX: Final = "KAFKA_"
 OTHER_PREFIX: Final = "KAFKA_CFG_"
 """Of the images of Bitnami: `KAFKA_CFG_LOG_DIRS` is `log.dirs`, too."""
+JAVA_OPTIONS: Final = "KAFKA_OPTS"
+OF_JAVA: Final = frozenset(
+    {
+        "java.security.auth.login.config",
+        "zookeeper.sasl.client",
+        "zookeeper.sasl.clientconfig",
+    }
+)
 NOT_SETTINGS: Final = frozenset(
     "KAFKA_" + name
     for name in (
@@ -57,11 +67,23 @@ def from_file(data: bytes, file: str) -> tuple[dict[str, Given], tuple[Finding, 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
     """The settings among a process's variables."""
-    return {
+    found = {
         setting_of_variable(variable): Given(value.strip(), f"environment variable {variable}")
         for variable, value in sorted(environment.items())
         if variable.startswith(ENVIRONMENT_PREFIX) and variable not in NOT_SETTINGS
     }
+    where = f"environment variable {JAVA_OPTIONS}"
+    return found | {name: Given(value, where) for name, value in of_java(environment).items()}
+
+
+def of_java(environment: Mapping[str, str]) -> dict[str, str]:
+    """What is said to Java where it counts here, too: how a process logs in."""
+    try:
+        words = shlex.split(environment.get(JAVA_OPTIONS, ""))
+    except ValueError:  # a quotation mark is not closed: no shell would have taken it
+        return {}
+    options = [word.removeprefix("-D").partition("=") for word in words if word.startswith("-D")]
+    return {name: value for name, _, value in options if name in OF_JAVA}
 
 
 def setting_of_variable(variable: str) -> str:

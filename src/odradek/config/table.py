@@ -15,9 +15,11 @@ from odradek.config.rows import (
     network,
     replication,
     security,
+    tokens,
     topic,
     transactions,
     zookeeper,
+    zookeeper_security,
 )
 from odradek.config.setting import BrokerSetting, Setting, TopicSetting
 
@@ -27,7 +29,9 @@ SUBJECTS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("The broker", broker),
     ("Listeners and connections", network),
     ("Security", security),
+    ("Tokens of OAuth", tokens),
     ("Coordination", zookeeper),
+    ("Names and TLS in ZooKeeper", zookeeper_security),
     ("Controller", controller),
     ("Replication", replication),
     ("Logs", log),
@@ -57,11 +61,26 @@ BROKER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
 )
 TOPIC_SETTINGS: Final[Mapping[str, TopicSetting[Any]]] = _by_name(rows_of(topic, TopicSetting))
 LISTENER_SETTINGS: Final[Mapping[str, BrokerSetting[Any]]] = _by_name(
-    (network.MAX_CONNECTIONS, network.MAX_CONNECTION_CREATION_RATE, *security.ON_LISTENERS)
+    (
+        network.MAX_CONNECTIONS,
+        network.MAX_CONNECTION_CREATION_RATE,
+        *security.ON_LISTENERS,
+        *tokens.ON_LISTENERS,
+    )
 )
 """What one listener may set for itself, as `listener.name.<its name in lower case>.<setting>`."""
 LISTENER_PREFIX: Final = "listener.name."
 _JAAS = re.compile(r"([^.]+)\.([a-z0-9-]+)\.sasl\.jaas\.config")
+_HANDLER = re.compile(r"([^.]+)\.oauthbearer\.(sasl\.(?:server|login)\.callback\.handler\.class)")
+_HANDLERS: Final = MappingProxyType(
+    {
+        it.name: it
+        for it in (
+            tokens.SASL_SERVER_CALLBACK_HANDLER_CLASS,
+            tokens.SASL_LOGIN_CALLBACK_HANDLER_CLASS,
+        )
+    }
+)
 
 
 def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
@@ -74,6 +93,8 @@ def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
     rest = name.removeprefix(LISTENER_PREFIX)
     if (match := _JAAS.fullmatch(rest)) is not None:
         return f"{match[1].upper()}/{match[2].upper()}", security.SASL_JAAS_CONFIG
+    if (match := _HANDLER.fullmatch(rest)) is not None:
+        return match[1].upper(), _HANDLERS[match[2]]
     listener, _, base = rest.partition(".")
     setting = LISTENER_SETTINGS.get(base)
     return None if setting is None else (listener.upper(), setting)

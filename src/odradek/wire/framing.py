@@ -108,11 +108,33 @@ class Framer:
 
     def received(self, count: int) -> list[bytearray]:
         """So many bytes were put there; the frames that are whole now."""
-        if self._view is None:
-            if self._rest:
-                count += len(self._rest)
-                self._rest = b""
-            return self._cut(count)
+        if self._view is not None:
+            return self._grown(count)
+        if self._rest:
+            count += len(self._rest)
+            self._rest = b""
+        data, position = self._scratch.data, 0
+        frames: list[bytearray] = []
+        while count - position >= LENGTH_BYTES:
+            (size,) = _LENGTH.unpack_from(data, position)
+            if not FRAME_BYTES_MIN <= size <= self._limit:
+                self.fault = _fault(size, bytes(data[position : position + 4]), self._limit)
+                return frames
+            position += LENGTH_BYTES
+            end = position + size
+            if end > count:
+                self.announced = size
+                self.held = self._room(count - position)
+                break
+            if end == count and not frames:
+                return [data[position:end]]  # as a rule there is one
+            frames.append(data[position:end])
+            position = end
+        self._rest = bytes(data[position:count])
+        return frames
+
+    def _grown(self, count: int) -> list[bytearray]:
+        """The frame that has begun has so many bytes more."""
         assert self._frame is not None
         self._filled += count
         if self._filled < len(self._frame):
@@ -142,25 +164,6 @@ class Framer:
             frames += self.received(count)
         return frames
 
-    def _cut(self, end: int) -> list[bytearray]:
-        """The whole frames in the scratch buffer; keeps what is left."""
-        data, position = self._scratch.data, 0
-        frames: list[bytearray] = []
-        while end - position >= LENGTH_BYTES:
-            (size,) = _LENGTH.unpack_from(data, position)
-            if not FRAME_BYTES_MIN <= size <= self._limit:
-                self.fault = _fault(size, bytes(data[position : position + 4]), self._limit)
-                return frames
-            position += LENGTH_BYTES
-            if end - position < size:
-                self.announced = size
-                self.held = self._room(end - position)
-                break
-            frames.append(data[position : position + size])
-            position += size
-        self._rest = bytes(data[position:end])
-        return frames
-
     def _room(self, came: int) -> int:
         """How much memory the frame that has begun gets, when so much of it is there."""
         trusted = min(self._eager, max(FIRST_BYTES, TRUST * came))
@@ -185,8 +188,10 @@ def frame_bytes(length: bytes, limit: int = FRAME_BYTES_MAX) -> int:
 def framed(header: bytes, body: list[Chunk]) -> list[Chunk]:
     """Header and body with their length before them; small ones in one piece."""
     first = body[0]
-    if len(body) == 1 and isinstance(first, bytes) and len(first) <= JOINED_BYTES_MAX:
-        return [_LENGTH.pack(len(header) + len(first)) + header + first]
+    if len(body) == 1 and type(first) is bytes:
+        size = len(first)
+        if size <= JOINED_BYTES_MAX:
+            return [_LENGTH.pack(len(header) + size) + header + first]
     return [_LENGTH.pack(len(header) + chunk_bytes(body)) + header, *body]
 
 

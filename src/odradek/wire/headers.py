@@ -10,17 +10,30 @@ reason to refuse a request: it is a label, and what cannot be read in it is repl
 """
 
 import struct
-from typing import Final, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, TypeVar
 
 from odradek.model.errors import MalformedRequest, UnsupportedVersion
 from odradek.ports import Chunk
 from odradek.wire.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api
-from odradek.wire.codec import Slices, decode, decoder, encode, encode_in_slices, encoded
+from odradek.wire.codec import (
+    Decoder,
+    Slices,
+    decode,
+    decoder,
+    encode,
+    encode_in_slices,
+    encoded,
+    encoder,
+)
 from odradek.wire.framing import framed
 from odradek.wire.messages.headers import RequestHeader, ResponseHeader
 from odradek.wire.schema import Request, Response
 
 R = TypeVar("R", bound=Response)
+
+_Header: TypeAlias = Callable[[int], bytes]
+_Encoder: TypeAlias = Callable[[Any], list[Chunk]]
 
 _START = struct.Struct(">hhi").unpack_from  # the same in all versions of a request header
 _HEAD = struct.Struct(">hhi").pack
@@ -28,6 +41,13 @@ CORRELATION_ID_END: Final = 4  # where it ends in the frame of an answer
 _UNTAGGED_END: Final = 5
 _NO_TAGS: Final = b"\0"
 _RESPONSE_HEADERS = struct.Struct(">i").pack, struct.Struct(">ix").pack  # by version; no tags
+
+_REQUEST_HEADERS: Final[dict[tuple[int, int], int]] = {}
+"""Their versions, by API and version, as they are met."""
+_READ: Final[dict[tuple[type[Response], int], tuple[bool, Decoder[Any]]]] = {}
+"""What is looked up for each response that comes: whether its header has tags, and its decoder."""
+_WRITTEN: Final[dict[tuple[type[Response], int], tuple[_Header, _Encoder]]] = {}
+"""And for each that goes."""
 
 
 class UnsupportedRequest(UnsupportedVersion):
@@ -89,7 +109,11 @@ def request_frame(
 
 def request_head(key: int, version: int, correlation_id: int, client_id: bytes) -> bytes:
     """A request's header by hand; the client id as it is encoded, with its length."""
-    header_version = request_header_version(APIS[key], version)
+    try:
+        header_version = _REQUEST_HEADERS[key, version]
+    except KeyError:
+        header_version = request_header_version(APIS[key], version)
+        _REQUEST_HEADERS[key, version] = header_version
     head = _HEAD(key, version, correlation_id)
     if not header_version:
         return head
@@ -98,13 +122,19 @@ def request_head(key: int, version: int, correlation_id: int, client_id: bytes) 
 
 def read_response_body(response: type[R], version: int, frame: bytes | bytearray) -> R:
     """A whole response, for those who know which request it answers."""
-    if not response_header_version(APIS[response.KEY], version):
+    try:
+        is_tagged, read = _READ[response, version]
+    except KeyError:
+        header_version = response_header_version(APIS[response.KEY], version)
+        is_tagged, read = _READ[response, version] = header_version > 0, decoder(response, version)
+    if not is_tagged:
         position = CORRELATION_ID_END
     elif frame[CORRELATION_ID_END:_UNTAGGED_END] == _NO_TAGS:
         position = _UNTAGGED_END
     else:
         position = decode(ResponseHeader, 1, frame)[1]
-    return decode(response, version, frame, position)[0]
+    found: R = read(frame, position)[0]
+    return found
 
 
 def read_response(
@@ -118,8 +148,13 @@ def read_response(
 
 def response_frame(response: Response, version: int, correlation_id: int) -> list[Chunk]:
     """A whole response as it goes over the wire, its length included."""
-    header = _RESPONSE_HEADERS[response_header_version(APIS[response.KEY], version)]
-    return framed(header(correlation_id), encode(response, version))
+    key = type(response), version
+    try:
+        header, write = _WRITTEN[key]
+    except KeyError:
+        header = _RESPONSE_HEADERS[response_header_version(APIS[response.KEY], version)]
+        _WRITTEN[key] = header, (write := encoder(type(response), version))
+    return framed(header(correlation_id), write(response))
 
 
 def response_frame_in_slices(

@@ -89,17 +89,17 @@ def one_batch_answer(
     """
     name, number = about
     base_offset, append_time, log_start_offset = where
+    length = len(name)
     if version >= FLEXIBLE_FROM:
-        size = 4 + 1 + 1 + 1 + len(name) + 31 + 9
-        head = _FLEXIBLE_HEAD(size, correlation_id, 0, 2, len(name) + 1)
+        size = 4 + 1 + 1 + 1 + length + 31 + 9
+        head = _FLEXIBLE_HEAD(size, correlation_id, 0, 2, length + 1)
         row = _FLEXIBLE_ROW(2, number, 0, base_offset, append_time, log_start_offset)
         return head + name + row + _FLEXIBLE_END
     if version >= LOG_START_SINCE:
-        row = _ROW(1, number, 0, base_offset, append_time, log_start_offset)
+        row, size = _ROW(1, number, 0, base_offset, append_time, log_start_offset), 34
     else:
-        row = _OLD_ROW(1, number, 0, base_offset, append_time)
+        row, size = _OLD_ROW(1, number, 0, base_offset, append_time), 26
     if version >= ERRORS_SINCE:
-        row += _NO_ERRORS
-    length = len(name)
-    size = 4 + 4 + 2 + length + len(row) + 4
+        row, size = row + _NO_ERRORS, size + 6
+    size += 4 + 4 + 2 + length + 4
     return _HEAD(size, correlation_id, 1, length) + name + row + _THROTTLE

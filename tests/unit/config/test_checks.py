@@ -16,6 +16,7 @@ def findings(*settings: str) -> tuple[Finding, ...]:
 TWO = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:PLAINTEXT"
 
 SSL_2 = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,SSL2:SSL"
+KEYS = "sasl.oauthbearer.jwks.endpoint.url=file:/keys.json"
 A_NAMED = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,A:SASL_PLAINTEXT"
 SCRAM = "sasl.enabled.mechanisms=SCRAM-SHA-256"
 
@@ -48,7 +49,33 @@ REFUSED = [
     (("listeners=PLAINTEXT://:1,A://:2", A_NAMED), "listener A is to offer GSSAPI: Kerberos"),
     (
         ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=OAUTHBEARER"),
-        "tokens of OAuth are not read here",
+        "listener A: tokens could not be told from forged ones: set sasl.oauthbearer.jwks.endpo",
+    ),
+    (
+        ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=OAUTHBEARER", KEYS),
+        "set sasl.oauthbearer.expected.issuer, or issuer in sasl.oauthbearer.unchecked",
+    ),
+    (
+        (
+            "listeners=PLAINTEXT://:1,A://:2",
+            A_NAMED,
+            "sasl.enabled.mechanisms=OAUTHBEARER",
+            KEYS,
+            "sasl.oauthbearer.unchecked=issuer",
+        ),
+        "set sasl.oauthbearer.expected.audience, or audience in sasl.oauthbearer.unchecked",
+    ),
+    (
+        (
+            "listeners=A://:2",
+            A_NAMED,
+            "inter.broker.listener.name=A",
+            "sasl.enabled.mechanisms=OAUTHBEARER",
+            "sasl.mechanism.inter.broker.protocol=OAUTHBEARER",
+            KEYS,
+            "sasl.oauthbearer.unchecked=issuer,audience",
+        ),
+        "brokers could not log in: set sasl.oauthbearer.token.endpoint.url",
     ),
     (
         ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=NONSENSE"),
@@ -56,7 +83,7 @@ REFUSED = [
     ),
     (
         ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=PLAIN"),
-        "nobody could log in: set listener.name.a.plain.sasl.jaas.config",
+        "no client could log in: set listener.name.a.plain.sasl.jaas.config",
     ),
     (
         ("listeners=A://:2", A_NAMED, "inter.broker.listener.name=A", SCRAM),
@@ -81,16 +108,35 @@ REFUSED = [
         ("inter.broker.listener.name=PLAINTEXT", "security.inter.broker.protocol=PLAINTEXT"),
         "only one of them",
     ),
+    (("admin.listener=0.0.0.0:9644",), "who reaches it there can read metrics"),
+    (("admin.listener=:9644", "admin.listener.token=t"), "who reaches it there can read metrics"),
+    (
+        ("admin.listener=10.0.0.7:9644", "admin.listener.ssl.keystore.location=/k.pem"),
+        "who reaches it there can read metrics",
+    ),
+    (("zookeeper.embedded.host=",), "can change everything in ZooKeeper"),
+    (("zookeeper.embedded.host=10.0.0.7",), "can change everything in ZooKeeper"),
+    (("zookeeper.set.acl=true",), "have no owner where the broker has no name"),
+    (
+        (
+            "zookeeper.set.acl=true",
+            "java.security.auth.login.config=/etc/jaas.conf",
+            "zookeeper.sasl.client=false",
+        ),
+        "have no owner where the broker has no name",
+    ),
+    (
+        ("zookeeper.set.acl=true", "zookeeper.ssl.client.enable=true"),
+        "have no owner where the broker has no name",
+    ),
+    (("zookeeper.ssl.crl.enable=true",), "withdrawn are not looked up"),
 ]
 DOUBTED = [
     (("sasl.jaas.config=x",), "only with a listener and a mechanism in its name"),
-    (("zookeeper.set.acl=true",), "who can reach ZooKeeper can change every znode"),
-    (("zookeeper.embedded.host=",), "who can reach them can change everything"),
+    (("zookeeper.ssl.keystore.location=/k.pem",), "are not encrypted unless it is true"),
     (("message.max.bytes=104857600",), "does not fit in a request"),
     (("log.segment.bytes=1000",), "does not fit in a segment"),
     (("min.insync.replicas=2",), "acks=all fails"),
-    (("socket.connection.setup.timeout.max.ms=1",), "grow"),
-    (("log.roll.ms=1000", "log.roll.jitter.ms=1001"), "taken off their age"),
 ]
 RIGHT = [
     (),
@@ -107,6 +153,28 @@ RIGHT = [
     ("listeners=PLAINTEXT://1.2.3.4:1,A://[::1]:1", TWO),
     ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=PLAINTEXT://a:1"),
     ("listeners=PLAINTEXT://0.0.0.0:1", "advertised.listeners=auto"),
+    ("zookeeper.embedded.host=", "zookeeper.embedded.open=true"),
+    ("admin.listener=0.0.0.0:9644", "admin.listener.open=true"),
+    (
+        "admin.listener=:9644",
+        "admin.listener.token=t",
+        "admin.listener.ssl.keystore.location=/k.pem",
+    ),
+    ("admin.listener=[::1]:9644",),
+    ("admin.listener=",),
+    ("zookeeper.embedded.host=::1",),
+    ("zookeeper.embedded.host=", "java.security.auth.login.config=/etc/jaas.conf"),
+    (
+        "zookeeper.embedded.host=",
+        "zookeeper.embedded.ssl.keystore.location=/k.pem",
+        "zookeeper.embedded.ssl.client.auth=required",
+    ),
+    ("zookeeper.set.acl=true", "java.security.auth.login.config=/etc/jaas.conf"),
+    (
+        "zookeeper.set.acl=true",
+        "zookeeper.ssl.client.enable=true",
+        "zookeeper.ssl.keystore.location=/k.pem",
+    ),
     (
         "listeners=INTERNAL://:1,EXT://:2",
         "listener.security.protocol.map=internal:PLAINTEXT,ext:plaintext",

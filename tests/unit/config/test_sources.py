@@ -157,7 +157,9 @@ def test_topics_inherit_the_brokers_settings() -> None:
 
 def test_one_listener_can_have_limits_of_its_own() -> None:
     """The long name is known, checked as the short one, and found by the listener's name."""
-    config, warnings = load(MINIMAL + "listener.name.external.max.connections=5\n")
+    listeners = "listeners=PLAINTEXT://:1,EXTERNAL://:2\n"
+    listeners += "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT\n"
+    config, warnings = load(f"{MINIMAL}{listeners}listener.name.external.max.connections=5\n")
     assert config.on_listeners(network.MAX_CONNECTIONS) == {"EXTERNAL": 5}
     assert config.on_listeners(network.MAX_CONNECTION_CREATION_RATE) == {}
     assert warnings == []

@@ -20,6 +20,7 @@ from odradek.model.errors import InvalidSetting
 
 DIFFERENT = {
     "log.dir": "a broker without a directory is refused: a temporary one would lose its logs",
+    "socket.listen.backlog.size": "a crowd that comes back at once would wait for seconds",
     "socket.receive.buffer.bytes": "the kernel sizes buffers better than any fixed number",
     "socket.send.buffer.bytes": "102400 doubles the time that the kernel needs for a fetch",
     "zookeeper.max.in.flight.requests": "Kafka's 10 would cost most of the speed of our client",
@@ -32,19 +33,14 @@ STATIC = {
     "listener.security.protocol.map",
     "sasl.enabled.mechanisms",
     "sasl.mechanism.inter.broker.protocol",
-    # ZooKeeper would hold them as they are
     "sasl.jaas.config",
-    "ssl.key.password",
-    "ssl.keystore.certificate.chain",
-    "ssl.keystore.key",
-    "ssl.keystore.password",
-    "ssl.truststore.certificates",
-    "ssl.truststore.password",
 }
 STRICTER = {
     # Kafka has no bound here, and fails or never works with such a value
     "broker.id": "-2",
     "node.id": "-2",
+    "sasl.oauthbearer.clock.skew.seconds": "-1",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "0",
     "connections.max.reauth.ms": "-1",
     "controlled.shutdown.max.retries": "-1",
     "controlled.shutdown.retry.backoff.ms": "-1",
@@ -76,6 +72,7 @@ STRICTER = {
     "sasl.server.max.receive.size": "0",
     "socket.connection.setup.timeout.max.ms": "0",
     "socket.connection.setup.timeout.ms": "0",
+    "socket.listen.backlog.size": "a crowd that comes back at once would wait for seconds",
     "socket.receive.buffer.bytes": "0",
     "socket.send.buffer.bytes": "0",
     "zookeeper.connection.timeout.ms": "0",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from odradek.config.kinds import PORT, duration, flag, number, optional, principals, string
+from odradek.config.kinds import PORT, duration, flag, number, optional, principals, secret, string
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.config.versions import kafka_version
@@ -96,8 +96,62 @@ ADMIN_LISTENER: Final = BrokerSetting(
     string(rf"(\[?[0-9a-zA-Z\-%._:]*\]?:{PORT})?", "host:port, or nothing"),
     default="127.0.0.1:9644",
     ours=True,
-    doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP and without "
-    "access control. Left empty it is not served; port 0 has a free one chosen.",
+    doc="Where `/metrics`, `/health/live` and `/health/ready` are served, over HTTP or, with a "
+    "certificate, HTTPS. Left empty it is not served; port 0 has a free one chosen. Other "
+    "addresses than those of loopback need a certificate and a token, or "
+    "`admin.listener.open=true`.",
+)
+ADMIN_LISTENER_TOKEN: Final = BrokerSetting(
+    "admin.listener.token",
+    optional(secret()),
+    default=None,
+    ours=True,
+    doc="The bearer token that `/metrics` needs: `Authorization: Bearer` and this. Probes of "
+    "health need none.",
+)
+ADMIN_LISTENER_SSL_KEYSTORE_LOCATION: Final = BrokerSetting(
+    "admin.listener.ssl.keystore.location",
+    optional(string()),
+    default=None,
+    ours=True,
+    doc="The file with the admin listener's certificate, its chain and its private key, in PEM. "
+    "It is read again while the broker runs.",
+)
+ADMIN_LISTENER_SSL_KEY_PASSWORD: Final = BrokerSetting(
+    "admin.listener.ssl.key.password",
+    optional(secret()),
+    default=None,
+    ours=True,
+    doc="The password of that private key.",
+)
+ADMIN_LISTENER_OF_TLS: Final = (
+    ADMIN_LISTENER_SSL_KEYSTORE_LOCATION,
+    ADMIN_LISTENER_SSL_KEY_PASSWORD,
+)
+ADMIN_LISTENER_OPEN: Final = BrokerSetting(
+    "admin.listener.open",
+    flag(),
+    default=False,
+    ours=True,
+    doc="Whether everybody who reaches the admin listener may read metrics, also from other "
+    "machines.",
+)
+AUDIT_LOG: Final = BrokerSetting(
+    "audit.log",
+    optional(string()),
+    default=None,
+    ours=True,
+    doc="The file to which refused requests, failed logins and administrative changes are "
+    "written, a JSON object a line. It is opened again when it was renamed. Not set, no request "
+    "is looked at.",
+)
+AUDIT_LOG_ALLOWED: Final = BrokerSetting(
+    "audit.log.allowed",
+    flag(),
+    default=False,
+    ours=True,
+    doc="Whether requests that were allowed are written to `audit.log`, too: a line for each "
+    "resource of each request.",
 )
 AUTHORIZERS: Final = (
     "",

@@ -15,6 +15,7 @@ from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Mode
 from odradek.model.units import DAY, KIB, MIB, SECOND, Bytes, Millis
 
+_KEYS: Final = "a cleaning knows up to 128 MiB of keys; records behind them wait for the next one"
 LOG_CLEANER_ENABLE: Final = BrokerSetting(
     "log.cleaner.enable",
     flag(),
@@ -35,6 +36,7 @@ LOG_CLEANER_DEDUPE_BUFFER_SIZE: Final = BrokerSetting(
     default=Bytes(128 * MIB),
     mode=Mode.CLUSTER_WIDE,
     doc="Memory for the keys that a cleaning keeps in mind, for all cleanings together.",
+    inert=_KEYS,
 )
 LOG_CLEANER_IO_BUFFER_LOAD_FACTOR: Final = BrokerSetting(
     "log.cleaner.io.buffer.load.factor",
@@ -42,6 +44,7 @@ LOG_CLEANER_IO_BUFFER_LOAD_FACTOR: Final = BrokerSetting(
     default=0.9,
     mode=Mode.CLUSTER_WIDE,
     doc="How full that memory may become before a cleaning stops to collect keys.",
+    inert=_KEYS,
 )
 LOG_CLEANER_IO_BUFFER_SIZE: Final = BrokerSetting(
     "log.cleaner.io.buffer.size",
@@ -49,6 +52,7 @@ LOG_CLEANER_IO_BUFFER_SIZE: Final = BrokerSetting(
     default=Bytes(512 * KIB),
     mode=Mode.CLUSTER_WIDE,
     doc="How much a cleaning reads and writes at a time.",
+    inert="a cleaning reads and writes in steps of a fixed size",
 )
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND: Final = BrokerSetting(
     "log.cleaner.io.max.bytes.per.second",

@@ -46,6 +46,7 @@ OFFSETS_LOAD_BUFFER_SIZE: Final = BrokerSetting(
     default=Bytes(5 * MIB),
     importance=Importance.HIGH,
     doc="How much is read at a time when a coordinator loads its groups.",
+    inert="groups are read in pieces of a fixed size",
 )
 OFFSETS_TOPIC_REPLICATION_FACTOR: Final = BrokerSetting(
     "offsets.topic.replication.factor",

@@ -27,6 +27,7 @@ from odradek.model.units import DAY, HOUR, MINUTE, SECOND, Millis
 
 NEVER: Final = Millis(JAVA_LONG_MAX)
 NOT_TIERED: Final = "there is no tiered storage; all segments lie in the log dirs"
+NO_JITTER: Final = "segments are closed at their age, and nothing is taken off it"
 
 _AGE: Final = unlimited(duration(low=1), below=0)
 _AGE_MINUTES: Final = unlimited(duration(low=1, type=Type.INT, unit=MINUTE), below=0)
@@ -64,6 +65,7 @@ LOG_DIR_FAILURE_TIMEOUT_MS: Final = BrokerSetting(
     importance=Importance.LOW,
     doc="A broker that cannot tell the controller of a failed directory for so long stops, if it "
     "led a partition there.",
+    inert="a broker goes on, and tells the controller as soon as it can",
 )
 LOG_DIR_HANG_TIMEOUT_MS: Final = BrokerSetting(
     "log.dir.hang.timeout.ms",
@@ -106,6 +108,7 @@ LOG_ROLL_JITTER_MS: Final = BrokerSetting(
     mode=Mode.CLUSTER_WIDE,
     doc="Maximum random jitter subtracted from `log.roll.ms`, so that not all segments are closed "
     "together. Comes before `log.roll.jitter.hours`.",
+    inert=NO_JITTER,
 )
 LOG_ROLL_JITTER_HOURS: Final = BrokerSetting(
     "log.roll.jitter.hours",
@@ -113,6 +116,7 @@ LOG_ROLL_JITTER_HOURS: Final = BrokerSetting(
     default=Millis(0),
     importance=Importance.HIGH,
     doc="The same in hours.",
+    inert=NO_JITTER,
 )
 LOG_RETENTION_MS: Final = BrokerSetting(
     "log.retention.ms",
@@ -266,6 +270,7 @@ LOG_PREALLOCATE: Final = BrokerSetting(
     default=False,
     mode=Mode.CLUSTER_WIDE,
     doc="Whether a new segment takes its whole size on the disk at once.",
+    inert="space is taken as it is written",
 )
 ROLL_TIME: Final = (LOG_ROLL_MS, LOG_ROLL_HOURS)
 ROLL_JITTER: Final = (LOG_ROLL_JITTER_MS, LOG_ROLL_JITTER_HOURS)

@@ -18,6 +18,7 @@ from odradek.model.limits import FRAME_BYTES_MAX
 from odradek.model.units import MIB, MINUTE, SECOND, Bytes, Millis
 
 INT_MAX: Final = (1 << 31) - 1
+_CONNECTING: Final = "another broker is waited for ten seconds"
 
 LISTENERS: Final = BrokerSetting(
     "listeners",
@@ -96,20 +97,24 @@ SOCKET_REQUEST_MAX_BYTES: Final = BrokerSetting(
 SOCKET_LISTEN_BACKLOG_SIZE: Final = BrokerSetting(
     "socket.listen.backlog.size",
     number(low=1),
-    default=50,
-    doc="Connections that the kernel keeps waiting until they are accepted.",
+    default=1_024,
+    doc="Connections that the kernel keeps waiting until they are accepted. A client that "
+    "finds no room tries again after a second.",
+    kafka_default="50",
 )
 SOCKET_CONNECTION_SETUP_TIMEOUT_MS: Final = BrokerSetting(
     "socket.connection.setup.timeout.ms",
     duration(low=1),
     default=Millis(10 * SECOND),
     doc="How long this broker waits for a connection to another. It doubles with each failure.",
+    inert=_CONNECTING,
 )
 SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS: Final = BrokerSetting(
     "socket.connection.setup.timeout.max.ms",
     duration(low=1),
     default=Millis(30 * SECOND),
     doc="The longest it waits for a connection after many failures.",
+    inert=_CONNECTING,
 )
 MAX_CONNECTIONS: Final = BrokerSetting(
     "max.connections",
@@ -152,12 +157,42 @@ CONNECTION_FAILED_AUTHENTICATION_DELAY_MS: Final = BrokerSetting(
     importance=Importance.LOW,
     doc="How long the refusal of a wrong password is held back.",
 )
+QUOTA_WINDOW_NUM: Final = BrokerSetting(
+    "quota.window.num",
+    number(low=1),
+    default=11,
+    importance=Importance.LOW,
+    doc="Over how many windows it is measured what a client uses of its quotas.",
+)
+QUOTA_WINDOW_SIZE_SECONDS: Final = BrokerSetting(
+    "quota.window.size.seconds",
+    number(low=1),
+    default=1,
+    importance=Importance.LOW,
+    doc="How long each of these windows is.",
+)
+CONTROLLER_QUOTA_WINDOW_NUM: Final = BrokerSetting(
+    "controller.quota.window.num",
+    number(low=1),
+    default=11,
+    importance=Importance.LOW,
+    doc="For how many windows together a client may make or delete partitions at once, as far as "
+    "it has a quota for that.",
+)
+CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS: Final = BrokerSetting(
+    "controller.quota.window.size.seconds",
+    number(low=1),
+    default=1,
+    importance=Importance.LOW,
+    doc="How long each of these windows is.",
+)
 QUEUED_MAX_REQUESTS: Final = BrokerSetting(
     "queued.max.requests",
     number(low=1),
     default=500,
     importance=Importance.HIGH,
     doc="Requests that may wait for their work to be done. Beyond that no socket is read.",
+    inert="a connection has 64 open at most, and `queued.max.request.bytes` bounds those of all",
 )
 QUEUED_MAX_REQUEST_BYTES: Final = BrokerSetting(
     "queued.max.request.bytes",

@@ -68,6 +68,7 @@ REPLICA_SOCKET_RECEIVE_BUFFER_BYTES: Final = BrokerSetting(
     default=Bytes(64 * KIB),
     importance=Importance.HIGH,
     doc="The kernel's buffer for what a follower fetches; -1 leaves it to the kernel.",
+    inert="the kernel sizes it",
 )
 NUM_REPLICA_FETCHERS: Final = BrokerSetting(
     "num.replica.fetchers",
@@ -76,6 +77,7 @@ NUM_REPLICA_FETCHERS: Final = BrokerSetting(
     importance=Importance.HIGH,
     mode=Mode.CLUSTER_WIDE,
     doc="Connections over which a follower fetches from each leading broker.",
+    inert="a follower fetches from each leading broker over one connection",
 )
 REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS: Final = BrokerSetting(
     "replica.high.watermark.checkpoint.interval.ms",
@@ -167,4 +169,5 @@ UNCLEAN_LEADER_ELECTION_INTERVAL_MS: Final = BrokerSetting(
     duration(low=1),
     default=Millis(5 * MINUTE),
     doc="How often the controller looks for partitions that only an unclean election can help.",
+    inert="such a partition is looked at when a broker or a setting changes",
 )

@@ -6,15 +6,21 @@ modules must, with the mechanism: `listener.name.external.scram-sha-256.sasl.jaa
 
 from typing import Final
 
-from odradek.config.kinds import choice, duration, listing, optional, secret, size, string
+from odradek.config.kinds import choice, duration, listing, number, optional, secret, size, string
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.model.units import Bytes, Millis
+
+CBC: Final = "AES/CBC/PKCS5Padding"
+GCM: Final = "AES/GCM/NoPadding"
+"""The ciphers of passwords in ZooKeeper, by Java's names."""
+KEY_FACTORIES: Final = tuple(f"PBKDF2WithHmacSHA{it}" for it in (1, 224, 256, 384, 512))
 
 SASL_ENABLED_MECHANISMS: Final = BrokerSetting(
     "sasl.enabled.mechanisms",
     listing(),
     default=("GSSAPI",),
-    doc="The mechanisms that a listener with SASL offers: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512.",
+    doc="The mechanisms that a listener with SASL offers: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, "
+    "OAUTHBEARER.",
 )
 SASL_MECHANISM_INTER_BROKER_PROTOCOL: Final = BrokerSetting(
     "sasl.mechanism.inter.broker.protocol",
@@ -47,31 +53,35 @@ SSL_KEYSTORE_LOCATION: Final = BrokerSetting(
     optional(string()),
     default=None,
     mode=Mode.PER_BROKER,
-    doc="The file with the broker's certificate, its chain and its private key, in PEM. Its "
-    "content decides how it is read, whatever `ssl.keystore.type` says.",
+    doc="The file with the broker's certificate, its chain and its private key, in PEM or "
+    "PKCS12. Its content decides how it is read, whatever `ssl.keystore.type` says.",
 )
 SSL_KEYSTORE_PASSWORD: Final = BrokerSetting(
     "ssl.keystore.password",
     optional(secret()),
     default=None,
-    doc="The password of the key store; for PEM the one of its private key.",
+    mode=Mode.PER_BROKER,
+    doc="The password of a PKCS12 key store; for PEM the one of its private key.",
 )
 SSL_KEY_PASSWORD: Final = BrokerSetting(
     "ssl.key.password",
     optional(secret()),
     default=None,
+    mode=Mode.PER_BROKER,
     doc="The password of the private key.",
 )
 SSL_KEYSTORE_KEY: Final = BrokerSetting(
     "ssl.keystore.key",
     optional(secret()),
     default=None,
+    mode=Mode.PER_BROKER,
     doc="The private key itself, in PEM, instead of a file.",
 )
 SSL_KEYSTORE_CERTIFICATE_CHAIN: Final = BrokerSetting(
     "ssl.keystore.certificate.chain",
     optional(secret()),
     default=None,
+    mode=Mode.PER_BROKER,
     doc="The certificate and its chain, in PEM, instead of a file.",
 )
 SSL_TRUSTSTORE_LOCATION: Final = BrokerSetting(
@@ -79,18 +89,20 @@ SSL_TRUSTSTORE_LOCATION: Final = BrokerSetting(
     optional(string()),
     default=None,
     mode=Mode.PER_BROKER,
-    doc="The file with the certificates that are believed, in PEM or in Java's JKS.",
+    doc="The file with the certificates that are believed, in PEM, PKCS12 or Java's JKS.",
 )
 SSL_TRUSTSTORE_PASSWORD: Final = BrokerSetting(
     "ssl.truststore.password",
     optional(secret()),
     default=None,
-    doc="The password of a JKS trust store; without it the file is read, and not checked.",
+    mode=Mode.PER_BROKER,
+    doc="The password of a trust store; without it one in JKS is read, and not checked.",
 )
 SSL_TRUSTSTORE_CERTIFICATES: Final = BrokerSetting(
     "ssl.truststore.certificates",
     optional(secret()),
     default=None,
+    mode=Mode.PER_BROKER,
     doc="The certificates that are believed themselves, in PEM, instead of a file.",
 )
 SSL_KEYSTORE_TYPE: Final = BrokerSetting(
@@ -155,6 +167,47 @@ SSL_PRINCIPAL_MAPPING_RULES: Final = BrokerSetting(
     importance=Importance.LOW,
     doc="How the name of a certificate becomes the one of a user: `RULE:pattern/replacement/L`, "
     "several separated by commas, the first that fits counts.",
+)
+PASSWORD_ENCODER_SECRET: Final = BrokerSetting(
+    "password.encoder.secret",
+    optional(secret()),
+    default=None,
+    doc="What passwords that are set at run time are encrypted with before ZooKeeper has them. "
+    "Without it none can be set. It needs `odradek[secure]`.",
+)
+PASSWORD_ENCODER_OLD_SECRET: Final = BrokerSetting(
+    "password.encoder.old.secret",
+    optional(secret()),
+    default=None,
+    doc="The secret before this one: a broker that starts encrypts its passwords anew.",
+)
+PASSWORD_ENCODER_CIPHER_ALGORITHM: Final = BrokerSetting(
+    "password.encoder.cipher.algorithm",
+    choice(CBC, GCM),
+    default=CBC,
+    importance=Importance.LOW,
+    doc="How passwords are encrypted from now on.",
+)
+PASSWORD_ENCODER_KEYFACTORY_ALGORITHM: Final = BrokerSetting(
+    "password.encoder.keyfactory.algorithm",
+    optional(choice(*KEY_FACTORIES)),
+    default=None,
+    importance=Importance.LOW,
+    doc="How a key is made of the secret; without it by PBKDF2WithHmacSHA512.",
+)
+PASSWORD_ENCODER_KEY_LENGTH: Final = BrokerSetting(
+    "password.encoder.key.length",
+    number(low=8),
+    default=128,
+    importance=Importance.LOW,
+    doc="The bits of that key: 128, 192 or 256.",
+)
+PASSWORD_ENCODER_ITERATIONS: Final = BrokerSetting(
+    "password.encoder.iterations",
+    number(low=1024),
+    default=4096,
+    importance=Importance.LOW,
+    doc="Iterations of PBKDF2; a million at most.",
 )
 
 OF_TLS: Final = (

@@ -47,6 +47,7 @@ SEGMENT_JITTER_MS: Final = TopicSetting(
     inherits=log.ROLL_JITTER,
     doc="Maximum random jitter subtracted from `segment.ms`, so that not all segments are closed "
     "together.",
+    inert=log.NO_JITTER,
 )
 SEGMENT_INDEX_BYTES: Final = TopicSetting(
     "segment.index.bytes",
@@ -195,7 +196,7 @@ PREALLOCATE: Final = TopicSetting(
     flag(),
     default=False,
     inherits=(log.LOG_PREALLOCATE,),
-    inert="space is taken as it is written",
+    inert=log.LOG_PREALLOCATE.inert,
     doc=log.LOG_PREALLOCATE.doc,
 )
 MESSAGE_TIMESTAMP_TYPE: Final = TopicSetting(

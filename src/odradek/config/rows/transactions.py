@@ -7,7 +7,7 @@ from odradek.config.kinds import duration, flag, number, size
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.model.units import DAY, HOUR, MIB, MINUTE, SECOND, Bytes, Millis
 
-NONE_HERE: Final = "there are no transactions here, a transactional producer is refused"
+FIXED: Final = "transactions are read in pieces of a fixed size"
 
 TRANSACTION_MAX_TIMEOUT_MS: Final = BrokerSetting(
     "transaction.max.timeout.ms",
@@ -15,7 +15,6 @@ TRANSACTION_MAX_TIMEOUT_MS: Final = BrokerSetting(
     default=Millis(15 * MINUTE),
     importance=Importance.HIGH,
     doc="The longest time that a producer may ask for before its transaction is aborted.",
-    inert=NONE_HERE,
 )
 TRANSACTIONAL_ID_EXPIRATION_MS: Final = BrokerSetting(
     "transactional.id.expiration.ms",
@@ -23,7 +22,6 @@ TRANSACTIONAL_ID_EXPIRATION_MS: Final = BrokerSetting(
     default=Millis(7 * DAY),
     importance=Importance.HIGH,
     doc="How long a transactional id is remembered after its last transaction.",
-    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_REPLICATION_FACTOR: Final = BrokerSetting(
     "transaction.state.log.replication.factor",
@@ -31,7 +29,6 @@ TRANSACTION_STATE_LOG_REPLICATION_FACTOR: Final = BrokerSetting(
     default=3,
     importance=Importance.HIGH,
     doc="Replicas of `__transaction_state`. It is not created before so many brokers live.",
-    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_MIN_ISR: Final = BrokerSetting(
     "transaction.state.log.min.isr",
@@ -39,7 +36,6 @@ TRANSACTION_STATE_LOG_MIN_ISR: Final = BrokerSetting(
     default=2,
     importance=Importance.HIGH,
     doc="`min.insync.replicas` of `__transaction_state`.",
-    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_NUM_PARTITIONS: Final = BrokerSetting(
     "transaction.state.log.num.partitions",
@@ -47,7 +43,6 @@ TRANSACTION_STATE_LOG_NUM_PARTITIONS: Final = BrokerSetting(
     default=50,
     importance=Importance.HIGH,
     doc="Partitions of `__transaction_state`. It must not change once the topic exists.",
-    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_SEGMENT_BYTES: Final = BrokerSetting(
     "transaction.state.log.segment.bytes",
@@ -55,7 +50,6 @@ TRANSACTION_STATE_LOG_SEGMENT_BYTES: Final = BrokerSetting(
     default=Bytes(100 * MIB),
     importance=Importance.HIGH,
     doc="Segments of `__transaction_state` are small, so that they are compacted and loaded soon.",
-    inert=NONE_HERE,
 )
 TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE: Final = BrokerSetting(
     "transaction.state.log.load.buffer.size",
@@ -63,15 +57,14 @@ TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE: Final = BrokerSetting(
     default=Bytes(5 * MIB),
     importance=Importance.HIGH,
     doc="How much is read at a time when a coordinator loads its transactions.",
-    inert=NONE_HERE,
+    inert=FIXED,
 )
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSetting(
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     duration(low=1, type=Type.INT),
     default=Millis(10 * SECOND),
     importance=Importance.LOW,
-    doc="How often transactions whose time has run out are looked for.",
-    inert=NONE_HERE,
+    doc="When the end of a transaction whose time has run out is tried again, if it failed.",
 )
 TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSetting(
     "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -79,7 +72,6 @@ TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS: Final = BrokerSettin
     default=HOUR,
     importance=Importance.LOW,
     doc="How often transactional ids that can be forgotten are looked for.",
-    inert=NONE_HERE,
 )
 TRANSACTION_PARTITION_VERIFICATION_ENABLE: Final = BrokerSetting(
     "transaction.partition.verification.enable",
@@ -103,4 +95,5 @@ PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS: Final = BrokerSetting(
     default=Millis(10 * MINUTE),
     importance=Importance.LOW,
     doc="How often producers that can be forgotten are looked for.",
+    inert="they are looked for at each `log.retention.check.interval.ms`",
 )

@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from odradek.config.kinds import PORT, duration, flag, number, optional, size, string
+from odradek.config.kinds import (
+    PORT,
+    choice,
+    duration,
+    flag,
+    number,
+    optional,
+    secret,
+    size,
+    string,
+)
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Importance
 from odradek.model.units import MIB, SECOND, Bytes, Millis
@@ -46,7 +56,8 @@ ZOOKEEPER_SET_ACL: Final = BrokerSetting(
     flag(),
     default=False,
     importance=Importance.HIGH,
-    doc="Whether nodes are created so that only this identity may change them.",
+    doc="Whether znodes are made so that only brokers may change them, and some that only they may "
+    "read, as by Kafka. It needs a name to ZooKeeper: by SASL or by a certificate.",
 )
 JUTE_MAXBUFFER: Final = BrokerSetting(
     "jute.maxbuffer",
@@ -70,7 +81,16 @@ ZOOKEEPER_EMBEDDED_HOST: Final = BrokerSetting(
     string(r"[0-9a-zA-Z\-%._:]*", "a host's name or address, or nothing"),
     default="127.0.0.1",
     ours=True,
-    doc="The address that the embedded server listens at. Nothing means all of the machine's.",
+    doc="The address that the embedded server listens at. Nothing means all of the machine's. "
+    "Others than those of loopback need names, or `zookeeper.embedded.open=true`.",
+)
+ZOOKEEPER_EMBEDDED_OPEN: Final = BrokerSetting(
+    "zookeeper.embedded.open",
+    flag(),
+    default=False,
+    ours=True,
+    doc="Whether everybody who reaches the embedded server may change everything, also from other "
+    "machines.",
 )
 ZOOKEEPER_EMBEDDED_PORT: Final = BrokerSetting(
     "zookeeper.embedded.port",
@@ -86,4 +106,40 @@ ZOOKEEPER_EMBEDDED_DATA_DIR: Final = BrokerSetting(
     ours=True,
     doc="Where the embedded server keeps its tree, in files named `zookeeper.*`. By default in the "
     "first log directory.",
+)
+ZOOKEEPER_EMBEDDED_SSL_KEYSTORE_LOCATION: Final = BrokerSetting(
+    "zookeeper.embedded.ssl.keystore.location",
+    optional(string()),
+    default=None,
+    ours=True,
+    doc="The file with the certificate of the embedded server, its chain and its private key, in "
+    "PEM or PKCS12. With it the server speaks TLS, and nothing else.",
+)
+ZOOKEEPER_EMBEDDED_SSL_KEYSTORE_PASSWORD: Final = BrokerSetting(
+    "zookeeper.embedded.ssl.keystore.password",
+    optional(secret()),
+    default=None,
+    ours=True,
+    doc="The password of its private key.",
+)
+ZOOKEEPER_EMBEDDED_SSL_TRUSTSTORE_LOCATION: Final = BrokerSetting(
+    "zookeeper.embedded.ssl.truststore.location",
+    optional(string()),
+    default=None,
+    ours=True,
+    doc="The file with the certificates that are believed of its clients: PEM, PKCS12, JKS.",
+)
+ZOOKEEPER_EMBEDDED_SSL_CLIENT_AUTH: Final = BrokerSetting(
+    "zookeeper.embedded.ssl.client.auth",
+    choice("required", "requested", "none"),
+    default="none",
+    ours=True,
+    doc="Whether its clients have names by certificates.",
+)
+
+OF_EMBEDDED_TLS: Final = (
+    ZOOKEEPER_EMBEDDED_SSL_KEYSTORE_LOCATION,
+    ZOOKEEPER_EMBEDDED_SSL_KEYSTORE_PASSWORD,
+    ZOOKEEPER_EMBEDDED_SSL_TRUSTSTORE_LOCATION,
+    ZOOKEEPER_EMBEDDED_SSL_CLIENT_AUTH,
 )

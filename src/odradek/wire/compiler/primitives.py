@@ -116,7 +116,7 @@ def chunk_bytes(chunks: Sequence[Chunk]) -> int:
     """The length of pieces that lie behind one another."""
     total = 0
     for chunk in chunks:  # and no call for each
-        total += chunk.length if isinstance(chunk, FileRange) else len(chunk)
+        total += chunk.length if type(chunk) is FileRange else len(chunk)
     return total
 
 

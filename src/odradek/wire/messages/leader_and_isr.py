@@ -216,7 +216,14 @@ class LeaderAndIsrRequest(Request):
 class LeaderAndIsrPartitionError(Struct):
     """Of `LeaderAndIsrResponse.partition_errors` and `LeaderAndIsrTopicError.partition_errors`."""
 
-    __slots__ = ("topic_name", "partition_index", "error_code", "is_unclean", "incarnation")
+    __slots__ = (
+        "topic_name",
+        "partition_index",
+        "error_code",
+        "is_unclean",
+        "incarnation",
+        "is_leading",
+    )
 
     FIELDS = (
         Field("topic_name", STRING, until=4, ignorable=True),
@@ -224,6 +231,7 @@ class LeaderAndIsrPartitionError(Struct):
         Field("error_code", INT16),
         Field("is_unclean", BOOL, since=6, tag=10000, ignorable=True),
         Field("incarnation", INT64, since=6, tag=10001, ignorable=True),
+        Field("is_leading", BOOL, since=6, tag=10002, ignorable=True),
     )
 
     def __init__(
@@ -233,12 +241,14 @@ class LeaderAndIsrPartitionError(Struct):
         error_code: int = 0,
         is_unclean: bool = False,
         incarnation: int = 0,
+        is_leading: bool = False,
     ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self.error_code = error_code
         self.is_unclean = is_unclean
         self.incarnation = incarnation
+        self.is_leading = is_leading
 
 
 class LeaderAndIsrTopicError(Struct):
