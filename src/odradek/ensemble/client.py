@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from odradek.ensemble.question import says_that_it_writes
 from odradek.model.units import Millis
+from odradek.peers.errors import TlsFailed
 from odradek.ports import Address, Clock, Network, Stream
 from odradek.zookeeper.client.errors import AuthFailed, NoNode, SessionClosed, SessionExpired
 from odradek.zookeeper.client.pipeline import Answer, Submission
@@ -105,6 +106,7 @@ class ZooKeeperClient:
         self._look: Address | None = None  # likewise: a server to be asked whether it writes
         self._pause: asyncio.Timeout | None = None  # what `run` waits for, if it does
         self._pause_end: Millis | None = None
+        self.why_not = "no connection was tried"  # why the last one was not had
         self._watchers: list[asyncio.Future[None]] = []  # of the status
 
     @property
@@ -267,8 +269,11 @@ class ZooKeeperClient:
         try:
             async with self._until_deadline():
                 await self._network.connect(address, link.attach)
-        except OSError as error:  # the end of our patience is one of them
-            reason = f"{address[0]}:{address[1]}: {str(error) or 'no connection in time'}"
+        except (OSError, TlsFailed) as error:  # the end of our patience is one of them
+            reason = str(error) or "no connection in time"
+            if not isinstance(error, TlsFailed):
+                reason = f"{address[0]}:{address[1]}: {reason}"
+            self.why_not = reason
             link.abort()
         except asyncio.CancelledError:
             link.abort()
@@ -284,7 +289,7 @@ class ZooKeeperClient:
     async def _ask_whether_it_writes(self, address: Address) -> None:
         """Beside our own connection, and no longer than until that one needs us."""
         writes = False
-        with suppress(OSError):  # the end of our patience is one of them
+        with suppress(OSError, TlsFailed):  # the end of our patience is one of them
             async with self._until_deadline():
                 writes = await says_that_it_writes(self._network, address)
         self._perform(self._session.looked(address, self._now(), writes=writes))

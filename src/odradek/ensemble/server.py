@@ -7,14 +7,29 @@ after a mistake of ours, whatever that was: half of a change may be in memory, a
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import structlog
 
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.units import KIB, MINUTE, Bytes, Millis
-from odradek.ports import Address, Clock, Entry, Journal, Listener, Network, Random, Stream
+from odradek.peers.tls_stream import ROOM_BYTES, TlsEnd, TlsStream
+from odradek.ports import (
+    Address,
+    Clock,
+    Entry,
+    Journal,
+    Listener,
+    Network,
+    Random,
+    Receiver,
+    Stream,
+)
+from odradek.security.certificate_names import name_of
+from odradek.security.der import MalformedCertificate
 from odradek.zookeeper.protocol.codes import MalformedPacket
 from odradek.zookeeper.server.connection import Connection
 from odradek.zookeeper.server.server import Moment, Server
@@ -25,6 +40,9 @@ from odradek.zookeeper.tree.database import Database
 SCRATCH_BYTES: Final = Bytes(64 * KIB)  # one for all connections: what was read is taken at once
 SHORT: Final = 10  # a stop shortens what is a tenth as long: the next start would wait for it
 IDLE: Final = MINUTE  # the longest sleep: the wall clock may have been set meanwhile
+
+NewContext = Callable[[], ssl.SSLContext]
+"""Of a connection that begins: certificates may have changed."""
 
 log = structlog.get_logger()
 
@@ -49,6 +67,7 @@ class ZookeeperServer:
 
     def __init__(self, doors: Doors, settings: ServerSettings) -> None:
         self.scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._room = memoryview(bytearray(ROOM_BYTES))  # for what is encrypted
         self._doors = doors
         self._settings = settings
         self._core: Server | None = None
@@ -75,15 +94,19 @@ class ZookeeperServer:
         assert self._listener is not None, "it is not open"
         return self._listener.address
 
-    async def open(self, address: Address) -> None:
-        """Restores what the journal has, and listens; `JournalFailed` says why it cannot."""
+    async def open(self, address: Address, context: NewContext | None = None) -> None:
+        """Restores what the journal has, and listens; `JournalFailed` says why it cannot.
+
+        With a context it speaks TLS; a client's certificate is its name.
+        """
         try:
             rows, entries = self._doors.journal.load()
             database = Database.restore(rows, self._counted(entries))
         except (MalformedPacket, OSError) as error:
             raise JournalFailed(f"the journal cannot be read: {error}") from error
-        self._core = Server(database, self._settings, self._doors.random, self.moment())
-        self._listener = await self._doors.network.listen(address, self._accept)
+        self._core = self.new_core(database, self._settings, self._doors.random)
+        accept = self._accept if context is None else partial(self._accept_secured, context)
+        self._listener = await self._doors.network.listen(address, accept)
         log.info(
             "zookeeper.listens",
             address=self.address,
@@ -91,6 +114,10 @@ class ZookeeperServer:
             sessions=len(database.sessions.open),
             zxid=database.zxid,
         )
+
+    def new_core(self, database: Database, settings: ServerSettings, random: Random) -> Server:
+        """What decides, on what was restored; a simulated one may refuse."""
+        return Server(database, settings, random, self.moment())
 
     async def serve(self) -> None:
         """Runs until it is cancelled or its journal fails.
@@ -154,7 +181,7 @@ class ZookeeperServer:
             for connection, chunks in effects.send:
                 stream = links[connection].stream
                 stream.send(chunks if len(chunks) == 1 else (b"".join(chunks),))
-                core.sent(connection, stream.unsent())
+                core.sent(connection, stream.unsent)
             for connection in effects.pause:
                 links[connection].stream.pause()
             for connection in effects.resume:
@@ -175,6 +202,29 @@ class ZookeeperServer:
             self._links[connection] = link
             self._look_at_the_clock()
         return link
+
+    def _accept_secured(self, context: NewContext, below: Stream) -> Receiver:
+        """It counts from now on, and has to be done with TLS by the time that it should greet."""
+        link = self._accept(below)
+        connection = link.connection
+        if connection is None:
+            return link
+
+        def on_secured(stream: TlsStream) -> Receiver:
+            if stream.certificate is not None:
+                try:
+                    self.core.named(connection, name_of(stream.certificate))
+                except MalformedCertificate as error:
+                    raise ssl.SSLError(str(error)) from None
+            return link
+
+        link.stream = tls = TlsStream(
+            below,
+            TlsEnd(context(), self._room, is_server=True),
+            on_secured=on_secured,
+            on_failed=link.closed,
+        )
+        return tls
 
     def forget(self, connection: Connection) -> None:
         """A stream is over."""
@@ -270,14 +320,14 @@ class ZookeeperServer:
 class Link:
     """The server's end of one stream. Without a connection it is one too many, and is ended."""
 
-    __slots__ = ("_connection", "_server", "stream")
+    __slots__ = ("_server", "connection", "stream")
 
     def __init__(
         self, server: ZookeeperServer, stream: Stream, connection: Connection | None
     ) -> None:
         self.stream = stream
         self._server = server
-        self._connection = connection
+        self.connection = connection
 
     def buffer(self) -> memoryview:
         """The scratch that all share."""
@@ -285,7 +335,7 @@ class Link:
 
     def received(self, count: int) -> None:
         """Bytes of a client."""
-        connection, server = self._connection, self._server
+        connection, server = self.connection, self._server
         if connection is None:
             return
         try:
@@ -296,10 +346,10 @@ class Link:
 
     def drained(self) -> None:
         """The client has read everything."""
-        if self._connection is None:
+        if self.connection is None:
             return
         try:
-            self._server.core.sent(self._connection, 0)
+            self._server.core.sent(self.connection, 0)
             self._server.act()
         except Exception as mistake:  # noqa: BLE001 - likewise
             self._server.stumble(mistake)
@@ -307,5 +357,5 @@ class Link:
     def closed(self, error: OSError | None) -> None:
         """The client is gone; how does not matter."""
         del error
-        if self._connection is not None:
-            self._server.forget(self._connection)
+        if self.connection is not None:
+            self._server.forget(self.connection)

@@ -1,6 +1,7 @@
 """Many writes become few requests, none of which is too large."""
 
 from odradek.model.units import Bytes
+from odradek.zookeeper.client.address import Chroot
 from odradek.zookeeper.client.packing import packed
 from odradek.zookeeper.protocol.jute_requests import Check, Multi, SetData, WriteOp, framed_request
 
@@ -38,7 +39,8 @@ def test_the_bytes_are_bounded_to_the_last_one() -> None:
     moved = Multi(tuple(op._replace(path=chroot + op.path) for op in whole.ops))
     size = len(framed_request(1, moved)) - 4
     for room, count in ((size, 1), (size - 1, 2)):
-        multis = list(packed(writes(20), guard=[GUARD], chroot=chroot, bytes_max=Bytes(room)))
+        more = Chroot(chroot).bytes_more
+        multis = list(packed(writes(20), guard=[GUARD], bytes_more=more, bytes_max=Bytes(room)))
         assert len(multis) == count
         assert unpacked(multis) == writes(20)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from odradek.zookeeper.client.errors import OutcomeUnknown
+from odradek.zookeeper.client.session import DOES_NOT_SERVE
 from odradek.zookeeper.client.states import Status, StatusChanged
 from odradek.zookeeper.protocol.codes import (
     AUTH_XID,
@@ -12,6 +13,7 @@ from odradek.zookeeper.protocol.codes import (
     PING_XID,
     SET_WATCHES_XID,
     EventType,
+    KeeperCode,
 )
 from odradek.zookeeper.protocol.jute import INT, framed
 from odradek.zookeeper.protocol.jute_replies import (
@@ -81,6 +83,35 @@ def test_what_came_before_a_lie_counts() -> None:
     t.say(truth + LIES["a number that nobody has"] + truth)
     assert read.answers == [Data(b"data", STAT)]
     assert t.hung_up == 1
+
+
+@pytest.mark.parametrize("code", sorted(DOES_NOT_SERVE))
+def test_a_server_that_does_not_serve_is_left(code: KeeperCode) -> None:
+    """What became of all that was asked there is unknown; what came before counts."""
+    t = Talk().live()
+    before, write = t.ask(GetData("/a")), t.ask(Multi((SetData("/a", b"", 1),)))
+    read = t.ask(GetData("/b"))
+    t.say(framed_reply(HEADER_XID_1, DATA) + framed_reply(ReplyHeader(2, 0, code)))
+    assert before.answers == [Data(b"data", STAT)]
+    assert error_types(write) == error_types(read) == [OutcomeUnknown]
+    assert t.hung_up == 1
+    assert t.dialled == [("a", 1), ("b", 2)]
+    last = t.delivered[-1]
+    assert isinstance(last, StatusChanged)
+    assert "does not serve" in last.reason
+
+
+def test_servers_that_do_not_serve_are_tried_ever_more_slowly() -> None:
+    """Who is overloaded is not hammered."""
+    t = Talk().live()
+    throttled = framed_reply(ReplyHeader(1, 0, KeeperCode.THROTTLEDOP))
+    t.ask(GetData("/a"))
+    t.say(throttled)
+    t.connect()
+    t.welcome()
+    t.ask(GetData("/a"))
+    t.say(framed_reply(ReplyHeader(2, 0, KeeperCode.THROTTLEDOP)))
+    assert len(t.dialled) == 2, "both were tried: there is a pause"
 
 
 GREETINGS: dict[str, Callable[[], bytes]] = {

@@ -41,6 +41,8 @@ REQUESTS: tuple[requests.Request, ...] = (
     requests.RemoveWatches("/a", 3),
     requests.CheckWatches("/a", 5),
     requests.Auth("digest", b"anna:secret"),
+    requests.Sasl(b"token"),
+    requests.Sasl(None),
     requests.Multi(WRITES),
     requests.MultiRead((requests.GetData("/a"), requests.GetChildren("/b"))),
 )
@@ -55,6 +57,8 @@ REPLIES: tuple[tuple[OpCode, replies.Reply], ...] = (
     (OpCode.CREATE_TTL, replies.Created2("/a", STAT)),
     (OpCode.GET_ACL, replies.AclReply(DIGEST, STAT)),
     (OpCode.GET_ALL_CHILDREN_NUMBER, replies.Number(4)),
+    (OpCode.SASL, replies.SaslReply(b"token")),
+    (OpCode.SASL, replies.SaslReply(None)),
     (OpCode.WHO_AM_I, replies.Identities([Identity("ip", "127.0.0.1")])),
     (
         OpCode.MULTI,

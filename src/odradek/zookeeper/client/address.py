@@ -4,11 +4,12 @@
 them on the way out and taken off on the way in, so that an owner never sees it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from odradek.model.errors import InvalidSetting
 from odradek.ports import Address, Random
+from odradek.zookeeper.protocol.jute import OPEN_ACL, Acl, put_acls
 from odradek.zookeeper.protocol.jute_replies import (
     Children,
     Created,
@@ -16,10 +17,22 @@ from odradek.zookeeper.protocol.jute_replies import (
     Reply,
     Results,
 )
-from odradek.zookeeper.protocol.jute_requests import GetEphemerals, Multi, MultiRead, Request
+from odradek.zookeeper.protocol.jute_requests import (
+    Create,
+    Create2,
+    CreateContainer,
+    CreateTtl,
+    GetEphemerals,
+    Multi,
+    MultiRead,
+    Request,
+)
 from odradek.zookeeper.protocol.paths import path_fault
 
 DEFAULT_PORT: Final = 2181
+
+AclOf = Callable[[str], tuple[Acl, ...]]
+"""Who may do what with a node that is made under this path."""
 
 
 class Ensemble(NamedTuple):
@@ -73,6 +86,11 @@ class Chroot:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
 
+    def bytes_more(self, operation: Request) -> int:
+        """By how much it grows on its way down."""
+        del operation
+        return len(self.prefix.encode())
+
     def path_down(self, path: str) -> str:
         """As the server has it."""
         return path if not self.prefix else self.prefix if path == "/" else self.prefix + path
@@ -109,3 +127,29 @@ class Chroot:
         if isinstance(reply, Children) and isinstance(request, GetEphemerals):
             return Children([self.path_up(name) for name in reply.names])
         return reply
+
+
+class ProtectedChroot(Chroot):
+    """Gives each node that is made its ACL, too, by its path as the owner has it."""
+
+    def __init__(self, prefix: str, acl_of: AclOf) -> None:
+        super().__init__(prefix)
+        self._acl_of = acl_of
+
+    def bytes_more(self, operation: Request) -> int:
+        """With the ACL."""
+        more = super().bytes_more(operation)
+        if not isinstance(operation, _CREATES):
+            return more
+        return more + len(put_acls(self._acl_of(operation.path))) - len(put_acls(operation.acl))
+
+    def down(self, request: Request) -> Request:
+        """A node whose owner asked for an ACL of its own keeps that."""
+        if isinstance(request, Multi):
+            return Multi(tuple(map(self.down, request.ops)))  # type: ignore[arg-type] # the kinds stay
+        if isinstance(request, _CREATES) and request.acl == OPEN_ACL:
+            request = request._replace(acl=self._acl_of(request.path))
+        return super().down(request)
+
+
+_CREATES: Final = (Create, Create2, CreateContainer, CreateTtl)

@@ -5,7 +5,7 @@ few hundred small writes to a multi are as fast as it gets. What is packed toget
 together or not at all, so only writes that may fail together belong into one call.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from odradek.model.units import Bytes
@@ -22,21 +22,26 @@ def packed(
     operations: Iterable[WriteOp],
     *,
     guard: Sequence[Check] = (),
-    chroot: str = "",
+    bytes_more: Callable[[WriteOp], int] = lambda _: 0,
     operations_max: int = OPERATIONS_MAX,
     bytes_max: Bytes = BYTES_MAX,
 ) -> Iterator[Multi]:
     """Puts the operations, in order, into as few multis as the bounds allow.
 
+    Each may grow by `bytes_more` on its way.
+
     The guard stands in front of each of them: results begin behind it. An operation that is too
     large by itself gets a multi of its own, which the session will refuse.
     """
-    prefix = len(chroot.encode())
-    empty = REQUEST_HEADER_BYTES + HEADER_BYTES + sum(_size(check, prefix) for check in guard)
+
+    def size_of(operation: WriteOp) -> int:
+        return HEADER_BYTES + len(operation.body()) + bytes_more(operation)
+
+    empty = REQUEST_HEADER_BYTES + HEADER_BYTES + sum(map(size_of, guard))
     batch: list[WriteOp] = []
     size = empty
     for operation in operations:
-        more = _size(operation, prefix)
+        more = size_of(operation)
         if batch and (len(batch) == operations_max or size + more > bytes_max):
             yield Multi((*guard, *batch))
             batch, size = [], empty
@@ -44,7 +49,3 @@ def packed(
         size += more
     if batch:
         yield Multi((*guard, *batch))
-
-
-def _size(operation: WriteOp, prefix: int) -> int:
-    return HEADER_BYTES + prefix + len(operation.body())

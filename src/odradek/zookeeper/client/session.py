@@ -5,10 +5,12 @@ suspended or over; what is sent in which order on a new connection (credentials,
 then operations); and what each caller is told.
 
 Invariants. An answer goes to the oldest request, or the connection is dropped. A watch's event is
-delivered in the place in which the server sent it: before any answer that shows its effect. What
-was sent when a connection broke has an unknown outcome; what was not sent waits for the next one,
-or fails, as its caller chose. When the session is over every caller is told before the owner is,
-and a new session begins only when the owner asks.
+delivered in the place in which the server sent it: before any answer that shows its effect. A
+server that answers that it does not serve (it is overloaded, took too long, or the session has
+moved) is left like one that hangs up: the next one is tried, ever more slowly. What was sent when a
+connection broke has an unknown outcome; what was not sent waits for the next one, or fails, as its
+caller chose. When the session is over every caller is told before the owner is, and a new session
+begins only when the owner asks.
 
 A client that took a server that is cut off from its ensemble goes on asking the others, on
 connections beside its own, whether they write, and moves to the first that does.
@@ -27,7 +29,9 @@ from typing import Final, NamedTuple
 
 from odradek.model.units import MINUTE, SECOND, Millis
 from odradek.ports import Address, Random
-from odradek.zookeeper.client.address import Chroot, Ensemble
+from odradek.security.errors import AuthenticationFailed
+from odradek.security.mechanism import NewClientMechanism
+from odradek.zookeeper.client.address import AclOf, Chroot, Ensemble, ProtectedChroot
 from odradek.zookeeper.client.credentials import Credentials
 from odradek.zookeeper.client.errors import (
     AuthFailed,
@@ -50,6 +54,7 @@ from odradek.zookeeper.client.states import (
     Idle,
     Leaving,
     Live,
+    Proving,
     Refused,
     Search,
     State,
@@ -63,12 +68,23 @@ from odradek.zookeeper.protocol.codes import (
     AUTH_XID,
     NOTIFICATION_XID,
     PING_XID,
+    SASL_XID,
     SET_WATCHES_XID,
     EventType,
+    KeeperCode,
     MalformedPacket,
+    OpCode,
 )
 from odradek.zookeeper.protocol.jute import Packets, framed
-from odradek.zookeeper.protocol.jute_replies import Connected, Done, Event, event_body, reply_header
+from odradek.zookeeper.protocol.jute_replies import (
+    Connected,
+    Done,
+    Event,
+    SaslReply,
+    event_body,
+    reply_body,
+    reply_header,
+)
 from odradek.zookeeper.protocol.jute_requests import (
     Auth,
     Check,
@@ -76,6 +92,7 @@ from odradek.zookeeper.protocol.jute_requests import (
     Connect,
     Multi,
     Ping,
+    Sasl,
     WriteOp,
     framed_request,
 )
@@ -83,7 +100,19 @@ from odradek.zookeeper.protocol.jute_requests import (
 SEARCH_FIRST: Final = Millis(100)  # between two looks for a server that writes
 SEARCH_MAX: Final = MINUTE
 PASSWORD_BYTES: Final = 16
+CLOSING: Final = "closing"
+"""Why the owner of a session that it ends is told of no connection."""
 """Of a session that has none yet."""
+DOES_NOT_SERVE: Final = frozenset(
+    {
+        KeeperCode.CONNECTIONLOSS,
+        KeeperCode.OPERATIONTIMEOUT,
+        KeeperCode.SESSIONMOVED,
+        KeeperCode.REQUESTTIMEOUT,
+        KeeperCode.THROTTLEDOP,
+    }
+)
+"""What a server answers that cannot say what became of a request, or did not try."""
 
 
 class SessionSettings(NamedTuple):
@@ -93,6 +122,8 @@ class SessionSettings(NamedTuple):
     connect_timeout: Millis | None = None  # for one server; None shares the timeout among them
     read_only: bool = False  # whether a server that is cut off from its ensemble will do
     limits: PipelineLimits = PipelineLimits()
+    login: NewClientMechanism | None = None  # by which each connection proves a name (SASL)
+    acl_of: AclOf | None = None  # whom the nodes belong to that are made; None: to everybody
 
 
 class WatchEvent(NamedTuple):
@@ -138,9 +169,12 @@ class Session:
         self._servers = Servers(ensemble.servers, random)
         self._identity = _NOBODY
         self._last_zxid = 0  # the newest transaction that a reply has shown us
-        self._chroot = Chroot(ensemble.chroot)
+        acl_of = self._settings.acl_of
+        chroot = ensemble.chroot
+        self._chroot = Chroot(chroot) if acl_of is None else ProtectedChroot(chroot, acl_of)
         self._pipeline = Pipeline(self._settings.limits, self._chroot)
         self._credentials = Credentials()
+        self._was_named = False  # a server has believed the name
         self._watches = WatchBook()
         self._packets = Packets(self._settings.limits.reply_bytes_max)
         self._rearming = 0  # requests to arm watches that have no answer yet
@@ -171,7 +205,7 @@ class Session:
         match self.state:
             case Waiting(until=moment) | Dialling(give_up=moment) | Greeting(give_up=moment):
                 return moment
-            case Leaving(give_up=moment):
+            case Proving(give_up=moment) | Leaving(give_up=moment):
                 return moment
             case Live(search=None):
                 return min(self._ping_at, self._silent_at)
@@ -203,7 +237,7 @@ class Session:
             case Live():
                 self._pipeline.submit(submission)
                 self._fill(now)
-            case Idle() | Waiting() | Dialling() | Greeting():
+            case Idle() | Waiting() | Dialling() | Greeting() | Proving():
                 if submission.waits:
                     self._pipeline.submit(submission)
                 else:
@@ -219,7 +253,8 @@ class Session:
     def packed(self, operations: Iterable[WriteOp], guard: Sequence[Check]) -> Iterator[Multi]:
         """As few multis, each behind the guard, as jute.maxbuffer allows."""
         bytes_max = self._settings.limits.request_bytes_max
-        return packed(operations, guard=guard, chroot=self._chroot.prefix, bytes_max=bytes_max)
+        more = self._chroot.bytes_more
+        return packed(operations, guard=guard, bytes_more=more, bytes_max=bytes_max)
 
     def authenticate(self, submission: Submission, now: Millis) -> SessionEffects:
         """Gives this and every later connection the identity of an `Auth`.
@@ -242,13 +277,13 @@ class Session:
         match self.state:
             case Live():
                 self._pipeline.fail_queue(SessionClosed)
-                self._become(Leaving(self._silent_at), "closing")
+                self._become(Leaving(self._silent_at), CLOSING)
                 self._pipeline.submit(Submission([CloseSession()]))
                 self._fill(now)
             case Leaving() | Closed():
                 pass
             case state:
-                self._effects.hang_up = isinstance(state, (Dialling, Greeting))
+                self._effects.hang_up = isinstance(state, (Dialling, Greeting, Proving))
                 self._end(Closed(), SessionClosed, "closed by its owner")
         return self._flush()
 
@@ -279,7 +314,9 @@ class Session:
         try:
             for packet in self._packets.feed(data):
                 if isinstance(self.state, Greeting):
-                    self._greeted(Connected.decode(packet), now)
+                    self._greeted(Connected.decode(packet), self.state.give_up, now)
+                elif isinstance(self.state, Proving):
+                    self._challenged(packet, self.state, now)
                 else:
                     self._answered(packet, now)
                 if self._effects.hang_up:
@@ -301,7 +338,7 @@ class Session:
             case Dialling(give_up=give_up) | Greeting(give_up=give_up) if now >= give_up:
                 self._effects.hang_up = True
                 self._lose("the server did not answer in time", now)
-            case Leaving(give_up=give_up) if now >= give_up:
+            case Proving(give_up=give_up) | Leaving(give_up=give_up) if now >= give_up:
                 self._effects.hang_up = True
                 self._lose("the server did not answer in time", now)
             case Live() if now >= self._silent_at:
@@ -335,21 +372,65 @@ class Session:
         self.lease.awake(now, Millis(now + patience + self.timeout // 3))
         self._effects.dial = self._servers.try_next()
 
-    def _greeted(self, hello: Connected, now: Millis) -> None:
+    def _greeted(self, hello: Connected, give_up: Millis, now: Millis) -> None:
         if hello.timeout <= 0:
             if self._identity is _NOBODY:
                 raise MalformedPacket("the server answered with a session that has expired")
             self._effects.hang_up = True
             self._end(Expired(), SessionExpired, "the server has ended the session")
             return
-        search = Search(Millis(now + SEARCH_FIRST), SEARCH_FIRST) if hello.read_only else None
-        if search is None:  # the session of a server that is cut off is known to no other
+        if not hello.read_only:  # the session of a server that is cut off is known to no other
             if self._identity is not _NOBODY and hello.session_id != self._identity.session_id:
                 raise MalformedPacket("the server answered with the id of another session")
             self._identity = _Identity(hello.session_id, hello.password)
         self.timeout = Millis(hello.timeout)
         self.lease.begin(self._sent_at, self.timeout)  # nothing was sent behind the greeting
-        self._become(Live(now, search), f"session 0x{hello.session_id:x}")
+        if self._settings.login is None:
+            self._come_alive(f"session 0x{hello.session_id:x}", now, read_only=hello.read_only)
+            return
+        login = self._settings.login()
+        self._become(Proving(give_up, login, hello.read_only), "proving the name")
+        self._send(framed_request(SASL_XID, Sasl(login.first())), now)
+
+    def _challenged(self, packet: bytes, state: Proving, now: Millis) -> None:
+        """The server answered to a step of the login."""
+        header = reply_header(packet)
+        if header.xid != SASL_XID:
+            raise MalformedPacket(f"an answer to xid {header.xid} within a login")
+        if header.error in DOES_NOT_SERVE:
+            self._effects.hang_up = True
+            self._lose(f"the server does not serve: {error_of(header.error)}", now)
+            return
+        if header.error:
+            self._disbelieved(str(error_of(header.error)), now)
+            return
+        answer = reply_body(OpCode.SASL, packet)
+        assert isinstance(answer, SaslReply), answer
+        if answer.token is None:
+            self._disbelieved("the server knows no users of SASL", now)
+            return
+        try:
+            token = state.login.respond(answer.token)
+        except AuthenticationFailed as error:
+            self._disbelieved(str(error), now)
+            return
+        if token is not None:
+            self._send(framed_request(SASL_XID, Sasl(token)), now)
+            return
+        self._was_named = True
+        self._come_alive("the name is proven", now, read_only=state.read_only)
+
+    def _disbelieved(self, reason: str, now: Millis) -> None:
+        """At first that is the end; later another server may believe it, or this one again."""
+        self._effects.hang_up = True
+        if self._was_named:
+            self._lose(reason, now)
+        else:
+            self._end(Refused(), AuthFailed, reason)
+
+    def _come_alive(self, reason: str, now: Millis, *, read_only: bool | None) -> None:
+        search = Search(Millis(now + SEARCH_FIRST), SEARCH_FIRST) if read_only else None
+        self._become(Live(now, search), reason)
         self._send(self._credentials.present_all(), now)
         for request in self._watches.rearming(self._last_zxid):
             self._rearming += 1
@@ -358,7 +439,7 @@ class Session:
 
     def _lose(self, reason: str, now: Millis) -> None:
         """The connection is gone; the session may have outlived it."""
-        assert isinstance(self.state, (Dialling, Greeting, Live, Leaving)), self.state
+        assert isinstance(self.state, (Dialling, Greeting, Proving, Live, Leaving)), self.state
         self._forget_connection()
         match self.state:
             case Leaving():
@@ -366,7 +447,7 @@ class Session:
             case Live(since=since) if now - since >= BACKOFF_MAX:
                 self._servers.forgive()
                 self._retry(reason, now)
-            case Live() | Dialling() | Greeting():
+            case Live() | Dialling() | Greeting() | Proving():
                 self._retry(reason, now)
 
     def _retry(self, reason: str, now: Millis) -> None:
@@ -410,6 +491,10 @@ class Session:
 
     def _answered(self, packet: bytes, now: Millis) -> None:
         header = reply_header(packet)
+        if header.xid >= 0 and header.error in DOES_NOT_SERVE:
+            self._effects.hang_up = True
+            self._lose(f"the server does not serve: {error_of(header.error)}", now)
+            return
         if header.xid >= 0:
             request = self._pipeline.take(header, packet)
             if header.zxid > 0:

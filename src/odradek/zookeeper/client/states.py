@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from odradek.model.units import Millis
+from odradek.security.mechanism import ClientMechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,15 @@ class Greeting:
     """Connected; the server was asked for the session."""
 
     give_up: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """The session is there; on this connection the client proves its name, before all else."""
+
+    give_up: Millis
+    login: ClientMechanism
+    read_only: bool | None
 
 
 class Search(NamedTuple):
@@ -78,18 +88,19 @@ class Closed:
     """Over, for good."""
 
 
-State = Idle | Waiting | Dialling | Greeting | Live | Leaving | Expired | Refused | Closed
+State = Idle | Waiting | Dialling | Greeting | Proving | Live | Leaving | Expired | Refused | Closed
 
 PREDECESSORS: Final[Mapping[type[State], frozenset[type[State]]]] = {
     Idle: frozenset(),
-    Waiting: frozenset({Dialling, Greeting, Live}),
+    Waiting: frozenset({Dialling, Greeting, Proving, Live}),
     Dialling: frozenset({Idle, Waiting, Expired, Refused}),
     Greeting: frozenset({Dialling}),
-    Live: frozenset({Greeting}),
+    Proving: frozenset({Greeting}),
+    Live: frozenset({Greeting, Proving}),
     Leaving: frozenset({Live}),
     Expired: frozenset({Greeting}),
-    Refused: frozenset({Live}),
-    Closed: frozenset({Idle, Waiting, Dialling, Greeting, Leaving, Expired, Refused}),
+    Refused: frozenset({Proving, Live}),
+    Closed: frozenset({Idle, Waiting, Dialling, Greeting, Proving, Leaving, Expired, Refused}),
 }
 
 
@@ -122,5 +133,5 @@ def status_of(state: State) -> Status:
             return Status.AUTH_FAILED
         case Closed():
             return Status.CLOSED
-        case Idle() | Waiting() | Dialling() | Greeting() | Leaving():
+        case Idle() | Waiting() | Dialling() | Greeting() | Proving() | Leaving():
             return Status.DISCONNECTED

@@ -152,6 +152,8 @@ NO_ZXID: Final = -1  # of an event whose transaction is not known
 PING_XID: Final = -2
 AUTH_XID: Final = -4
 SET_WATCHES_XID: Final = -8
+SASL_XID: Final = 0
+"""Of our own logins: nothing else is on its way then, and requests begin at 1."""
 
 ANY_VERSION: Final = -1  # a write that names no version replaces whatever is there
 

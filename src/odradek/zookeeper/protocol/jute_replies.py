@@ -180,6 +180,16 @@ class Identities(NamedTuple):
         return put_list(self.identities, _put_identity)
 
 
+class SaslReply(NamedTuple):
+    """One token of a server in a login by SASL."""
+
+    token: bytes | None
+
+    def body(self) -> bytes:
+        """Token."""
+        return put_buffer(self.token)
+
+
 class Failed(NamedTuple):
     """Within the results of a multi: this one failed, or was not tried (0 or -2)."""
 
@@ -357,6 +367,11 @@ def _take_identities(data: bytes, at: int) -> Decoded[Reply]:
     return Identities(identities), at
 
 
+def _take_sasl_reply(data: bytes, at: int) -> Decoded[Reply]:
+    token, at = take_buffer(data, at)
+    return SaslReply(token), at
+
+
 def _take_failed(data: bytes, at: int) -> Decoded[Reply]:
     code, at = take_int(data, at)
     return Failed(code), at
@@ -423,6 +438,7 @@ _TAKERS: Final[Mapping[int, _Taker]] = {
     OpCode.GET_ACL: _take_acl_reply,
     OpCode.GET_ALL_CHILDREN_NUMBER: _take_number,
     OpCode.WHO_AM_I: _take_identities,
+    OpCode.SASL: _take_sasl_reply,
     OpCode.MULTI: _take_results,
     OpCode.MULTI_READ: _take_results,
 }

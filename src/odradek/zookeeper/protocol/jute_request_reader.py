@@ -45,6 +45,7 @@ from odradek.zookeeper.protocol.jute_requests import (
     Ping,
     RemoveWatches,
     Request,
+    Sasl,
     SetAcl,
     SetData,
     SetWatches,
@@ -186,6 +187,11 @@ def _take_auth(data: bytes, at: int) -> Decoded[Request]:
     return Auth(scheme, credentials, kind), at
 
 
+def _take_sasl(data: bytes, at: int) -> Decoded[Request]:
+    token, at = take_buffer(data, at)
+    return Sasl(token), at
+
+
 _Taker = Callable[[bytes, int], Decoded[Request]]
 
 
@@ -247,6 +253,7 @@ _TAKERS: Final[Mapping[int, _Taker]] = {
     OpCode.REMOVE_WATCHES: _take_numbered(RemoveWatches),
     OpCode.CHECK_WATCHES: _take_numbered(CheckWatches),
     OpCode.AUTH: _take_auth,
+    OpCode.SASL: _take_sasl,
     OpCode.MULTI: _take_multi,
     OpCode.MULTI_READ: _take_multi_read,
 }

@@ -363,6 +363,16 @@ class Auth(NamedTuple):
         return INT.pack(self.kind) + put_text(self.scheme) + put_buffer(self.credentials)
 
 
+class Sasl(NamedTuple):
+    """One token of a client that proves its name by SASL."""
+
+    token: bytes | None
+
+    def body(self) -> bytes:
+        """Token."""
+        return put_buffer(self.token)
+
+
 WriteOp = Create | Create2 | CreateContainer | CreateTtl | Delete | SetData | Check
 ReadOp = GetData | GetChildren
 
@@ -413,6 +423,7 @@ OPS: Final[Mapping[type[Request], OpCode]] = {
     RemoveWatches: OpCode.REMOVE_WATCHES,
     CheckWatches: OpCode.CHECK_WATCHES,
     Auth: OpCode.AUTH,
+    Sasl: OpCode.SASL,
     Multi: OpCode.MULTI,
     MultiRead: OpCode.MULTI_READ,
 }

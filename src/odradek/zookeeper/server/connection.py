@@ -15,6 +15,7 @@ from odradek.zookeeper.protocol.codes import OpCode
 from odradek.zookeeper.protocol.jute import Identity, Packets
 
 if TYPE_CHECKING:
+    from odradek.security.mechanism import ServerMechanism
     from odradek.zookeeper.tree.sessions import Session
 
 
@@ -26,6 +27,7 @@ class Phase(Enum):
     """What may come next."""
 
     GREETING = auto()  # a connect request, or a four-letter word
+    NAMING = auto()  # a proof of a name, which this server asks for
     SERVING = auto()  # requests
     ENDING = auto()  # nothing more is read; what waits goes out, then it is closed
     GONE = auto()
@@ -52,6 +54,7 @@ class Connection:
         "last_op",
         "last_xid",
         "last_zxid",
+        "login",
         "outbox",
         "packets",
         "paused",
@@ -73,6 +76,7 @@ class Connection:
         self.session: Session | None = None
         self.deadline = Millis(0)  # to greet, or to take the last answer
         self.identities: list[Identity] = [Identity("ip", peer[0])]
+        self.login: ServerMechanism | None = None  # a conversation of SASL that goes on
         self.first: bytearray | None = bytearray()  # until four bytes say what this is
         self.packets = Packets(packet_bytes_max)
         self.backlog: deque[bytes] = deque()  # packets that wait because too much is unsent

@@ -16,10 +16,13 @@ requests; an event leaves before any later answer of its connection.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hmac import compare_digest
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Address, Entry, Random
+from odradek.security.digest_md5 import DigestServer
+from odradek.security.errors import AuthenticationFailed
+from odradek.security.mechanism import Proven
 from odradek.zookeeper.protocol.codes import (
     NO_ZXID,
     NOTIFICATION_XID,
@@ -29,8 +32,8 @@ from odradek.zookeeper.protocol.codes import (
     OpCode,
     Permission,
 )
-from odradek.zookeeper.protocol.jute import framed
-from odradek.zookeeper.protocol.jute_replies import Connected, Event, framed_reply
+from odradek.zookeeper.protocol.jute import Identity, framed
+from odradek.zookeeper.protocol.jute_replies import Connected, Event, SaslReply, framed_reply
 from odradek.zookeeper.protocol.jute_request_reader import request_body, request_header
 from odradek.zookeeper.protocol.jute_requests import (
     Auth,
@@ -38,6 +41,7 @@ from odradek.zookeeper.protocol.jute_requests import (
     Connect,
     Ping,
     Request,
+    Sasl,
     Unknown,
 )
 from odradek.zookeeper.server.connection import Connection, Phase
@@ -48,7 +52,7 @@ from odradek.zookeeper.server.settings import GREETING_BYTES_MAX, ServerSettings
 from odradek.zookeeper.server.stats import ServerStats
 from odradek.zookeeper.server.write_requests import WRITES, write
 from odradek.zookeeper.server.writes import Writer
-from odradek.zookeeper.tree.access import allowed, identities_for
+from odradek.zookeeper.tree.access import PROVEN, allowed, identities_for
 from odradek.zookeeper.tree.buckets import Buckets
 from odradek.zookeeper.tree.database import Database
 from odradek.zookeeper.tree.reaper import Reaper
@@ -63,6 +67,8 @@ from odradek.zookeeper.tree.transactions import (
 )
 from odradek.zookeeper.tree.tree import Touched
 from odradek.zookeeper.tree.watches import Watches
+
+NONCE_BYTES: Final = 24
 
 
 class Moment(NamedTuple):
@@ -110,6 +116,10 @@ class Server:
         self._hosts[host] += 1
         self._hurry(connection)
         return connection
+
+    def named(self, connection: Connection, name: str) -> None:
+        """Its certificate says so."""
+        connection.identities.append(Identity("x509", name))
 
     def received(self, connection: Connection, chunk: bytes | memoryview, now: Moment) -> None:
         """Bytes came."""
@@ -263,9 +273,11 @@ class Server:
             connection.received += 1
             self.stats.received += 1
             packet = backlog.popleft()
-            if connection.phase is Phase.GREETING:
+            if connection.phase is Phase.SERVING:
+                self._answer(connection, packet)
+            elif connection.phase is Phase.GREETING:
                 self._greet(connection, packet)
-            else:
+            elif self._is_of_a_login(connection, packet):
                 self._answer(connection, packet)
         self.outgoing.resume(connection)
 
@@ -309,7 +321,8 @@ class Server:
         self._by_session[session.id] = connection
         self.database.sessions.resume(session, Millis(request.timeout), self.now.monotonic)
         connection.session = session
-        connection.phase = Phase.SERVING
+        asks = self.settings.requires_names and not _is_named(connection)
+        connection.phase = Phase.NAMING if asks else Phase.SERVING
         reply = Connected(session.timeout, session.id, session.password, flag)
         self._queue(connection, framed(reply.body()))
 
@@ -328,8 +341,12 @@ class Server:
                 body = reader(self, connection, request)
             elif kind in WRITES:
                 body = write(self, self._writer(connection), request)
+            elif kind is Sasl:
+                body = self._log_in(connection, request)
             else:
                 code, ending = self._other(connection, request)
+        except AuthenticationFailed as error:
+            code, ending = KeeperCode.AUTHFAILED, str(error)
         except KeeperError as error:
             code = error.keeper_code
         zxid = self.database.zxid
@@ -356,6 +373,40 @@ class Server:
             case _:
                 return KeeperCode.UNIMPLEMENTED, f"asks for {request}, which is not spoken here"
 
+    def _is_of_a_login(self, connection: Connection, packet: bytes) -> bool:
+        """A client that asks for anything else before is told so, and its connection is closed."""
+        try:
+            xid, op = request_header(packet)
+        except MalformedPacket as error:
+            self.end(connection, str(error), at_once=True)
+            return False
+        if op in {OpCode.SASL, OpCode.AUTH}:
+            return True
+        code = KeeperCode.SESSIONCLOSEDREQUIRESASLAUTH
+        self._queue(connection, framed_reply((xid, self.database.zxid, code)))
+        self.end(connection, "has proven no name", at_once=False)
+        return False
+
+    def _log_in(self, connection: Connection, request: Request) -> bytes:
+        """One step; a server without users answers with no token, as ZooKeeper does."""
+        assert isinstance(request, Sasl), request
+        if self.settings.users is None:
+            return SaslReply(None).body()
+        login = connection.login
+        if login is None:
+            login = DigestServer(self.settings.users, nonce=self._random.bytes(NONCE_BYTES))
+        connection.login = None  # whatever goes wrong ends it
+        answer = login.evaluate(request.token or b"")
+        if isinstance(answer, Proven):
+            identity = Identity("sasl", answer.principal.name)
+            if identity not in connection.identities:
+                connection.identities.append(identity)
+            if connection.phase is Phase.NAMING:
+                connection.phase = Phase.SERVING
+        else:
+            connection.login = login
+        return SaslReply(answer.answer).body()
+
     def _identify(self, connection: Connection, scheme: str, credentials: bytes | None) -> bool:
         digest, host = self.settings.super_digest, connection.peer[0]
         known = connection.identities
@@ -376,3 +427,7 @@ class Server:
         floor = self.database.zxid
         now = self.now.monotonic
         self.outgoing.queue(connection, data, floor=floor, now=now, asked=asked)
+
+
+def _is_named(connection: Connection) -> bool:
+    return any(identity.scheme in PROVEN for identity in connection.identities)

@@ -1,5 +1,6 @@
 """What the embedded server may be told, and its bounds: ZooKeeper's names and defaults in mind."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +39,8 @@ class ServerSettings:
     snapshot_bytes: Bytes = Bytes(16 * MIB)  # likewise; a multi is one entry and may be large
     four_letter_words: frozenset[str] = frozenset({"srvr"})  # 4lw.commands.whitelist; "*" is all
     super_digest: str | None = None
+    users: Mapping[str, str] | None = field(default=None, repr=False)  # of SASL: their passwords
+    requires_names: bool = False  # whether a client must have proven one to ask for anything
     tree: TreeLimits = field(default_factory=TreeLimits)
 
     def negotiated(self, wanted: int) -> Millis:

@@ -1,8 +1,10 @@
 """Who may do what: identities, and ACLs held against them.
 
-Schemes are `world` (anyone), `digest` (a name and the hash of its password), `ip` (an address or a
-network) and, for ACLs as clients write them, `auth` (who I am). A connection has its address as
-an identity from the start and gains others with `addauth`. `super` passes everywhere.
+Schemes are `world` (anyone), `digest` (a name and the hash of its password), `sasl` (a name that
+was proven by a login), `x509` (that of a certificate), `ip` (an address or a network) and, for ACLs
+as clients write them, `auth` (who I am). A connection has its address as an identity from the
+start, its certificate's name over TLS, and gains others with `addauth` and SASL. `super` passes
+everywhere.
 """
 
 import base64
@@ -15,6 +17,10 @@ from odradek.zookeeper.protocol.codes import KeeperCode, KeeperError, Permission
 from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl, Identity
 
 SUPER: Final = Identity("super", "")
+NAMES: Final = frozenset({"digest", "sasl", "x509"})
+"""Schemes whose identities `auth` stands for."""
+PROVEN: Final = frozenset({"sasl", "x509"})
+"""Those of them that a client cannot have by making them up."""
 
 
 def digest_identity(credentials: bytes) -> Identity:
@@ -68,11 +74,11 @@ def settled_acl(acl: Sequence[Acl], identities: Iterable[Identity], path: str) -
     settled: list[Acl] = []
     for entry in dict.fromkeys(acl):
         if entry.identity.scheme == "auth":
-            mine = [Acl(entry.permissions, own) for own in identities if own.scheme == "digest"]
+            mine = [Acl(entry.permissions, own) for own in identities if own.scheme in NAMES]
         else:
             mine = [entry] if _valid(entry.identity) else []
         if not mine:
-            raise KeeperError(KeeperCode.INVALIDACL, f"{path}: nobody is {entry.identity}")
+            raise KeeperError(KeeperCode.INVALIDACL, f"{path}: no client can be {entry.identity}")
         settled += mine
     if not settled:
         raise KeeperError(KeeperCode.INVALIDACL, f"{path}: an empty ACL")
@@ -97,7 +103,7 @@ def _valid(identity: Identity) -> bool:
         return bool(name or digest) and bool(digest) and ":" not in digest
     if identity.scheme == "ip":
         return _network(identity.id) is not None
-    return identity == ANYONE
+    return identity == ANYONE or (identity.scheme in PROVEN and bool(identity.id))
 
 
 def _matches(wanted: Identity, own: Identity) -> bool:
