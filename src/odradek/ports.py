@@ -14,7 +14,7 @@ instead of waiting. Worlds end with whatever else it calls there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, final
 
 from odradek.model.units import Bytes, Micros, Millis, Timestamp
 
@@ -31,7 +31,7 @@ class Clock(Protocol):
         ...
 
     def worked(self) -> Micros:
-        """The processor's time that this thread has had: for figures about ourselves."""
+        """The processor's time that this thread has had or has waited for: for figures."""
         ...
 
     def wall(self) -> Timestamp:
@@ -209,7 +209,7 @@ class Disk(Protocol):
         ...
 
     def total_bytes(self) -> Bytes:
-        """The size of the whole volume, whoever uses it."""
+        """The size of the whole volume, whatever uses it."""
         ...
 
     def boot(self) -> str:
@@ -268,6 +268,7 @@ class Worker(Protocol):
         ...
 
 
+@final
 class FileRange(NamedTuple):
     """Bytes that go out from a file when the socket takes them, and are not held in memory."""
 
@@ -331,6 +332,7 @@ class Stream(Protocol):
         """
         ...
 
+    @property
     def unsent(self) -> int:
         """The count of bytes that wait to leave. Above its bound, stop reading."""
         ...
@@ -379,8 +381,13 @@ class Listener(Protocol):
 class Network(Protocol):
     """Streams to and from others."""
 
-    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
-        """Takes connections; `accept` gives each its receiver. An empty host is all of ours."""
+    async def listen(
+        self, address: Address, accept: Callable[[Stream], Receiver], *, uses_reserve: bool = False
+    ) -> Listener:
+        """Takes connections; `accept` gives each its receiver. An empty host is all of ours.
+
+        When descriptors run out, the last ones are for listeners that may use the reserve.
+        """
         ...
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:

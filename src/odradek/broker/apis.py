@@ -5,6 +5,8 @@ from types import MappingProxyType
 from typing import Final
 
 from odradek.broker.handlers import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     allocate_producer_ids,
     alter_configs,
     alter_partition,
@@ -23,6 +25,7 @@ from odradek.broker.handlers import (
     describe_topic_partitions,
     describe_transactions,
     elect_leaders,
+    end_txn,
     fetch,
     incremental_alter_configs,
     init_producer_id,
@@ -35,6 +38,7 @@ from odradek.broker.handlers import (
     offset_for_leader_epoch,
     produce,
     stop_replica,
+    update_features,
     update_metadata,
     write_txn_markers,
 )
@@ -69,6 +73,8 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
     {
         api.key: api
         for api in (
+            add_offsets_to_txn.API,
+            add_partitions_to_txn.API,
             allocate_producer_ids.API,
             alter_client_quotas.API,
             alter_configs.API,
@@ -96,6 +102,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             describe_transactions.API,
             describe_user_scram_credentials.API,
             elect_leaders.API,
+            end_txn.API,
             fetch.API,
             find_coordinator.API,
             heartbeat.API,
@@ -120,6 +127,7 @@ OFFERED: Final[Mapping[int, Api]] = MappingProxyType(
             stop_replica.API,
             sync_group.API,
             txn_offset_commit.API,
+            update_features.API,
             update_metadata.API,
             write_txn_markers.API,
         )

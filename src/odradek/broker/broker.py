@@ -15,6 +15,7 @@ import structlog
 from odradek.access.decisions import Decisions
 from odradek.broker import apis
 from odradek.broker.access.access_rules import AccessRules
+from odradek.broker.access.audit import Audit
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
@@ -23,6 +24,7 @@ from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.departed_brokers import DepartedBrokers
+from odradek.broker.control.features import LEVEL_MAX, ClusterFeatures
 from odradek.broker.control.identity import number_of, sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
@@ -31,13 +33,19 @@ from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import CoordinatorDeps
+from odradek.broker.coordinators.transaction_coordinator import (
+    TransactionCoordinator,
+    TransactionDeps,
+)
+from odradek.broker.coordinators.transaction_markers import MarkersDeps, TransactionMarkers
 from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.doors import Doors
 from odradek.broker.embedded_zookeeper import connect_string, start_zookeeper
 from odradek.broker.fetching.fetch_sessions import FetchSessions
 from odradek.broker.fetching.log_mender import LogMender, MenderDeps
-from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
+from odradek.broker.fetching.pending_fetch import FetchDeps
+from odradek.broker.fetching.pending_fetches import Fetches
 from odradek.broker.fetching.replica_fetchers import FetchersDeps, ReplicaFetchers
 from odradek.broker.fetching.replication_throttles import ReplicationThrottles
 from odradek.broker.figures.broker_pages import READY, BrokerPages
@@ -45,25 +53,30 @@ from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.metrics import Kept
 from odradek.broker.figures.pages import PageServer
 from odradek.broker.figures.request_times import RequestTimes
-from odradek.broker.handlers import api_versions
+from odradek.broker.handlers import add_partitions_to_txn, api_versions, write_txn_markers
 from odradek.broker.handlers.controller_service import ControllerService
-from odradek.broker.network.authentication import Authentication, cluster_secret
+from odradek.broker.network.authentication import Authentication
 from odradek.broker.network.certificates import Certificates
-from odradek.broker.network.socket_server import SocketServer
+from odradek.broker.network.socket_server import SocketServer, naming
+from odradek.broker.network.token_keys import TokenKeys
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.disk_watch import DiskWatch
 from odradek.broker.partitions.disk_wear import DiskWear
+from odradek.broker.partitions.full_disks import FullDisks
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.resignations import Resignations
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.stopping import Parts, Stopping
 from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.partitions_there import partitions_there
+from odradek.broker.topics.quota_admin import QuotaAdmin
 from odradek.broker.topics.scram_admin import ScramAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.config.broker import BrokerConfig
@@ -73,6 +86,7 @@ from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller as controller_rows
 from odradek.config.rows import network as network_rows
 from odradek.config.rows import replication as replication_rows
+from odradek.config.rows import security as security_rows
 from odradek.config.secured import between_brokers
 from odradek.config.setting import BrokerSetting
 from odradek.controller.candidacy import ControllerLease
@@ -80,13 +94,20 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
-from odradek.metadata.znodes.settings import EntityType
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.peers.secured_network import SecuredNetwork
+from odradek.peers.token_source import TokenSource
+from odradek.security.addresses import reader
+from odradek.security.token_endpoint import TokenEndpoint, token_of
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import AllDirsFailed
+from odradek.zookeeper.client.states import Status
 
 log = structlog.get_logger()
+
+
+def _token_not_fetched(reason: str) -> None:
+    log.warning("tokens.not_fetched", reason=reason)
 
 
 class Broker:
@@ -100,13 +121,23 @@ class Broker:
         self._throttles = ReplicationThrottles(self.settings)
         self.timers = Timers(doors.clock)
         self.socket_server = SocketServer(config, doors, self.timers)
+        self.settings.client_watchers.append(self.socket_server.quotas.on_entity)
         self.times = RequestTimes(doors.clock)
         self.idleness = Idleness(doors.clock)
         self.socket_server.on_answer = self.times.answered
         self.pages = PageServer(doors.network, doors.clock, self.timers)
         self._certificates = Certificates(doors.read_file)
-        self._authentication = Authentication(self.settings, doors.random, self._certificates)
+        self._token_keys = TokenKeys(reader(doors.read_file, doors.read_https), doors.clock)
+        self._authentication = Authentication(
+            self.settings,
+            doors.random,
+            self._certificates,
+            read=doors.read_file,
+            keys=self._token_keys,
+            new_source=self._token_source,
+        )
         self._rules: AccessRules | None = None  # where an authorizer is configured
+        self._audit: Audit | None = None  # where `audit.log` is set
         self._peers = doors.network  # by which other brokers are reached
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
@@ -120,6 +151,9 @@ class Broker:
         self._isr_changes: AlterPartitionManager
         self._to_controller: ControllerRequests
         self._questions: TransactionQuestions
+        self._to_leaders: tuple[BrokerConnections, ...] = ()  # of the coordinator of transactions
+        self._markers: TransactionMarkers
+        self._features: ClusterFeatures
         self._prefer: Callable[..., None] = lambda **_: None  # once it is registered
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
@@ -136,7 +170,11 @@ class Broker:
     async def serve(self, ready: Callable[[], None]) -> None:
         """Runs until it is asked to stop, or can serve no more, which is then raised."""
         async with asyncio.TaskGroup() as tasks:
-            shown = BrokerPages(self.pages, self._state, self._kept)
+            self.settings.passwords.check()
+            self._certificates.load(self.config, admin_alone=self.settings.passwords.may_be_kept)
+            await self._token_keys.load_beside(self.config)
+            await self._authentication.ready(self.config)
+            shown = BrokerPages(self.pages, self._state, self._kept, self._certificates)
             await shown.listen(self.config, tasks)  # probes learn that it lives, before all else
             if zookeeper_is_embedded(self.config):
                 self._zookeeper = await start_zookeeper(self.config, self.doors)
@@ -145,6 +183,7 @@ class Broker:
             coordination = BrokerSession(where, self.doors, self.settings, self.cluster)
             coordination.is_given_up = self._stopping.is_set
             self._secure(coordination)
+            self._open_audit()
             dirs = await take_dirs(self.doors)
             try:
                 await coordination.connect(tasks)
@@ -172,6 +211,12 @@ class Broker:
 
     # Start
 
+    def _token_source(self, endpoint: TokenEndpoint) -> TokenSource:
+        """Of what this broker shows to others."""
+        doors = self.doors
+        asked = partial(token_of, endpoint, doors.read_file, doors.post_https)
+        return TokenSource(doors.clock, lambda: doors.in_thread(asked), _token_not_fetched)
+
     def _secure(self, coordination: BrokerSession) -> None:
         """Listeners and connections to other brokers, where the settings ask for it."""
         config, network = self.config, self.doors.network
@@ -182,13 +227,22 @@ class Broker:
                 everyone_if_no_rule=config[broker_rows.ALLOW_EVERYONE_IF_NO_ACL_FOUND],
             )
             self._rules = AccessRules(coordination.client, decisions)
-        self._certificates.load(config)
+        self._certificates.tell_ends(self.doors.clock.wall())
         self.socket_server.api_versions = partial(api_versions.table, apis.OFFERED.values())
         self.socket_server.security = self._authentication.listeners(config)
         if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
             self._peers = SecuredNetwork(network, self._authentication.outgoing(config))
-        if any(it.offer is not None for it in self.socket_server.security.values()):
-            coordination.kinds_of_settings.append(EntityType.USERS)
+
+    def _open_audit(self) -> None:
+        path = self.config[broker_rows.AUDIT_LOG]
+        if path is None:
+            return
+        with naming(broker_rows.AUDIT_LOG, path):
+            lines = self.doors.add_lines(path)
+        allowed = self.config[broker_rows.AUDIT_LOG_ALLOWED]
+        self._audit = Audit(lines, self.doors.clock, self.timers, tells_allowed=allowed)
+        self.socket_server.on_login_refused = self._audit.login_refused
+        self.socket_server.on_named = self._audit.named
 
     def _kept(self) -> Kept | None:
         """What the page of metrics is made of, once it has started."""
@@ -207,43 +261,34 @@ class Broker:
         me = await coordination.insist(lambda: number_of(self.config, dirs, coordination.client))
         await sign_dirs(self.doors, dirs, me, self.cluster.cluster_id)
         self.settings.me = self.cluster.me = me
+        if self._audit is not None:
+            self._audit.broker = me
 
     async def _start(
         self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
     ) -> None:
         """Everything up to the registration."""
         await coordination.insist(coordination.read_all_settings)
+        if self.settings.passwords.may_be_kept:
+            self._certificates.load(self.settings.broker)
+            self._certificates.tell_ends(self.doors.clock.wall())
         if self._rules is not None:
             await coordination.insist(self._rules.begin)
-        self._authentication.secret = cluster_secret(self.config, self.cluster.cluster_id)
+        self._authentication.belong_to(self.config, self.cluster.cluster_id)
         listener = inter_broker_listener_name(self.config)
         brokers = BrokerConnections(self.cluster, self._peers, self.doors.clock, listener)
         self._to_controller = ControllerRequests(self.cluster, brokers)
-        self._questions = TransactionQuestions(self.cluster, brokers, self.timers, tasks)
+        self._ask_about_transactions(brokers, coordination, tasks)
         isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
         self._isr_changes = isr_changes
         replicas = await self._open_replicas(coordination, dirs, tasks)
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         control = ControlRequests(self.cluster, replicas, coordination)
-        deps = FetchersDeps(
-            self.cluster,
-            replicas,
-            self._peers,
-            self.doors.clock,
-            tasks,
-            listener,
-            VanishedBrokers(self.cluster, (self.doors.network, self.doors.clock), tasks),
-            self._throttles.following,
-        )
-        self._fetchers = ReplicaFetchers(deps, self.config)
-        self._corrupt_replicas = CorruptReplicas(
-            replicas, self.cluster, coordination.report_log_dirs
-        )
-        patience = self.config[replication_rows.REPLICA_SOCKET_TIMEOUT_MS]
-        mender = LogMender(MenderDeps(*deps[:6], patience))
-        self._corrupt_replicas.on_follower = mender.look_at
+        self._follow(replicas, coordination, tasks)
         self.services = services = self._services(controlling, control, tasks, client)
+        self._questions.local = partial(add_partitions_to_txn.serve_own, services)
+        self._markers.local = partial(write_txn_markers.serve_own, services)
         self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
         self._dispatch = Dispatch(services, apis.OFFERED)
         self.socket_server.on_frame = self._dispatch.on_frame
@@ -251,23 +296,27 @@ class Broker:
         self.settings.broker_watchers.append(self._on_settings)
         controlling.new_channels = self._channels_of(controlling, control)
         controlling.read_settings = coordination.read_settings
-        coordination.on_change = [coordination.look_at_changes, control.look_at_unnamed]
+        coordination.on_change += [coordination.look_at_changes, control.look_at_unnamed]
         if self._rules is not None:
             self._rules.on_changed = services.fetches.on_rules
             coordination.on_change.insert(0, partial(self._rules.look, everything=ALL_PATHS))
         coordination.on_watch = controlling.on_watch
         coordination.on_tree_changed = controlling.on_tree_changed
         coordination.on_session_over.append(controlling.on_session_over)
+        if self.config.is_set(security_rows.PASSWORD_ENCODER_OLD_SECRET):
+            await services.config_admin.encrypt_anew(self.cluster.me)
         endpoints = await self.socket_server.bind()
         rack = self.config[broker_rows.BROKER_RACK]
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
-        mark = BrokerMark(self.doors.hostname, bound, controlling.policy.is_preferred)
+        is_preferred = controlling.policy.is_preferred
+        mark = BrokerMark(self.doors.hostname, bound, is_preferred, LEVEL_MAX)
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
         watches = (isr_changes.run(), isr_watch.run(), *self._disk_watches(replicas))
         certificates = self._certificates.run(self.doors.clock, lambda: self.settings.broker)
-        self._running += [tasks.create_task(each) for each in (*watches, certificates)]
+        keys = self._token_keys.run(self.config)
+        self._running += [tasks.create_task(each) for each in (*watches, certificates, keys)]
         doors = (self._peers, self.doors.clock)
         watch = ControllerWatch(self.cluster, doors, listener, controlling.on_process_news)
         controlling.standing_by.on_awaited = watch.also
@@ -276,12 +325,66 @@ class Broker:
         self._running.append(tasks.create_task(watch.run()))
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
 
+    def _follow(
+        self, replicas: ReplicaManager, coordination: BrokerSession, tasks: asyncio.TaskGroup
+    ) -> None:
+        """What fetches from leaders, who gives way to another, and what mends corrupt copies."""
+        resignations = Resignations(replicas, self.cluster, coordination.report_log_dirs)
+        is_heard = partial(self._is_heard, coordination.client)
+        full_disks = FullDisks(replicas, self.cluster, resignations, is_heard)
+        deps = FetchersDeps(
+            self.cluster,
+            replicas,
+            self._peers,
+            self.doors.clock,
+            tasks,
+            inter_broker_listener_name(self.config),
+            VanishedBrokers(self.cluster, (self.doors.network, self.doors.clock), tasks),
+            self._throttles.following,
+            full_disks.waits,
+        )
+        self._fetchers = ReplicaFetchers(deps, self.config)
+        full_disks.on_room = self._fetchers.follow
+        self._corrupt_replicas = CorruptReplicas(replicas, self.cluster, resignations)
+        patience = self.config[replication_rows.REPLICA_SOCKET_TIMEOUT_MS]
+        mender = LogMender(MenderDeps(*deps[:6], patience))
+        self._corrupt_replicas.on_follower = mender.look_at
+
+    def _is_heard(self, client: ZooKeeperClient) -> bool:
+        """Whether ZooKeeper takes what this broker says, and a controller has given it roles."""
+        return client.status is Status.CONNECTED and self.cluster.has_roles
+
+    def _ask_about_transactions(
+        self, brokers: BrokerConnections, coordination: BrokerSession, tasks: asyncio.TaskGroup
+    ) -> None:
+        """What leaders ask coordinators; and what these tell leaders, which may take long."""
+        self._questions = TransactionQuestions(self.cluster, brokers, self.timers, tasks)
+        listener = inter_broker_listener_name(self.config)
+        self._to_leaders = in_time, late = (
+            BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
+            BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
+        )
+        self._features = ClusterFeatures(coordination.client, ALL_PATHS)
+        coordination.on_change.append(self._features.look)
+        there = partial(partitions_there, coordination.client)
+        self._markers = TransactionMarkers(
+            MarkersDeps(
+                self.cluster,
+                in_time,
+                late,
+                self.timers,
+                tasks,
+                there,
+                self._features.level,
+            )
+        )
+
     async def _open_replicas(
         self, coordination: BrokerSession, dirs: LogDirs, tasks: asyncio.TaskGroup
     ) -> ReplicaManager:
         """The logs of all dirs; the controller hears of what fails from now on."""
         replicas = ReplicaManager(
-            self.cluster.me,
+            self.cluster,
             self.doors,
             self.settings,
             dirs=dirs,
@@ -339,7 +442,9 @@ class Broker:
             replicas,
             lambda: client.has_lease and self.cluster.has_roles,
         )
-        config_admin = ConfigAdmin(client, self.settings, self.cluster)
+        config_admin = ConfigAdmin(client, self.settings, self.cluster, self.doors.random)
+        producer_ids = ProducerIds(self.cluster, self._to_controller)
+        own = TransactionDeps(producer_ids, self._markers, self._features.level)
         return Services(
             broker_id=me,
             inter_broker_listener=inter_broker_listener_name(self.config),
@@ -356,8 +461,11 @@ class Broker:
             ),
             config_admin=config_admin,
             scram_admin=ScramAdmin(client, config_admin),
-            producer_ids=ProducerIds(self.cluster, self._to_controller),
+            quota_admin=QuotaAdmin(client, config_admin),
+            quotas=self.socket_server.quotas,
+            producer_ids=producer_ids,
             socket_server=self.socket_server,
+            certificates=self._certificates,
             replicas=replicas,
             dir_admin=self._dir_admin,
             control=control,
@@ -365,13 +473,18 @@ class Broker:
             controller_admin=ControllerAdmin(client, controlling.policy),
             to_controller=self._to_controller,
             fetches=self._fetches(replicas, access),
+            replica_fetchers=self._fetchers,
             groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
+            transactions=TransactionCoordinator(self.settings, self.cluster, own, deps),
+            markers=self._markers,
+            features=self._features,
             questions=self._questions,
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,
             access=access,
             rules=self._rules,
+            audit=self._audit,
         )
 
     def _fetches(self, replicas: ReplicaManager, access: Authorizer | None) -> Fetches:
@@ -437,6 +550,10 @@ class Broker:
         self.socket_server.close()
         self.pages.close()
         self.timers.close()
+        for connections in self._to_leaders:
+            connections.close()
+        if self._audit is not None:
+            self._audit.close()
         if self._zookeeper is not None:
             self._zookeeper.close()
         for task in self._running:

@@ -22,6 +22,7 @@ from odradek.broker.handlers.api import Api, Later, Quick
 from odradek.broker.jobs import begin
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.quotas import ClientCharge
 from odradek.broker.services import Services
 from odradek.broker.slices import Slices, Steps, at_once
 from odradek.model.errors import BrokerError, ErrorCode, MalformedRequest, UnsupportedVersion
@@ -73,6 +74,12 @@ BETWEEN_BROKERS: Final = frozenset(
     }
 )
 """What brokers ask each other; it is served before clients are, so that this broker can join."""
+UNLIMITED: Final = BETWEEN_BROKERS - {
+    key
+    for key, api in APIS.items()
+    if api.name in {"ApiVersions", "Fetch", "ListOffsets", "OffsetForLeaderEpoch"}
+}
+"""What clients do not ask for; a follower is told from a client where its replica is looked at."""
 
 
 class BrokerStops(BrokerError):
@@ -128,13 +135,18 @@ class Dispatch:
             key, version, correlation_id, size = _START(frame)
             if not self._is_open and self._is_too_early(connection, key, frame):
                 return
-            row = self._rows.get((key, version)) or self._find(key, version, correlation_id)
+            try:
+                row = self._rows[key, version]
+            except KeyError:
+                row = self._find(key, version, correlation_id)
             at = _CLIENT_ID_AT
             end = at + size
             is_tagged = row.header_version == FLEXIBLE and frame[end : end + 1] != NO_TAGS
             if row.header_version and size >= 0 and not is_tagged:
                 at = end + 1 if row.header_version == FLEXIBLE else end
-                client_id = frame[_CLIENT_ID_AT:end].decode("utf-8", "replace")
+                client_id = connection.client_id
+                if frame[_CLIENT_ID_AT:end] != connection.client_id_bytes:
+                    client_id = connection.rename(bytes(frame[_CLIENT_ID_AT:end]))
             else:
                 header, at = read_request_header(frame)
                 client_id = header.client_id or ""
@@ -148,7 +160,10 @@ class Dispatch:
             connection.hang_up(f"a request that cannot be read: {error}")
             return
         pending = connection.begin(key, version, correlation_id, client_id, frame)
-        if row.quick is not None:
+        quotas = self._services.quotas
+        if quotas.is_on and key not in UNLIMITED:
+            pending.charge = ClientCharge(quotas, pending, connection)
+        elif row.quick is not None:
             try:
                 if row.quick(self._services, pending, frame, at):
                     return
@@ -166,11 +181,17 @@ class Dispatch:
             api,
             decoder(APIS[key].request, version),
             request_header_version(APIS[key], version),
-            api.quick if version in api.versions and version >= api.quick_from else None,
+            api.quick if self._may_be_quick(api, version) else None,
             version in api.versions,
             iscoroutinefunction(api.handle),
         )
         return row
+
+    def _may_be_quick(self, api: Api, version: int) -> bool:
+        """What is answered quickly is told to no audit, and was never refused."""
+        audit = self._services.audit
+        is_told = audit is not None and audit.tells_allowed
+        return version in api.versions and version >= api.quick_from and not is_told
 
     def _begin(self, row: _Row, pending: PendingRequest, frame: bytearray, at: int) -> None:
         """Decodes the request, and hands it to its handler."""
@@ -184,16 +205,20 @@ class Dispatch:
             pending.connection.hang_up(f"a request that cannot be read: {error}")
             return
         found = self._handle(row, pending, request)
+        if found is None:
+            return
         if isinstance(found, GeneratorType):
             pending.slices = self._slices
             self._run(pending, self._handled_in_slices(pending, request, found))
-        elif found is not None:
+        else:
             self._later(pending, request, cast("Later", found))
 
     def _handle(
         self, row: _Row, pending: PendingRequest, request: Request, *, is_admitted: bool = False
     ) -> Later | Steps[Later | None] | None:
         """What is still to be done, if it is not answered."""
+        if self._services.audit is not None and not is_admitted:
+            pending.beside = partial(self._services.audit.on_answer, pending, request)
         if not row.is_served:
             too_old = UnsupportedVersion(_too_old(row.api, pending.version))
             self._refuse(pending, request, too_old)
@@ -288,7 +313,10 @@ class Dispatch:
     async def _answer(self, pending: PendingRequest, request: Request, later: Later) -> None:
         """No request may end its task with an error: that would be the end of the broker."""
         try:
-            pending.answer(await later())
+            found = later()
+            if pending.charge is not None:
+                found = pending.charge.timed(found)
+            pending.answer(await found)
         except asyncio.CancelledError:
             self._refuse(pending, request, BrokerStops("the broker stops"))
             raise
@@ -310,6 +338,8 @@ class Dispatch:
         try:
             refusal = self._offered[pending.key].refuse(request, pending.version, code, text)
             if refusal is None:
+                if self._services.audit is not None:
+                    self._services.audit.on_no_answer(pending, request, code)
                 pending.connection.hang_up(f"a request without a response has failed: {text}")
             else:
                 pending.answer(refusal)

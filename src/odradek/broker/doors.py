@@ -1,10 +1,13 @@
 """What a broker has of the world: handed in once, at its birth."""
 
+import asyncio
 import errno
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
 
+from odradek.config.kinds import Secret
 from odradek.ports import Clock, Disk, Journal, Network, Random, Worker
+from odradek.security.token_endpoint import Post
 
 
 class Dir(NamedTuple):
@@ -21,6 +24,31 @@ class DiskCounters(NamedTuple):
     operations: int
     millis: int  # that these took together
     errors: int
+
+
+class Lines(Protocol):
+    """A file that lines are added to, beside the loop."""
+
+    def write(self, line: str) -> None:
+        """Takes it; what cannot be written is counted and told."""
+        ...
+
+    def close(self) -> None:
+        """Writes what is left."""
+        ...
+
+
+def _no_lines(path: str) -> Lines:
+    raise FileNotFoundError(errno.ENOENT, "no such file", path)
+
+
+def _no_post(url: str, form: bytes, head: Mapping[str, Secret]) -> bytes:
+    del form, head
+    raise FileNotFoundError(errno.ENOENT, "no such address", url)
+
+
+def _no_thread(call: Callable[[], Any]) -> "asyncio.Future[Any]":
+    raise NotImplementedError("there are no threads in this world")
 
 
 def _no_file(path: str) -> bytes:
@@ -42,3 +70,11 @@ class Doors(NamedTuple):
     """Of the disk of a log dir; it may block. None: it is not known."""
     read_file: Callable[[str], bytes] = _no_file
     """A whole file that a setting names: a certificate. At a start, or beside the loop."""
+    read_https: Callable[[str], bytes] = _no_file
+    """A document that a setting names, at its address: an issuer's keys. It may block."""
+    add_lines: Callable[[str], Lines] = _no_lines
+    """Opens a file that a setting names, at a start: the audit log."""
+    post_https: Post = _no_post
+    """The answer to a form, at an address that a setting names: a token. It blocks."""
+    in_thread: Callable[[Callable[[], Any]], "asyncio.Future[Any]"] = _no_thread
+    """A call that blocks, in a thread of its own."""

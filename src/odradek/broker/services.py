@@ -8,24 +8,32 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from odradek.broker.access.access_rules import AccessRules
+from odradek.broker.access.audit import Audit
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.controller_admin import ControllerAdmin
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.departed_brokers import DepartedBrokers
+from odradek.broker.control.features import ClusterFeatures
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.producer_ids import ProducerIds
+from odradek.broker.coordinators.transaction_coordinator import TransactionCoordinator
+from odradek.broker.coordinators.transaction_markers import TransactionMarkers
 from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.doors import Doors
 from odradek.broker.fetching.pending_fetches import Fetches
+from odradek.broker.fetching.replica_fetchers import ReplicaFetchers
+from odradek.broker.network.certificates import Certificates
+from odradek.broker.network.quotas import Quotas
 from odradek.broker.network.socket_server import SocketServer
 from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
 from odradek.broker.topics.config_admin import ConfigAdmin
+from odradek.broker.topics.quota_admin import QuotaAdmin
 from odradek.broker.topics.scram_admin import ScramAdmin
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.model.ids import BrokerId
@@ -63,8 +71,11 @@ class Services:
     topic_admin: TopicAdmin
     config_admin: ConfigAdmin
     scram_admin: ScramAdmin
+    quota_admin: QuotaAdmin
+    quotas: Quotas
     producer_ids: ProducerIds
     socket_server: SocketServer
+    certificates: Certificates
     replicas: ReplicaManager
     dir_admin: DirAdmin
     control: ControlRequests
@@ -72,10 +83,15 @@ class Services:
     controller_admin: ControllerAdmin
     to_controller: ControllerRequests
     fetches: Fetches
+    replica_fetchers: ReplicaFetchers
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
+    markers: TransactionMarkers
     questions: TransactionQuestions
+    features: ClusterFeatures
     timers: Timers
     offered: tuple[Offered, ...]  # what clients are told of
     tasks: asyncio.TaskGroup  # for what outlives its caller
     access: Authorizer | None  # None: every client may do everything
     rules: AccessRules | None  # that it decides by
+    audit: Audit | None  # None: no request is looked at for it

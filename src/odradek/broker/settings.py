@@ -10,15 +10,19 @@ from typing import Final, Protocol
 
 import structlog
 
+from odradek.broker.passwords import Passwords
 from odradek.config.broker import BrokerConfig
 from odradek.config.dynamic import update
 from odradek.config.setting import BrokerSetting
 from odradek.config.topic import TopicConfig
-from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.ids import NO_BROKER
+from odradek.model.names import DEFAULT_ENTITY
 
 KEEPS_ALL: Final = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 """Settings of a topic whose own cannot be read."""
+OF_CLIENTS: Final = frozenset({EntityType.USERS, EntityType.CLIENTS, EntityType.IPS})
+"""What has credentials and quotas, and no settings of the broker."""
 
 BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
 log = structlog.get_logger()
@@ -42,9 +46,12 @@ class Settings:
 
     def __init__(self, static: BrokerConfig) -> None:
         self.broker = static
+        self.passwords = Passwords(static)
         self.me = NO_BROKER  # until it has its number
         self.broker_watchers: list[BrokerWatcher] = []
         self.topic_watchers: list[Callable[[str], None]] = []
+        self.client_watchers: list[Callable[[Entity, Mapping[str, str]], None]] = []
+        self.unreadable: dict[Entity, str] = {}  # why those in the tree are not known
         self._overrides: dict[Entity, Mapping[str, str]] = {}
         self._written_at: dict[Entity, int] = {}  # the transactions that wrote them (mzxid)
         self._topics: dict[str, TopicConfig] = {}  # those with settings of their own
@@ -68,6 +75,7 @@ class Settings:
 
         None: they were found missing, or were written by who says so.
         """
+        self.unreadable.pop(entity, None)
         if written_at is not None:
             if written_at < self._written_at.get(entity, written_at):
                 return
@@ -80,26 +88,48 @@ class Settings:
         elif entity == Entity(EntityType.BROKERS, DEFAULT_ENTITY):
             self._on_broker(cluster=texts)
         elif entity == Entity(EntityType.BROKERS, str(self.me)):
-            self._on_broker(broker=texts)
+            revealed, faults = self.passwords.revealed(texts)
+            for fault in faults:
+                log.warning("broker.setting_ignored", reason=fault)
+            self._on_broker(broker=revealed)
+        elif entity.type in OF_CLIENTS:
+            self._on_client(entity, texts)
 
-    def on_unreadable(self, entity: Entity) -> None:
+    def on_unreadable(self, entity: Entity, why: str) -> None:
         """What was known holds on; where nothing was, no record of a topic is deleted."""
+        self.unreadable[entity] = why
         if entity.type is EntityType.TOPICS and not self.knows(entity):
-            self._topics[entity.name] = self.broker.topic_defaults.with_overrides(KEEPS_ALL)[0]
-            for watcher in self.topic_watchers:
-                watcher(entity.name)
+            self._keep_all(entity.name, {})
 
-    def keep_users(self, names: Collection[str]) -> None:
-        """These are all whose settings the tree has: others can log in no more."""
+    def on_unread(self, name: str) -> None:
+        """ZooKeeper is away: what is known may be of an earlier topic of the name.
+
+        It is better than nothing, but no record is deleted by it.
+        """
+        entity, known = Entity(EntityType.TOPICS, name), self.topic(name).overrides
+        self._overrides.pop(entity, None)
+        self._written_at.pop(entity, None)
+        self._keep_all(name, known)
+
+    def _keep_all(self, topic: str, known: Mapping[str, str]) -> None:
+        kept = {**known, **KEEPS_ALL}
+        self._topics[topic] = self.broker.topic_defaults.with_overrides(kept)[0]
+        for watcher in self.topic_watchers:
+            watcher(topic)
+
+    def keep(self, kind: EntityType, names: Collection[str]) -> None:
+        """These are all that the tree has: others can log in no more, or have no quota."""
         kept = frozenset(names)
-        for entity in [it for it in self._overrides if it.type is EntityType.USERS]:
+        for entity in [it for it in self._overrides if it.type is kind]:
             if entity.name not in kept:
                 self._overrides.pop(entity)
                 self._written_at.pop(entity, None)
+                self._on_client(entity, {})
 
     def forget_topic(self, name: str) -> None:
         """The topic is gone."""
         entity = Entity(EntityType.TOPICS, name)
+        self.unreadable.pop(entity, None)
         self._overrides.pop(entity, None)
         self._written_at.pop(entity, None)
         self._topics.pop(name, None)
@@ -114,6 +144,10 @@ class Settings:
             self._topics.pop(name, None)
         for watcher in self.topic_watchers:
             watcher(name)
+
+    def _on_client(self, entity: Entity, texts: Mapping[str, str]) -> None:
+        for watcher in self.client_watchers:
+            watcher(entity, texts)
 
     def _on_broker(
         self, *, cluster: Mapping[str, str] | None = None, broker: Mapping[str, str] | None = None

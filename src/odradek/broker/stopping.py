@@ -26,7 +26,7 @@ from odradek.zookeeper.client.states import Status
 REQUESTS_PATIENCE: Final = Millis(SECOND)
 """How long requests that are under way may take to be answered by what they wait for."""
 ZOOKEEPER_PATIENCE: Final = Millis(2 * SECOND)
-"""How long ZooKeeper may be away before nobody is thought to take over."""
+"""How long ZooKeeper may be away before no broker is thought to take over."""
 ZOOKEEPER_LOOK: Final = Millis(100)
 REQUESTS_LOOK: Final = Millis(10)
 
@@ -65,6 +65,7 @@ class Stopping:
         dispatch.close()
         services.cluster.close()
         services.groups.close()
+        services.transactions.close()
         await self._finish_requests()
         dispatch.give_up()
         fetchers.close()

@@ -8,7 +8,6 @@ or until most of the heap is of its kind.
 import asyncio
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from itertools import count
 from typing import Final
 
 from odradek.model.units import Millis
@@ -40,7 +39,7 @@ class Timers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._heap: list[tuple[Millis, int, Timer]] = []
-        self._arrival = count()
+        self._arrivals = 0
         self._cancelled = 0
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_at = Millis(0)
@@ -48,7 +47,8 @@ class Timers:
     def at(self, deadline: Millis, call: Callable[[], None]) -> Timer:
         """Calls once the clock has reached the deadline, in a turn of its own."""
         timer = Timer(self, call)
-        heappush(self._heap, (deadline, next(self._arrival), timer))
+        self._arrivals += 1
+        heappush(self._heap, (deadline, self._arrivals, timer))
         if self._handle is None or deadline < self._wakes_at:
             self._arm_for_next()
         return timer

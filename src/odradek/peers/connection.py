@@ -6,9 +6,10 @@ order, so nothing behind it can come first.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from odradek.model.units import SECOND, Millis
 from odradek.peers.errors import (
@@ -18,6 +19,8 @@ from odradek.peers.errors import (
     connecting_failed,
     connection_ended,
 )
+from odradek.peers.login import Login
+from odradek.peers.reauthentication import Reauthentication
 from odradek.peers.requests import EncodedRequest, RequestsInFlight, encode_request
 from odradek.ports import Address, Clock, Network, Stream
 from odradek.wire.schema import Request
@@ -28,6 +31,14 @@ ANSWER_MS: Final = Millis(30 * SECOND)
 OnEnd = Callable[[ConnectionGone], None]
 OnAnswer = Callable[[Any, ConnectionGone | None], None]
 """Told of the answer in the turn in which it comes, or of why there will be none."""
+
+
+class _Held(NamedTuple):
+    """A request that waits until the name was proven again."""
+
+    request: EncodedRequest
+    on_answer: OnAnswer | None  # None: it gets none
+    timeout_ms: Millis
 
 
 class Connection:
@@ -48,6 +59,11 @@ class Connection:
         self._reason: ConnectionGone | None = None  # why we ended it; or None, and the peer did
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = Millis(0)
+        self.buffer = self._flight.buffer
+        """Where the next bytes go."""
+        self.is_open = False  # it may be asked
+        self._again: Reauthentication | None = None  # where the name is believed for a time
+        self._held: deque[_Held] | None = None  # while it is proven again
 
     async def open(self, network: Network, connect_ms: Millis = CONNECT_MS) -> "Connection":
         """Connects; the errors of `peers.errors` say why not."""
@@ -62,14 +78,9 @@ class Connection:
         return self
 
     @property
-    def is_open(self) -> bool:
-        """Whether it may be asked."""
-        return self._stream is not None and self._reason is None
-
-    @property
     def in_flight(self) -> int:
         """The count of requests that wait for their answers."""
-        return len(self._flight)
+        return len(self._flight) + len(self._held or ())
 
     async def ask(self, request: Request, version: int, *, timeout_ms: Millis = ANSWER_MS) -> Any:
         """The answer to a request."""
@@ -87,7 +98,12 @@ class Connection:
         self, request: EncodedRequest, on_answer: OnAnswer, *, timeout_ms: Millis = ANSWER_MS
     ) -> None:
         """Sends now; `on_answer` gets the answer, in fewer turns of the loop than a future."""
-        stream = self._open_stream()
+        stream = self._stream
+        if stream is None or not self.is_open:
+            raise self._gone()
+        if self._held is not None:
+            self._held.append(_Held(request, on_answer, timeout_ms))
+            return
         deadline = Millis(self._clock.monotonic() + timeout_ms)
         stream.send(self._flight.send(request, deadline, on_answer))
         if self._timer is None or deadline < self._rings_at:
@@ -95,16 +111,47 @@ class Connection:
 
     def post(self, request: EncodedRequest) -> None:
         """Sends a request that gets no answer."""
-        self._open_stream().send(self._flight.post(request))
+        if self._stream is None or not self.is_open:
+            raise self._gone()
+        if self._held is not None:
+            self._held.append(_Held(request, None, ANSWER_MS))
+            return
+        self._stream.send(self._flight.post(request))
 
     def close(self) -> None:
         """Ends it; requests in flight fail."""
-        self._end(ClosedByUs("the connection was closed by this process"))
+        self.end(ClosedByUs("the connection was closed by this process"))
 
-    def _open_stream(self) -> Stream:
-        if self._stream is None or self._reason is not None:
-            raise self._reason or ClosedByUs("the connection is closed")
-        return self._stream
+    def _gone(self) -> ConnectionGone:
+        return self._reason or ClosedByUs("the connection is closed")
+
+    # The name, proven again
+
+    def is_believed(self, login: Login, session_ms: Millis) -> None:
+        """A name was proven on it, for so long; 0 is without an end."""
+        if session_ms:
+            self._again = Reauthentication(self, login, session_ms)
+
+    def hold(self) -> None:
+        """What is asked from now on waits, in its order."""
+        self._held = deque()
+
+    def ask_now(
+        self, request: Request, version: int, on_answer: OnAnswer, timeout_ms: Millis
+    ) -> None:
+        """Asks before all that is held."""
+        held, self._held = self._held, None
+        self.send_then(encode_request(request, version), on_answer, timeout_ms=timeout_ms)
+        self._held = held
+
+    def release(self) -> None:
+        """Sends what was held."""
+        held, self._held = self._held, None
+        for request, on_answer, timeout_ms in held or ():
+            if on_answer is None:
+                self.post(request)
+            else:
+                self.send_then(request, on_answer, timeout_ms=timeout_ms)
 
     # Time
 
@@ -120,7 +167,7 @@ class Connection:
         self._timer = None
         late = self._flight.overdue(self._clock.monotonic())
         if late is not None:
-            self._end(late)
+            self.end(late)
             return
         deadline = self._flight.deadline()
         if deadline is not None:
@@ -128,10 +175,11 @@ class Connection:
 
     # The end
 
-    def _end(self, reason: ConnectionGone) -> None:
+    def end(self, reason: ConnectionGone) -> None:
         """By our own doing; the stream tells `closed` in a turn of its own."""
         if self._stream is not None and self._reason is None:
             self._reason = reason
+            self.is_open = False
             self._stream.abort()
             self._fail(reason)
 
@@ -139,25 +187,28 @@ class Connection:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._again is not None:
+            self._again.stop()
+        held, self._held = self._held, None
         for on_answer in self._flight.abandon():
             on_answer(None, reason)
+        for each in held or ():
+            if each.on_answer is not None:
+                each.on_answer(None, reason)
 
     # The receiver
 
     def _attach(self, stream: Stream) -> "Connection":
         self._stream = stream
+        self.is_open = True
         return self
-
-    def buffer(self) -> memoryview:
-        """Where the next bytes go."""
-        return self._flight.buffer()
 
     def received(self, count: int) -> None:
         """Whole answers go to those who wait for them."""
         for on_answer, response in self._flight.received(count):
             on_answer(response, None)
         if self._flight.fault is not None:
-            self._end(self._flight.fault)
+            self.end(self._flight.fault)
 
     def drained(self) -> None:
         """No caller waits for this."""
@@ -165,6 +216,7 @@ class Connection:
     def closed(self, error: OSError | None) -> None:
         """Requests that wait for an answer fail, with the reason."""
         self._stream = None
+        self.is_open = False
         reason = self._reason = self._reason or connection_ended(self.address, error)
         self._fail(reason)
         if self._on_end is not None:

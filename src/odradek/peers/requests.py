@@ -20,7 +20,7 @@ from odradek.model.units import Millis
 from odradek.peers.errors import ConnectionGone, MalformedAnswer, TimedOut, UnexpectedAnswer
 from odradek.ports import Chunk
 from odradek.wire.apis import APIS
-from odradek.wire.codec import encode
+from odradek.wire.codec import encoder
 from odradek.wire.framing import Framer, Scratch, framed
 from odradek.wire.headers import CORRELATION_ID_END, read_response_body, request_head
 from odradek.wire.schema import Request
@@ -50,7 +50,7 @@ class EncodedRequest(NamedTuple):
 
 def encode_request(request: Request, version: int) -> EncodedRequest:
     """Encodes once what may be sent many times."""
-    return EncodedRequest(request.KEY, version, encode(request, version))
+    return EncodedRequest(request.KEY, version, encoder(type(request), version)(request))
 
 
 class Answer(NamedTuple, Generic[T]):

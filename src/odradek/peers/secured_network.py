@@ -1,7 +1,8 @@
 """Connections that this process makes, secured: TLS, then a name, and only then the real receiver.
 
 A door around the `Network` door. Who connects by it sees a plain connection: it comes late, or it
-fails with the reason. A refused connection stays one: no process listens there.
+fails with the reason. A refused connection stays one: no process listens there. A token that a
+login needs is there before anything is connected: the other side waits for no issuer.
 """
 
 import asyncio
@@ -10,23 +11,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from odradek.model.errors import BrokerError
+from odradek.model.units import Millis
+from odradek.peers.connection import Connection
 from odradek.peers.errors import NotAuthenticated, TlsFailed
 from odradek.peers.handover import Handover, deliver
+from odradek.peers.login import Login
 from odradek.peers.tls_stream import ROOM_BYTES, TlsEnd, TlsStream
 from odradek.ports import Address, Listener, Network, Receiver, Stream
 from odradek.security.client_exchange import ClientExchange
-from odradek.security.mechanism import NewClientMechanism
+from odradek.security.errors import AuthenticationFailed
 from odradek.wire.framing import Framer, Scratch
 
 ANSWER_BYTES_MAX: Final = 1 << 20
 SCRATCH_BYTES: Final = 16_384
-
-
-class Login(NamedTuple):
-    """How this process proves its name."""
-
-    mechanism: str
-    make: NewClientMechanism
 
 
 class Outgoing(NamedTuple):
@@ -45,14 +42,22 @@ class SecuredNetwork:
         self._outgoing = outgoing
         self._room = memoryview(bytearray(ROOM_BYTES))
 
-    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
+    async def listen(
+        self, address: Address, accept: Callable[[Stream], Receiver], *, uses_reserve: bool = False
+    ) -> Listener:
         """Without any of it."""
-        return await self._below.listen(address, accept)
+        return await self._below.listen(address, accept, uses_reserve=uses_reserve)
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
         """A connection over which a name was proven, if one is asked for."""
+        login = self._outgoing.login
+        if login is not None and login.source is not None:
+            try:
+                await login.source.ready()
+            except AuthenticationFailed as error:
+                raise _refused(address, error) from None
         if self._outgoing.context is None:
-            if self._outgoing.login is None:
+            if login is None:
                 return await self._below.connect(address, attach)
             made = _Made(address)
             stream = await self._below.connect(address, made.plain)
@@ -63,12 +68,15 @@ class SecuredNetwork:
             )
             stream = await made.secured(opened)
         try:
-            if self._outgoing.login is not None:
-                await made.log_in(stream, self._outgoing.login, self._outgoing.client_id)
+            if login is not None:
+                await made.log_in(stream, login, self._outgoing.client_id)
         except BaseException:
             stream.abort()
             raise
-        made.hand_over(attach(stream))
+        receiver = attach(stream)
+        if login is not None and isinstance(receiver, Connection):
+            receiver.is_believed(login, made.session_ms)
+        made.hand_over(receiver)
         return stream
 
 
@@ -131,12 +139,24 @@ class _Made:
     async def log_in(self, stream: Stream, login: Login, client_id: str | None) -> None:
         """Proves the name, or raises why not."""
         self._stream = stream
-        self._exchange = ClientExchange(login.mechanism, login.make(), client_id)
+        try:
+            self._exchange = ClientExchange(login.mechanism, login.make(), client_id)
+        except BrokerError as error:
+            raise _refused(self._address, error) from None
         self._named = asyncio.get_running_loop().create_future()
         if self._is_over:
             self._fail(_gone(self._address, self._error))
         stream.send(self._exchange.begin())
-        await self._named
+        try:
+            await self._named
+        except NotAuthenticated:
+            login.refused()
+            raise
+
+    @property
+    def session_ms(self) -> Millis:
+        """For how long the name is believed; 0: without an end."""
+        return Millis(0) if self._exchange is None else self._exchange.session_ms
 
     def hand_over(self, receiver: Receiver) -> None:
         """The real one; its stream may be over by now."""

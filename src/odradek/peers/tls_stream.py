@@ -203,13 +203,14 @@ class TlsStream:
                 self._waiting_bytes += size_of(chunk)
         self._encrypt()
 
+    @property
     def unsent(self) -> int:
         """What waits here, and below."""
-        return self._waiting_bytes + self._below.unsent()
+        return self._waiting_bytes + self._below.unsent
 
     def _encrypt(self) -> None:
         while self._waiting and not self._is_reading_file and not self._is_over:
-            if self._below.unsent() > UNSENT_BYTES_MAX:
+            if self._below.unsent > UNSENT_BYTES_MAX:
                 return
             data = self._next()
             if data is None:
@@ -298,7 +299,7 @@ class TlsStream:
         self._tell_drained()
 
     def _tell_drained(self) -> None:
-        if self._receiver is not None and not self._is_over and not self.unsent():
+        if self._receiver is not None and not self._is_over and not self.unsent:
             self._receiver.drained()
 
     # The end

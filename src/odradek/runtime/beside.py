@@ -22,9 +22,10 @@ class Beside:
     def __init__(self, name: str, loop_thread: int | None = None) -> None:
         self._name = name
         self.loop_thread = loop_thread  # None: there is no loop, and each caller may wait
-        self._calls: SimpleQueue[Call] = SimpleQueue()
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._begins = Lock()
         self._has_begun = False
+        self._has_ended = False
 
     def is_on_loop(self) -> bool:
         """Whether this thread must not wait."""
@@ -46,15 +47,23 @@ class Beside:
         """
         if sys.is_finalizing():
             return
+        if self._has_ended:
+            call()
+            return
         self._calls.put(call)
         if not self._has_begun and self._begins.acquire(blocking=False):
             self._has_begun = True
             Thread(target=self._work, name=f"beside {self._name}", daemon=True).start()
 
+    def end(self) -> None:
+        """Its loop does not run any more: what comes now is done in the caller's thread."""
+        self._has_ended = True
+        self._calls.put(None)
+
     def _work(self) -> None:
-        """The thread, which ends with the process."""
-        while True:
-            self._calls.get()()
+        """The thread, which ends with the process as a rule."""
+        while (call := self._calls.get()) is not None:
+            call()
 
 
 class _Close:

@@ -1,9 +1,14 @@
 """The Clock door on the machine's clocks."""
 
 import asyncio
+from pathlib import Path
 from time import monotonic_ns, thread_time_ns, time_ns
+from typing import Final
 
 from odradek.model.units import Micros, Millis, Timestamp
+
+SCHEDULED: Final = Path("/proc/thread-self/schedstat")
+"""Nanoseconds on a processor, nanoseconds ready and waiting for one, turns."""
 
 
 class SystemClock:
@@ -19,7 +24,7 @@ class SystemClock:
 
     def worked(self) -> Micros:
         """Of the loop, where it is asked on the loop."""
-        return Micros(thread_time_ns() // 1_000)
+        return Micros((thread_time_ns() + _waited_ns()) // 1_000)
 
     def wall(self) -> Timestamp:
         """Since 1970."""
@@ -32,3 +37,12 @@ class SystemClock:
             await asyncio.sleep(max(left, 0) / 1_000)
             if left <= 0:
                 return
+
+
+def _waited_ns() -> int:
+    """How long this thread was ready while others ran; 0 where Linux does not count it."""
+    try:
+        counted = SCHEDULED.read_text().split()
+    except OSError:
+        return 0
+    return int(counted[1]) if len(counted) > 1 else 0

@@ -7,6 +7,8 @@ run out of them long before its own bounds are reached, and could then open no s
 import resource
 from typing import Final
 
+RESERVE: Final = 64
+"""So many clients do not get: pages of metrics and health need them, and new segments."""
 DESCRIPTORS_MAX: Final = 1 << 20  # some systems give a thousand million; tables are made for them
 
 
@@ -21,3 +23,9 @@ def use_all_descriptors() -> int:
     except (OSError, ValueError):  # macOS promises more than it gives
         return now
     return wanted
+
+
+def is_reserved(descriptor: int) -> bool:
+    """Whether it is one of the last: the system gives the lowest that is free."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return limit != resource.RLIM_INFINITY and descriptor >= limit - min(RESERVE, limit // 4)

@@ -230,7 +230,16 @@ class SystemDisk:
                 raise
             fd = os.open(self._at(path), flags, MODE)
             self._no_atime = 0
+        return self._opened(fd, path)
+
+    def _opened(self, fd: int, path: str) -> SystemFile:
+        """A file of this descriptor."""
+        del path
         return SystemFile(fd, self._beside)
+
+    def close(self) -> None:
+        """Ends the thread beside it, which a process that ends does not need."""
+        self._beside.end()
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name; an error is an error, not a 'no'."""

@@ -1,5 +1,6 @@
 """What would keep a broker with these settings from working on this host. Nothing is changed."""
 
+import asyncio
 import errno
 import ipaddress
 import os
@@ -7,23 +8,42 @@ import resource
 import socket
 import tempfile
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from odradek.broker.network.authentication import Authentication
-from odradek.broker.network.certificates import Certificates
+from odradek.broker.network.certificates import SOON, Certificates
+from odradek.broker.network.token_keys import TokenKeys
 from odradek.broker.settings import Settings
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import (
     advertised,
     advertises_automatically,
+    broker_id,
     log_dirs,
     zookeeper_is_embedded,
 )
 from odradek.config.findings import Finding, Severity
-from odradek.config.rows import broker, log, network, zookeeper
+from odradek.config.listeners import HAS_SASL
+from odradek.config.rows import broker, log, network, zookeeper, zookeeper_security
+from odradek.config.secured import embedded_tls_texts, protocol_of, zookeeper_texts
+from odradek.ensemble.served_names import served_names
 from odradek.model.errors import InvalidSetting
+from odradek.model.ids import NO_BROKER, BrokerId
+from odradek.model.moments import moment_text
+from odradek.peers.token_source import TokenSource
 from odradek.runtime.chance import SystemRandom
+from odradek.runtime.clock import SystemClock
+from odradek.runtime.in_thread import in_thread
+from odradek.security.addresses import reader
+from odradek.security.https import Https
+from odradek.security.tls_contexts import client_context
+from odradek.security.token_endpoint import TokenEndpoint, token_of
+from odradek.security.zookeeper_access import zookeeper_access
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import MetaProperties
+from odradek.storage.files.names import META_PROPERTIES
 
 DESCRIPTORS_MIN: Final = 65_536
 CONNECT_SECONDS: Final = 1.0
@@ -37,6 +57,7 @@ def examine_host(config: BrokerConfig, wrong: Collection[str] = ()) -> Iterator[
             yield from _advertised(config)
     if not wrong:
         yield from _security(config)
+        yield from _names_in_zookeeper(config)
     yield from _embedded_zookeeper(config)
     if zookeeper.ZOOKEEPER_CONNECT.name not in wrong:
         yield from _ensemble(config)
@@ -57,24 +78,69 @@ def _listeners(config: BrokerConfig) -> Iterator[Finding]:
             severity = Severity.WARNING if is_taken else Severity.ERROR
             why = "another process listens there now" if is_taken else error.strerror
             yield _finding(severity, name, f"{name}: {listener}: {why}")
-        if not _is_loopback(listener.host):
+        if not _is_loopback(listener.host) and not config[broker.AUTHORIZER_CLASS_NAME]:
+            is_named = protocol_of(config, listener.name) in HAS_SASL
+            who = "who logs in at" if is_named else "every host that can reach"
             yield _finding(
                 Severity.NOTE,
                 name,
-                f"{name}: {listener} has no access control: every host that can reach port "
-                f"{listener.port} can read, write and delete everything",
+                f"{name}: {listener} has no access control: {who} port {listener.port} can read, "
+                "write and delete everything",
             )
 
 
 def _security(config: BrokerConfig) -> Iterator[Finding]:
-    """Certificates, keys and trust stores are opened as a broker would; login modules are read."""
-    settings, certificates = Settings(config), Certificates(lambda path: Path(path).read_bytes())
+    """As at a start: stores are opened, login modules read, issuers asked for keys and a token."""
+    settings, certificates = Settings(config), Certificates(_read)
+    may_have_more = settings.passwords.may_be_kept
     try:
-        certificates.load(config)
-        Authentication(settings, SystemRandom(), certificates).check(config)
+        settings.passwords.check()
+        certificates.load(config, admin_alone=may_have_more)
     except InvalidSetting as error:
-        name = str(error).partition(":")[0].partition("=")[0]
-        yield _finding(Severity.ERROR, name, str(error))
+        yield _finding(Severity.ERROR, _setting_of(error), str(error))
+        return
+    if may_have_more:
+        try:
+            certificates.load(config)
+        except InvalidSetting as error:
+            text = f"{error}; a broker can start if ZooKeeper has what is missing, encrypted"
+            yield _finding(Severity.WARNING, _setting_of(error), text)
+    try:
+        clock = SystemClock()
+        keys = TokenKeys(reader(_read, Https(clock.monotonic).read), clock)
+        keys.load(config)
+        authentication = Authentication(
+            settings,
+            SystemRandom(),
+            certificates,
+            read=_read,
+            keys=keys,
+            new_source=_token_source,
+        )
+        authentication.check(config)
+        asyncio.run(authentication.ready(config))
+    except InvalidSetting as error:
+        yield _finding(Severity.ERROR, _setting_of(error), str(error))
+        return
+    now = SystemClock().wall()
+    for listener, ends in certificates.ends.items():
+        if ends - now <= SOON:
+            has = "ends" if ends > now else "has ended"
+            is_admin = listener == broker.ADMIN_LISTENER.name
+            of_it = listener if is_admin else f"listener.name.{listener.lower()}"
+            name = f"{of_it}.ssl.keystore.location"
+            text = f"the certificate of listener {listener} {has} {moment_text(ends)}"
+            yield _finding(Severity.WARNING, name, text)
+
+
+def _token_source(endpoint: TokenEndpoint) -> TokenSource:
+    clock = SystemClock()
+    asked = partial(token_of, endpoint, _read, Https(clock.monotonic).post)
+    return TokenSource(clock, lambda: in_thread(asked))
+
+
+def _setting_of(error: InvalidSetting) -> str:
+    return str(error).partition("=")[0].partition(":")[0]
 
 
 def _cannot_listen(host: str, port: int) -> OSError | None:
@@ -164,11 +230,30 @@ def _ensemble(config: BrokerConfig) -> Iterator[Finding]:
         yield _finding(Severity.WARNING, name, text)
 
 
+def _names_in_zookeeper(config: BrokerConfig) -> Iterator[Finding]:
+    """Whether a start would find the stores and the JAAS file, and what it needs in them."""
+    file = config[zookeeper_security.JAVA_SECURITY_AUTH_LOGIN_CONFIG]
+    try:
+        access = zookeeper_access(zookeeper_texts(config), _read)
+        if access.tls is not None:
+            client_context(access.tls, _read)
+        if zookeeper_is_embedded(config):
+            served_names(embedded_tls_texts(config), file, _read)
+    except InvalidSetting as error:
+        yield _finding(Severity.ERROR, _setting_of(error), str(error))
+
+
+def _read(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
 def _log_dirs(config: BrokerConfig) -> Iterator[Finding]:
     name = log.LOG_DIRS.name
     for directory in log_dirs(config):
         try:
-            found = _log_dir(Path(directory))
+            found = _log_dir(Path(directory), broker_id(config))
+        except CorruptFile as error:
+            found = Severity.ERROR, f"cannot be used: {error}"
         except OSError as error:
             found = Severity.ERROR, f"cannot be looked at: {error.strerror}"
         if found is not None:
@@ -176,7 +261,7 @@ def _log_dirs(config: BrokerConfig) -> Iterator[Finding]:
             yield _finding(severity, name, f"{name}: {directory} {what}")
 
 
-def _log_dir(path: Path) -> tuple[Severity, str] | None:
+def _log_dir(path: Path, number: BrokerId) -> tuple[Severity, str] | None:
     there = next(it for it in (path, *path.absolute().parents) if it.exists())
     if not there.is_dir():
         what = "is no directory" if there == path else f"cannot be made: {there} is no directory"
@@ -184,10 +269,17 @@ def _log_dir(path: Path) -> tuple[Severity, str] | None:
     if not os.access(there, os.W_OK | os.X_OK):
         what = "is not writable" if there == path else f"cannot be made in {there}"
         return Severity.ERROR, f"{what} for user {os.geteuid()}"
+    owner = _owner(path / META_PROPERTIES)
+    if owner is not None and number not in {owner, NO_BROKER}:
+        return Severity.ERROR, f"belongs to broker {owner}, not {number}"
     if path.absolute().is_relative_to(tempfile.gettempdir()):
         what = "is a temporary directory: its files may be deleted when the host restarts"
         return Severity.WARNING, what
     return None
+
+
+def _owner(path: Path) -> BrokerId | None:
+    return MetaProperties.decode(path.read_bytes(), str(path)).broker_id if path.exists() else None
 
 
 def _descriptors() -> Iterator[Finding]:

@@ -146,9 +146,10 @@ def _end_with_parent() -> None:
 
 
 def write_properties(file: Path, settings: Mapping[str, str]) -> None:
-    """A properties file that `odradek serve` takes."""
+    """A properties file that `odradek serve` takes; for its owner alone: it may hold passwords."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"{name}={value}\n" for name, value in settings.items()]
     fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    fresh.touch(0o600)
     fresh.write_text("# Written by `odradek up` at each start.\n" + "".join(lines))
     fresh.replace(file)

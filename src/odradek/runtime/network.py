@@ -11,9 +11,11 @@ import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.ports import Address, Listener, Receiver, Stream
+from odradek.runtime.descriptors import is_reserved
 from odradek.runtime.stream import SystemStream, plain_address
 
 ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
@@ -46,7 +48,9 @@ class SystemNetwork:
         self.streams: dict[int, SystemStream] = {}  # by descriptor
         self._sweeping = False
 
-    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
+    async def listen(
+        self, address: Address, accept: Callable[[Stream], Receiver], *, uses_reserve: bool = False
+    ) -> Listener:
         """An empty host means every interface, by IPv6 and IPv4 where the machine has both."""
         loop = asyncio.get_running_loop()
         sock = _every_interface(address[1]) if not address[0] else None
@@ -55,7 +59,8 @@ class SystemNetwork:
             sock = _bound(family, name)
         self._buffers.apply(sock)
         sock.listen(self._buffers.backlog)
-        return SystemListener(loop, sock, lambda sock, peer: self._open(sock, peer, accept))
+        opened = partial(self._open, attach=accept)
+        return SystemListener(loop, sock, opened, uses_reserve=uses_reserve)
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
         """Tries every address that the host's name stands for; the first telling error counts.
@@ -119,7 +124,10 @@ class SystemListener:
         loop: asyncio.AbstractEventLoop,
         sock: socket.socket,
         opened: Callable[[socket.socket, Address], Stream],
+        *,
+        uses_reserve: bool,
     ) -> None:
+        self._uses_reserve = uses_reserve
         self._loop, self._sock, self._opened = loop, sock, opened
         self._fd = sock.fileno()
         self.address = plain_address(sock.getsockname())
@@ -153,12 +161,20 @@ class SystemListener:
             except ConnectionError:
                 continue
             except OSError:
-                self._loop.remove_reader(self._fd)
-                self._loop.call_later(ACCEPT_AGAIN_SECONDS, self._watch)
+                self._rest()
+                return
+            if not self._uses_reserve and is_reserved(sock.fileno()):
+                sock.close()
+                self._rest()
                 return
             sock.settimeout(0.0)
             with suppress(OSError):  # gone before we looked at it
                 self._opened(sock, plain_address(name))
+
+    def _rest(self) -> None:
+        """Others must close first."""
+        self._loop.remove_reader(self._fd)
+        self._loop.call_later(ACCEPT_AGAIN_SECONDS, self._watch)
 
     def close(self) -> None:
         """A second call does nothing."""

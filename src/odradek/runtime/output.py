@@ -10,6 +10,7 @@ import select
 from collections.abc import Callable
 from typing import Final
 
+from odradek.model.counting import counted
 from odradek.model.units import KIB, Bytes
 
 PENDING_BYTES_MAX: Final = Bytes(256 * KIB)
@@ -21,7 +22,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 def text_of_lost(count: int) -> str:
     """What tells a person that lines are missing."""
-    return f"{count} lines could not be written\n"
+    return f"{counted(count, 'line')} could not be written\n"
 
 
 class Output:

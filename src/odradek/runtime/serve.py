@@ -16,16 +16,19 @@ from odradek.config.derived import log_dirs, zookeeper_data_dir
 from odradek.config.rows import network as rows
 from odradek.memory import begin_start, calm_collector
 from odradek.ports import Journal
+from odradek.runtime.appended_file import AppendedFile
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
 from odradek.runtime.descriptors import use_all_descriptors
 from odradek.runtime.disk import SystemDisk
 from odradek.runtime.disk_counters import disk_counters
+from odradek.runtime.in_thread import in_thread
 from odradek.runtime.journal import SqliteJournal, journal_directory
 from odradek.runtime.loop import run_server
 from odradek.runtime.network import Buffers, SystemNetwork
 from odradek.runtime.process_figures import process_figures
 from odradek.runtime.worker import ThreadWorker
+from odradek.security.https import Https
 
 Announce = Callable[[Broker], None]
 
@@ -63,8 +66,10 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
             config[rows.SOCKET_LISTEN_BACKLOG_SIZE],
         )
     )
+    clock = SystemClock()
+    https = Https(clock.monotonic)
     doors = Doors(
-        SystemClock(),
+        clock,
         SystemRandom(),
         network,
         dirs,
@@ -73,6 +78,10 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         process_figures,
         disk_counters,
         _read_file,
+        https.read,
+        AppendedFile,
+        https.post,
+        in_thread,
     )
     broker = Broker(config, doors)
     loop = asyncio.get_running_loop()

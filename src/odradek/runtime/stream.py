@@ -12,9 +12,11 @@ sure by itself that it is called again, and `SystemNetwork` looks after quiet st
 
 import asyncio
 import socket
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 from odradek.model.units import KIB
@@ -24,9 +26,18 @@ from odradek.runtime.disk import SystemFile
 
 VECTORS_MAX: Final = 1_000  # the kernel's IOV_MAX is 1024
 READS_PER_TURN_MAX: Final = 16  # then the others have their turn
-_ROOM: Final = memoryview(bytearray(256 * KIB))
-"""For what is read of files and sent in the same call. Larger than this it is slower: it must stay
-in the processor's cache."""
+ROOM_BYTES: Final = 256 * KIB
+"""Larger it is slower: it must stay in the processor's cache."""
+
+
+class _Room(threading.local):
+    """For what is read of files and sent in the same call, which lets other threads run between."""
+
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(ROOM_BYTES))
+
+
+_ROOM: Final = _Room()
 TOO_SHORT: Final = "the file is shorter than the range that was to be sent"
 MSG_MORE: Final[int] = getattr(socket, "MSG_MORE", 0)  # Linux: header and records in one segment
 
@@ -44,12 +55,12 @@ class SystemStream:
         "_paused",
         "_receiver",
         "_sock",
-        "_unsent",
         "_writing",
         "fd",
         "local",
         "peer",
         "quiet",
+        "unsent",
     )
 
     def __init__(
@@ -65,7 +76,7 @@ class SystemStream:
         self._forget = forget  # told once the descriptor is free for others
         self._receiver: Receiver | None = None  # until `attach`
         self._out: deque[Chunk] = deque()
-        self._unsent = 0
+        self.unsent = 0  # bytes that the socket has not taken
         self._writing = False  # the loop tells when the socket takes more
         self._fetching = False  # the first chunk is being read beside the loop
         self._paused = False
@@ -144,23 +155,29 @@ class SystemStream:
         """The common case, one small answer and nothing that waits, is one call."""
         if self._closing or self._sock is None:
             return
-        if not self._out and len(chunks) == 1 and type(chunks[0]) is bytes:
-            self._send_one(self._sock, chunks[0])
+        if not self._out and len(chunks) == 1 and type(chunk := chunks[0]) is bytes:
+            try:
+                count = self._sock.send(chunk)
+            except BlockingIOError:
+                count = 0
+            except OSError as error:
+                self._end(error)
+                return
+            if count < len(chunk):
+                self._out.append(memoryview(chunk)[count:])
+                self.unsent = len(chunk) - count
+                self._wait_to_write()
         elif self._out or not self._send_all(self._sock, chunks):
             self._keep(chunks)
             if not self._writing:
                 self._flush()
-
-    def unsent(self) -> int:
-        """The count of bytes that the socket has not taken."""
-        return self._unsent
 
     def _keep(self, chunks: Sequence[Chunk]) -> None:
         for chunk in chunks:
             size = size_of(chunk)
             if size:
                 self._out.append(chunk)
-                self._unsent += size
+                self.unsent += size
 
     def _send_all(self, sock: socket.socket, chunks: Sequence[Chunk]) -> bool:
         """In one call, if all of it is in memory; otherwise nothing is sent."""
@@ -179,19 +196,6 @@ class SystemStream:
             self._sent(count)
             self._wait_to_write()
         return True
-
-    def _send_one(self, sock: socket.socket, chunk: bytes) -> None:
-        try:
-            count = sock.send(chunk)
-        except BlockingIOError:
-            count = 0
-        except OSError as error:
-            self._end(error)
-            return
-        if count < len(chunk):
-            self._out.append(memoryview(chunk)[count:])
-            self._unsent = len(chunk) - count
-            self._wait_to_write()
 
     def _flush(self) -> None:
         """Sends until nothing is left, or the socket is full, or a file is not in memory."""
@@ -239,7 +243,7 @@ class SystemStream:
     def _sent(self, count: int) -> None:
         """So many bytes have left; of a file they are read anew, not kept until the rest has."""
         out = self._out
-        self._unsent -= count
+        self.unsent -= count
         while count:
             chunk = out[0]
             size = size_of(chunk)
@@ -257,7 +261,7 @@ class SystemStream:
         assert isinstance(chunk.file, SystemFile), chunk
         self._fetching = True
         self._no_longer_wait()
-        length = min(chunk.length, len(_ROOM))
+        length = min(chunk.length, ROOM_BYTES)
         chunk.file.read_beside(length, chunk.position, self._on_read)
 
     def _on_read(self, data: bytes, error: OSError | None) -> None:
@@ -304,7 +308,7 @@ class SystemStream:
         self._sock.close()
         self._sock = None
         self._out.clear()
-        self._unsent = 0
+        self.unsent = 0
         self._closing = True
         self._forget(self)
         self._loop.call_soon(self._tell_closed, error)
@@ -316,24 +320,23 @@ class SystemStream:
             receiver.closed(error)
 
 
-def _gathered(chunks: Iterable[Chunk]) -> tuple[list[bytes | bytearray | memoryview], bool]:
+def _gathered(chunks: Collection[Chunk]) -> tuple[list[bytes | bytearray | memoryview], bool]:
     """As much as one call takes, of files what is in memory; and whether that is all."""
     vector: list[bytes | bytearray | memoryview] = []
     filled = 0
-    for chunk in chunks:
-        if len(vector) == VECTORS_MAX:
-            return vector, False
-        if not isinstance(chunk, FileRange):
+    is_all = len(chunks) <= VECTORS_MAX
+    for chunk in chunks if is_all else islice(chunks, VECTORS_MAX):
+        if type(chunk) is not FileRange:
             vector.append(chunk)
             continue
-        found = _read_now(chunk, _ROOM[filled : filled + chunk.length])
+        found = _read_now(chunk, _ROOM.view[filled : filled + chunk.length])
         size = len(found)
         filled += size
         if size:
             vector.append(found)
         if size < chunk.length:
             return vector, False
-    return vector, True
+    return vector, is_all
 
 
 def _read_now(chunk: FileRange, room: memoryview) -> memoryview:

@@ -41,7 +41,8 @@ class ThreadWorker:
         self._abandoned: Exception | None = None
         self._submitted = self._left_behind = 0  # by the loop, and by the thread
         self.progress = 0  # of jobs, and of calls within them; changed by the thread
-        Thread(target=self._work, name=name, daemon=True).start()
+        self._thread = Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
 
     @property
     def idle(self) -> bool:
@@ -74,6 +75,11 @@ class ThreadWorker:
     def close(self) -> None:
         """The thread ends behind the last job."""
         self._jobs.put(None)
+
+    def join(self, seconds: float) -> bool:
+        """Waits for that end; whether it came."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         """The thread."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from odradek.ensemble.server import Doors, ZookeeperServer
+from odradek.ensemble.server import Doors, NewContext, ZookeeperServer
 from odradek.memory import begin_start, calm_collector
 from odradek.ports import Address
 from odradek.runtime.chance import SystemRandom
@@ -20,18 +20,18 @@ from odradek.zookeeper.server.settings import ServerSettings
 
 def run_zookeeper(
     directory: Path,
-    address: Address,
+    where: tuple[Address, NewContext | None],
     settings: ServerSettings,
     announce: Callable[[Address], None],
 ) -> None:
     """Serves until the process is asked to end; an error of the journal ends it with a reason."""
     with suppress(asyncio.CancelledError):
-        run_server(_serve(directory, address, settings, announce))
+        run_server(_serve(directory, where, settings, announce))
 
 
 async def _serve(
     directory: Path,
-    address: Address,
+    where: tuple[Address, NewContext | None],
     settings: ServerSettings,
     announce: Callable[[Address], None],
 ) -> None:
@@ -45,7 +45,7 @@ async def _serve(
     try:
         doors = Doors(SystemClock(), SystemRandom(), SystemNetwork(), journal)
         server = ZookeeperServer(doors, settings)
-        await server.open(address)
+        await server.open(*where)
         calm_collector()
         announce(server.address)
         await server.serve()

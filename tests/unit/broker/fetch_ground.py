@@ -4,12 +4,15 @@ The partition `orders-0` has replicas on brokers 1, 2 and 3; this broker, 1, lea
 """
 
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.fetch_sessions import FetchSessions
-from odradek.broker.fetching.pending_fetches import FetchDeps, Fetches
+from odradek.broker.fetching.pending_fetch import FetchDeps
+from odradek.broker.fetching.pending_fetches import Fetches
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -60,6 +63,11 @@ class Peer:
     is_over = False
     principal = ANONYMOUS
     session: Session | None = None
+
+    @cached_property
+    def refused(self) -> RefusedBatches:
+        """None yet."""
+        return RefusedBatches()
 
     def close(self) -> None:
         """Does not happen."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 from odradek.broker.control.identity import sign_dirs, take_dirs
+from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Dir, Doors
 from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, LeaderAndIsrState, StopState
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -82,6 +83,8 @@ class Ground:
 
     def __init__(self, broker: dict[str, str] | None = None, **topics: dict[str, str]) -> None:
         self.settings = PlainSettings(topics, broker or {})
+        self.cluster = MetadataCache()
+        self.cluster.me, self.cluster.is_whole = ME, True
         self.proposals = Proposals()
         self.world = World(1)
         self.machine = self.world.machine("broker")
@@ -103,7 +106,12 @@ class Ground:
             await sign_dirs(doors, dirs, ME, "cluster")
             async with asyncio.TaskGroup() as tasks:
                 replicas = ReplicaManager(
-                    ME, doors, self.settings, dirs=dirs, tasks=tasks, isr_changes=self.proposals
+                    self.cluster,
+                    doors,
+                    self.settings,
+                    dirs=dirs,
+                    tasks=tasks,
+                    isr_changes=self.proposals,
                 )
                 await replicas.open()
                 await talk(replicas)

@@ -5,6 +5,7 @@ One partition of `__consumer_offsets` is led; what a controller would say is sai
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
@@ -12,16 +13,18 @@ from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.coordinators.record_topics import CoordinatorDeps
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.timers import Timers
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.metadata.image import Changes, PartitionImage
-from odradek.metadata.nouns import Assignment
+from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Micros, Millis
 from odradek.security.principal import ANONYMOUS
 from odradek.sim.machine import Machine
@@ -48,6 +51,11 @@ class Visitor:
     is_over = False
     principal = ANONYMOUS
     session: Session | None = None
+
+    @cached_property
+    def refused(self) -> RefusedBatches:
+        """None yet."""
+        return RefusedBatches()
 
     def close(self) -> None:
         """Not from here."""
@@ -88,6 +96,19 @@ class Known(MetadataCache):
         images = {number: PartitionImage(Assignment((ME,))) for number in range(partitions)}
         topic_id = TopicId(bytes([life]) + name.encode().ljust(15)[:15])
         self.update(Changes(self.image).topic(name, topic_id, images).image())
+
+    def lead(self, name: str, *leaders: BrokerId | None) -> None:
+        """The topic's partitions, in order, are led by these."""
+        states = {
+            number: PartitionImage(
+                Assignment((ME,)),
+                PartitionState(
+                    leader, LeaderEpoch(0), (ME,), PartitionEpoch(0), ControllerEpoch(1)
+                ),
+            )
+            for number, leader in enumerate(leaders)
+        }
+        self.update(Changes(self.image).topic(name, TopicId(b"t" * 16), states).image())
 
     def remove(self, name: str) -> None:
         """It is deleted."""

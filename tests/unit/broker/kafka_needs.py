@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from odradek.model.access import Operation, ResourceType
 from odradek.wire.messages import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     allocate_producer_ids,
     alter_client_quotas,
     alter_configs,
@@ -32,6 +34,7 @@ from odradek.wire.messages import (
     describe_topic_partitions,
     describe_user_scram_credentials,
     elect_leaders,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -52,6 +55,7 @@ from odradek.wire.messages import (
     stop_replica,
     sync_group,
     txn_offset_commit,
+    update_features,
     update_metadata,
     write_txn_markers,
 )
@@ -117,6 +121,15 @@ def _commit_in_transaction(topic: str, group: str) -> Request:
     )
 
 
+def _add_partitions(topic: str, _group: str) -> Request:
+    """As brokers ask; what clients ask is in `test_access_as_kafka`."""
+    topics = [add_partitions_to_txn.AddPartitionsToTxnTopic(topic, [0])]
+    transaction = add_partitions_to_txn.AddPartitionsToTxnTransaction(
+        NAMES[TRANSACTION], 7, 0, topics=topics
+    )
+    return add_partitions_to_txn.AddPartitionsToTxnRequest([transaction])
+
+
 def _markers(topic: str, _group: str) -> Request:
     topics = [write_txn_markers.WritableTxnMarkerTopic(topic, [0])]
     marker = write_txn_markers.WritableTxnMarker(7, 0, topics=topics)
@@ -177,6 +190,25 @@ FACTS: dict[str, Fact] = {
             Right(Operation.READ, GROUP),
             Right(Operation.READ, TOPIC),
         ),
+    ),
+    "AddPartitionsToTxn": Fact(_add_partitions, (Right(Operation.CLUSTER_ACTION),)),
+    "AddOffsetsToTxn": Fact(
+        lambda _topic, group: add_offsets_to_txn.AddOffsetsToTxnRequest(
+            NAMES[TRANSACTION], 7, 0, group
+        ),
+        (Right(Operation.WRITE, TRANSACTION), Right(Operation.READ, GROUP)),
+    ),
+    "EndTxn": Fact(
+        _same(end_txn.EndTxnRequest(NAMES[TRANSACTION], 7, 0)),
+        (Right(Operation.WRITE, TRANSACTION),),
+    ),
+    "UpdateFeatures": Fact(
+        _same(
+            update_features.UpdateFeaturesRequest(
+                feature_updates=[update_features.FeatureUpdateKey("transaction.version", 0)]
+            )
+        ),
+        (Right(Operation.ALTER),),
     ),
     "WriteTxnMarkers": Fact(
         _markers, (Right(Operation.CLUSTER_ACTION),), instead=(Right(Operation.ALTER),)

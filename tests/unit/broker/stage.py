@@ -53,6 +53,7 @@ class Stage:
         self.machine = self.world.machine("broker")
         self.clients = self.world.machine("clients")
         self.broker: Broker | None = None  # of this life
+        self.lines = KeptLines()  # of the audit log, if one is configured
         self._settings = settings
         self._ledger = Ledger()
 
@@ -124,7 +125,7 @@ class Stage:
         journal = SimulatedJournal(self._ledger, machine.clock, machine.random.stream("journal"))
         doors = Doors(
             machine.clock, machine.random, machine.network, dirs, "broker", lambda: _door(journal)
-        )
+        )._replace(add_lines=lambda _: self.lines)
         self.broker = Broker(self._config(), doors)
         await self.broker.serve(lambda: None)
 
@@ -169,6 +170,20 @@ def _door(journal: SimulatedJournal) -> Journal:
 async def _for_ever(machine: Machine) -> None:
     del machine
     await asyncio.get_running_loop().create_future()
+
+
+class KeptLines:
+    """In memory."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    def write(self, line: str) -> None:
+        """Behind the others."""
+        self.kept.append(line)
+
+    def close(self) -> None:
+        """They stay."""
 
 
 class Client:

@@ -6,12 +6,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from odradek.model.errors import ErrorCode
-from odradek.wire.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    EntityData,
-    OpData,
-    RequestEntryData,
-)
 from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -20,7 +14,6 @@ from odradek.wire.messages.alter_replica_log_dirs import (
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from odradek.wire.messages.describe_acls import DescribeAclsRequest
-from odradek.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.list_transactions import ListTransactionsRequest
@@ -38,33 +31,11 @@ def test_access_control_lists_need_an_authorizer() -> None:
         assert found.error_code == ErrorCode.SECURITY_DISABLED
 
 
-def test_quotas_are_not_enforced_and_not_set() -> None:
-    """The entity is named again, as clients look for their answers by it."""
-    with Stage() as stage:
-        client = stage.client()
-        assert not client.ask(DescribeClientQuotasRequest()).entries
-        entity = [EntityData("client-id", "app")]
-        entry = RequestEntryData(entity, [OpData("producer_byte_rate", 1.0)])
-        (row,) = client.ask(AlterClientQuotasRequest([entry])).entries
-        assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
-        assert row.entity == entity
-
-
-def test_transactions_fail_at_once() -> None:
-    """An error that clients try again kept six of them waiting for minutes."""
-    with Stage() as stage:
-        client = stage.client()
-        asked = FindCoordinatorRequest(key_type=1, coordinator_keys=["mover"])
-        (found,) = client.ask(asked).coordinators
-        assert found.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        assert not ErrorCode(found.error_code).retriable
-        assert found.error_message
-
-
 def test_no_transaction_is_open() -> None:
     """States that do not exist are named; the ids that are asked for are not known."""
     with Stage() as stage:
         client = stage.client()
+        client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["mover"]))
         listed = client.ask(ListTransactionsRequest(["Ongoing", "Nonsense"]))
         assert (listed.unknown_state_filters, listed.transaction_states) == (["Nonsense"], [])
         (row,) = client.ask(DescribeTransactionsRequest(["mover"])).transaction_states

@@ -22,6 +22,10 @@ from odradek.model.access import (
 )
 from odradek.model.errors import ErrorCode
 from odradek.wire.apis import APIS
+from odradek.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.unit.broker.kafka_needs import (
@@ -31,6 +35,7 @@ from tests.unit.broker.kafka_needs import (
     NAMES,
     OTHER_BROKER,
     TOPIC,
+    TRANSACTION,
     WITHOUT_REFUSAL,
     Fact,
     Right,
@@ -153,6 +158,38 @@ def test_a_forged_follower_is_told_what_kafka_tells_it(ruled: Ruled) -> None:
         assert ruled.refusals(forged) == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
     with ruled.under([_by_name(Right(Operation.CLUSTER_ACTION))]):
         assert not ruled.refusals(forged)
+
+
+def test_what_a_producer_adds_to_a_transaction(ruled: Ruled) -> None:
+    """Its id first, then topics; nobody adds those that coordinators write."""
+    topics = [AddPartitionsToTxnTopic(NAMES[TOPIC], [0]), AddPartitionsToTxnTopic("other", [0])]
+
+    def codes() -> list[ErrorCode]:
+        request = AddPartitionsToTxnRequest((), NAMES[TRANSACTION], 7, 0, topics)
+        answer = ruled.client.ask(request, 3)
+        return [
+            ErrorCode(it.results_by_partition[0].partition_error_code)
+            for it in answer.results_by_topic_v3_and_below
+        ]
+
+    assert codes() == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2
+    with ruled.under([_by_name(Right(Operation.WRITE, TRANSACTION))]):
+        assert codes() == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 2
+        with ruled.under([_by_name(Right(Operation.WRITE, TOPIC))]):
+            assert codes() == [
+                ErrorCode.OPERATION_NOT_ATTEMPTED,
+                ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            ]
+        with ruled.under([_of_all(Right(Operation.WRITE, TOPIC))]):
+            assert codes() == [
+                ErrorCode.OPERATION_NOT_ATTEMPTED,
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ]
+            topics[1] = AddPartitionsToTxnTopic("__consumer_offsets", [0])
+            assert codes() == [
+                ErrorCode.OPERATION_NOT_ATTEMPTED,
+                ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            ]
 
 
 def test_transactional_ids(ruled: Ruled) -> None:

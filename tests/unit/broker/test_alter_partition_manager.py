@@ -62,6 +62,7 @@ class Scene:
             controller = ControllerRequests(cluster, None)  # type: ignore[arg-type]  # no others
             controller.local = lambda request: self._ask(replicas, request)
             manager = AlterPartitionManager(cluster, controller, self.ground.machine.clock)
+            self.manager = manager
             self.ground.proposals.propose = manager.propose  # type: ignore[method-assign]
             await lead(replicas)
             asking = asyncio.create_task(manager.run())
@@ -112,6 +113,28 @@ def test_each_request_names_some_and_all_are_answered(monkeypatch: pytest.Monkey
     led = t.run()
     assert t.asked == [[0, 1], [2, 3], [4]]
     assert all(it.leader.isr.committed == {ME, OTHER} for it in led)
+
+
+def test_who_joins_and_who_leaves_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What boards show as shrinks and expands: replicas, once the controller has agreed."""
+
+    async def answering(replicas: ReplicaManager, numbers: list[int]) -> Rows:
+        led = {it.partition.partition: it for it in replicas.all_led()}
+        rows = []
+        for it in numbers:
+            has_joined = OTHER in led[it].leader.isr.committed
+            isr, epoch = ((ME,), 2) if has_joined else ((ME, OTHER), 1)
+            rows.append(ResponsePartitionData(it, 0, ME, 0, isr, partition_epoch=epoch))
+        asyncio.get_running_loop().call_later(0.1, lag, led[4])
+        return rows
+
+    def lag(leading: LeadingReplica) -> None:
+        leading.leader.on_append(Offset(1), Millis(0))
+        leading.carry_out(leading.leader.on_time(Millis(60_000)))
+
+    t = Scene(monkeypatch, answering)
+    t.run()
+    assert (t.manager.expands, t.manager.shrinks) == (PARTITIONS, 1)
 
 
 def test_partitions_without_an_answer_hold_up_no_others(monkeypatch: pytest.MonkeyPatch) -> None:

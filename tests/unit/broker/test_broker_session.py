@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from odradek.broker.control.broker_session import ALL_PATHS, BrokerSession
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
@@ -101,14 +103,18 @@ def test_an_expired_session_is_told_before_this_broker_registers_again() -> None
 
 
 def test_a_connection_that_was_lost_ends_nothing() -> None:
-    """The session lives: everything is read anew, and the registration is what it was."""
-    with SessionStage().lives() as t:
+    """The session lives: everything is read anew, and the registration is what it was.
+
+    The log says it, although nothing was asked at that moment.
+    """
+    with SessionStage().lives() as t, capture_logs() as events:
         first, epoch = t.session.client.session_id, t.cluster.broker_epoch
         t.told.clear()
         t.world.wires.break_connections(t.world.machine("broker").host)
         t.run(2)
         assert set(t.told) == {"look at everything"}
         assert (t.owner(), t.cluster.broker_epoch) == (first, epoch)
+        assert [it["event"] for it in events].count("zookeeper.interrupted") == 1
 
 
 def test_a_registration_that_was_deleted_is_made_again() -> None:

@@ -11,6 +11,7 @@ from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import TopicId
+from odradek.sim.chance import SeededRandom
 from odradek.zookeeper.protocol.jute_replies import Data, StatReply
 from odradek.zookeeper.protocol.jute_requests import SetData, WriteOp
 from tests.unit.broker.ground import ME
@@ -62,7 +63,8 @@ def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one() -> None
         known.add("orders", 1, LATER)
 
     tree = Tree(make_again)
-    admin = ConfigAdmin(tree, Settings(read(Layers())[0]), known)  # type: ignore[arg-type]
+    settings = Settings(read(Layers())[0])
+    admin = ConfigAdmin(tree, settings, known, SeededRandom(33, "salt"))  # type: ignore[arg-type]
     set_one = admin.make(ORDERS, lambda it: {**it, "max.message.bytes": "9"}, validate_only=False)
     asyncio.run(set_one)
     assert tree.settings == {"segment.ms": "7000", "max.message.bytes": "9"}

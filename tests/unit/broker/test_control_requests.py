@@ -1,7 +1,7 @@
 """Requests of a controller of the past, or for an earlier life of this broker, change nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 import pytest
 
@@ -14,7 +14,7 @@ from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.controller.messages import FULL
 from odradek.model.errors import BrokerError
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.peers.control_message import ControlRequest
 from odradek.sim.lending import looking_on
@@ -29,7 +29,7 @@ from tests.unit.peers.control_requests import (
     stop,
 )
 
-NOW, BEFORE = 7, 6
+NEXT, NOW, BEFORE = 8, 7, 6
 OTHER = TopicPartition("orders", 1)
 Talk = Callable[[ReplicaManager, ControlRequests, MetadataCache], Awaitable[None]]
 
@@ -37,12 +37,16 @@ Talk = Callable[[ReplicaManager, ControlRequests, MetadataCache], Awaitable[None
 class Tree:
     """All settings are known, and all topics are there."""
 
-    async def read_settings(self, topics: list[str]) -> None:
+    async def read_settings(self, topics: Mapping[str, TopicId]) -> None:
         """Nothing to read."""
 
     async def gone(self, topics: list[str]) -> frozenset[str]:
         """None."""
         return frozenset()
+
+    async def may_be_registered(self, broker_epoch: BrokerEpoch) -> bool:
+        """Only with the epoch NEXT."""
+        return broker_epoch == NEXT
 
 
 def talk_of(talk: Talk) -> None:
@@ -74,18 +78,22 @@ REQUESTS = [
 PAST = [
     pytest.param(BEFORE, NOW, StaleControllerEpoch, id="controller-epoch"),
     pytest.param(NOW, BEFORE, StaleBrokerEpoch, id="broker-epoch"),
+    pytest.param(NOW + 1, NEXT + 1, StaleBrokerEpoch, id="another-broker"),
 ]
 
 
 @pytest.mark.parametrize(("controller", "broker", "error"), PAST)
 @pytest.mark.parametrize("request_of", REQUESTS)
-def test_an_older_epoch_is_refused_and_changes_nothing(
+def test_an_epoch_that_is_not_of_this_life_is_refused_and_changes_nothing(
     request_of: Callable[[], ControlRequest],
     controller: int,
     broker: int,
     error: type[BrokerError],
 ) -> None:
-    """What was decided before the newest election, or for an earlier registration, is void."""
+    """Void is what was decided before the newest election, or for another registration.
+
+    A later one that is not this broker's is that of a broker whose address leads here by mistake.
+    """
 
     async def talk(
         replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
@@ -97,13 +105,18 @@ def test_an_older_epoch_is_refused_and_changes_nothing(
         assert replicas.led(ORDERS).leader_epoch == 3
         assert replicas.dirs.get(OTHER) is None
         assert cluster.image is image
+        assert cluster.has_roles
+        assert cluster.controller_epoch == NOW
 
     talk_of(talk)
 
 
 @pytest.mark.parametrize("request_of", REQUESTS)
 def test_the_present_epochs_are_obeyed(request_of: Callable[[], ControlRequest]) -> None:
-    """So is a request that names no broker epoch, as old controllers send it."""
+    """So is a request that names no broker epoch, as old controllers send it, or the next one.
+
+    The controller may hear of a registration before this broker does.
+    """
 
     async def talk(
         replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
@@ -111,7 +124,8 @@ def test_the_present_epochs_are_obeyed(request_of: Callable[[], ControlRequest])
         del replicas
         await control.serve(from_the_past(request_of(), controller=NOW, broker=NOW))
         await control.serve(from_the_past(request_of(), controller=NOW + 1, broker=-1))
-        assert cluster.controller_epoch == NOW + 1
+        await control.serve(from_the_past(request_of(), controller=NOW + 2, broker=NEXT))
+        assert cluster.controller_epoch == NOW + 2
 
     talk_of(talk)
 
@@ -123,7 +137,7 @@ def test_a_request_that_waited_for_settings_is_checked_again() -> None:
         replicas: ReplicaManager, control: ControlRequests, cluster: MetadataCache
     ) -> None:
         class Slow(Tree):
-            async def read_settings(self, topics: list[str]) -> None:
+            async def read_settings(self, topics: Mapping[str, TopicId]) -> None:
                 await asyncio.sleep(0)
                 cluster.broker_epoch = BrokerEpoch(NOW + 1)
 

@@ -5,7 +5,7 @@ close, and what the controller tells its own broker is kept.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from odradek.metadata.nouns import Broker, Endpoint
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS
 from odradek.metadata.znodes.controller import NextControllerZnode, ReadyToServeZnode, Wish
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicId
 from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Millis, Timestamp
 from odradek.peers.broker_channel import ChannelSettings
@@ -436,7 +436,7 @@ def test_a_controller_that_resigns_while_it_reads_settings_does_not_begin() -> N
 
         reads: list[str] = []
 
-        async def read_settings(_topics: list[str]) -> None:
+        async def read_settings(_topics: Mapping[str, TopicId]) -> None:
             reads.append("once more")
             if len(reads) == 1:
                 other.loop.resign("a test")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,8 +13,12 @@ from odradek.broker.handlers.api import Api, Refusal
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.quotas import Quotas
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.services import Services
+from odradek.broker.timers import Timers
+from odradek.config.broker import Layers, read
+from odradek.config.findings import Given
 from odradek.model.errors import ErrorCode, MalformedRequest
 from odradek.model.limits import FRAME_BYTES_MAX
 from odradek.model.units import Bytes, Micros, Millis, Timestamp
@@ -41,6 +46,7 @@ class Hands:
         for chunk in chunks:
             self.sent += cast("bytes", chunk)
 
+    @property
     def unsent(self) -> int:
         """As the test says."""
         return self.waiting
@@ -86,6 +92,14 @@ class StillClock:
         del deadline
 
 
+def few(**parts: object) -> Services:
+    """What these handlers need of a broker: no access rules, and no client with a quota."""
+    config, _ = read(Layers(static={"zookeeper.connect": Given("zookeeper:2181", "here")}))
+    clock: Clock = StillClock()
+    quotas = Quotas(config, clock, Timers(clock))
+    return cast("Services", SimpleNamespace(**parts, access=None, audit=None, quotas=quotas))
+
+
 def opened(services: Services, api: Api) -> Dispatch:
     """One that serves clients already."""
     dispatch = Dispatch(services, {api.key: api})
@@ -112,10 +126,7 @@ class Desk:
         heartbeat = Api(12, range(2, 5), self._handle, refuse or _refuse, (), offered_from=0)
         self._answer = answer
         offered = {12: heartbeat, 18: api_versions.API}
-        services = cast(
-            "Services", type("Few", (), {"offered": tuple(offered.values()), "access": None})()
-        )
-        self.dispatch = Dispatch(services, offered)
+        self.dispatch = Dispatch(few(offered=tuple(offered.values())), offered)
         self.dispatch.open()
         self.on_frame = self.dispatch.on_frame
 
@@ -337,7 +348,7 @@ def test_a_request_that_comes_while_the_broker_ends_is_not_begun() -> None:
         async with asyncio.TaskGroup() as tasks:
             pass
         desk = Desk()
-        services = cast("Services", type("Few", (), {"tasks": tasks, "access": None})())
+        services = few(tasks=tasks)
         desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
         client = Client(desk)
         client.send(HeartbeatRequest("g"), 4, 1)
@@ -361,7 +372,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
 
         async with asyncio.TaskGroup() as tasks:
             desk = Desk()
-            services = cast("Services", type("Few", (), {"tasks": tasks, "access": None})())
+            services = few(tasks=tasks)
             desk.on_frame = opened(services, Api(12, range(5), handle, _refuse, ())).on_frame
             client = Client(desk)
             client.send(HeartbeatRequest("g"), 4, 1)
@@ -375,7 +386,7 @@ def test_a_coroutine_answers_with_what_it_returns() -> None:
 def test_a_client_that_comes_before_the_broker_knows_the_cluster_is_served_once_it_does() -> None:
     """Requests of brokers are served meanwhile: without them it would never know."""
     desk = Desk(lambda pending, _: pending.answer(HeartbeatResponse()))
-    services = cast("Services", type("Few", (), {"offered": (), "access": None})())
+    services = few(offered=())
     heartbeat = Api(12, range(5), desk._handle, _refuse, ())
     desk.on_frame = (dispatch := Dispatch(services, {12: heartbeat, 18: api_versions.API})).on_frame
     client, broker = Client(desk), Client(desk)

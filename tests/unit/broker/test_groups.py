@@ -3,10 +3,15 @@
 from odradek.broker.partitions.hosted import StopState
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, FetchOffsets
 from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import NO_LEADER_EPOCH
-from tests.unit.broker.ground import Ground
+from odradek.storage.lending import give_back, lend
+from tests.unit.broker.ground import Appender, Ground, batch_of, word
 from tests.unit.broker.group_desk import PLACE, Desk, Known, commit, live
+from tests.unit.broker.test_role_changes import worker_of
+
+OTHER = BrokerId(2)
 
 
 def test_a_commit_survives_the_broker() -> None:
@@ -160,6 +165,35 @@ def test_a_topic_that_goes_while_the_log_is_read() -> None:
     with Ground() as ground:
         live(ground, first)
         live(ground, second)
+
+
+def test_a_log_that_was_to_be_loaded_is_left_alone_once_it_is_not_led() -> None:
+    """It waited for another to be loaded; by now a job may have it for itself."""
+
+    async def talk(desk: Desk) -> None:
+        replicas, waiting = desk.replicas, TopicPartition(GROUP_METADATA_TOPIC, 1)
+        await desk.active()
+        await desk.commit(1)
+        await replicas.apply_leader_and_isr([word(waiting)])
+        Appender(replicas.led(waiting)).append(batch_of("a"))
+        both = [word(PLACE, epoch=1, leader=OTHER), word(waiting, epoch=1, leader=OTHER)]
+        await replicas.apply_leader_and_isr(both)
+        worker, found = worker_of(replicas, PLACE), replicas.dirs.get(waiting)
+        assert found is not None
+        assert worker is not worker_of(replicas, waiting)
+        worker.hang(2)  # what was decided before is waited for by two jobs
+        await replicas.apply_leader_and_isr([word(PLACE, epoch=2), word(waiting, epoch=2)])
+        await replicas.apply_leader_and_isr([word(waiting, epoch=3, leader=OTHER)])
+        lend([found], job := object())
+        worker.go_on()
+        while desk.groups.list_groups((), ())[1]:
+            await desk.seconds(0.001)
+        give_back([found], job)
+        assert await desk.fetch() == {"orders-0": 1}
+
+    known = Known(orders=1, **{GROUP_METADATA_TOPIC: 2})
+    with Ground() as ground:
+        live(ground, talk, known)
 
 
 def test_who_waits_at_the_end_of_a_leadership_must_look_elsewhere() -> None:

@@ -125,10 +125,10 @@ def test_only_a_leader_is_found_by_the_bytes_of_a_produce_request() -> None:
     """A role that ends takes its name along."""
     table = HostedPartitions()
     table[ORDERS] = Leading(state(5), REPLICA)
-    assert table.leading(b"orders", 0) == REPLICA
+    assert table.leading((b"orders", 0)) == REPLICA
     table[ORDERS] = Following(state(6, leader=OTHER), REPLICA)
-    assert table.leading(b"orders", 0) is None
+    assert table.leading((b"orders", 0)) is None
     table[ORDERS] = Leading(state(7), REPLICA)
     table.pop(ORDERS)
-    assert table.leading(b"orders", 0) is None
+    assert table.leading((b"orders", 0)) is None
     assert list(table) == []

@@ -1,6 +1,7 @@
 """What is done in the background, while topics come and go."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,6 +15,7 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
+from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, until, word
 
 SOON = {
@@ -173,7 +175,8 @@ def test_a_start_that_was_looked_for_before_a_truncation_is_void() -> None:
             paused = pausing(ground.machine, "stat", path="orders-0/*.log")
             await asyncio.sleep(3)
             await until(lambda: any(row.hits for row in paused))
-            await replicas.logs.truncate(found, Offset(1))
+            cut = partial(replicas.logs.truncate, found, Offset(1))
+            await replicas.lane_of(found).run(cut)
             await asyncio.sleep(1.5)
             for task in running:
                 task.cancel()
@@ -188,6 +191,56 @@ def test_a_start_that_was_looked_for_before_a_truncation_is_void() -> None:
     with Ground(rare, orders=expiring) as ground:
         ground.live(first, cleanly=False)
         ground.live(second)
+
+
+@pytest.mark.parametrize("kept", [-1, 1_000])
+def test_retention_makes_room_on_a_full_disk(kept: int) -> None:
+    """Not even the note of where the log begins has room: the oldest segments go before it."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found, appender = replicas.led(ORDERS).log, Appender(replicas.led(ORDERS))
+        for _ in range(6):
+            appender.append(timeless("a" * 400))
+            await asyncio.sleep(0.01)
+        disk = ground.machine.disk(found.folder.disk.name.rpartition("/")[2])
+        disk.faults.capacity = disk.used
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            await asyncio.sleep(3)
+            for task in running:
+                task.cancel()
+        assert replicas.led(ORDERS).leader.log_start_offset == found.log_start_offset >= 3
+        assert disk.used < disk.faults.capacity - 1_000
+
+    async def second(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        assert (found.log_start_offset >= 3, found.log_end_offset) == (True, 6)
+
+    expiring = {"segment.bytes": "500", "retention.ms": "1", "retention.bytes": "-1"}
+    if kept > 0:
+        expiring |= {"retention.ms": "-1", "retention.bytes": str(kept)}
+    with Ground(SOON, orders=expiring) as ground:
+        ground.live(first, cleanly=False)
+        ground.live(second)
+
+
+def test_a_start_is_noted_of_no_log_that_another_has_replaced() -> None:
+    """Its disk was replaced, or its topic made again: it would count for the one of that name."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found = replicas.led(ORDERS).log
+        await replicas.stop({ORDERS: GONE})
+        await replicas.apply_leader_and_isr([word(epoch=1)])
+        with pytest.raises(LogDirOffline):
+            async with replicas.logs.starting_at(found, Offset(3)):
+                pass
+        assert replicas.dirs.named(found.folder.disk.name).log_starts() == {}
+
+    with Ground(SOON) as ground:
+        ground.live(talk)
 
 
 def timeless(value: str) -> bytearray:

@@ -12,6 +12,8 @@ from odradek.broker.figures.families import HELP, family_of
 from odradek.broker.figures.pages import Page
 from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -106,6 +108,19 @@ def test_a_broker_that_is_not_ready_says_whether_it_starts_or_stops() -> None:
             assert get(stage, "/health/ready") == (unavailable, "starting\n")
 
 
+@pytest.mark.parametrize("said", ["", "Authorization: Bearer wrong", "Authorization: Basic open"])
+def test_metrics_without_the_token_are_refused(said: str) -> None:
+    """Probes need none, and who has it gets the page."""
+    with Stage(admin_listener_token="open sesame") as stage:
+        head = b"GET /metrics HTTP/1.1\r\nHost: broker\r\n%b\r\n\r\n"
+        refused = visit(stage, head % said.encode())
+        assert refused == ("HTTP/1.1 401 Unauthorized", "this page needs a token\n")
+        right = visit(stage, head % b"authorization: bearer open sesame")
+        assert right[0] == "HTTP/1.1 200 OK"
+        assert "kafka_server" in right[1]
+        assert get(stage, "/health/ready")[0] == "HTTP/1.1 200 OK"
+
+
 def test_a_page_that_cannot_be_made_is_not_the_end_of_the_broker() -> None:
     """It is told so; everybody else goes on."""
 
@@ -173,6 +188,40 @@ def test_the_page_of_metrics_has_the_names_that_boards_know() -> None:
     )
 
 
+def values(stage: Stage, *names: str) -> list[float]:
+    """Of families, each the sum over its labels."""
+    lines = get(stage, "/metrics")[1].splitlines()
+    rows = [re.fullmatch(r"(\w+)(?:{.*})? (\S+)", line) for line in lines]
+    return [sum(float(row[2]) for row in rows if row and row[1] == name) for name in names]
+
+
+def test_what_the_board_reads_is_what_was_done() -> None:
+    """Bytes as they are stored, requests that were refused, who is connected and registered."""
+    topic = "kafka_server_brokertopicmetrics_"
+    counted = ("messagesin", "bytesin", "bytesout", "failedproducerequests", "failedfetchrequests")
+    names = [f"{topic}{it}_total" for it in counted]
+    connections = "kafka_server_socketservermetrics_connection_count"
+    batch = build_batch([Record(0, 1_700_000_000_000, None, b"a"), Record(1, 0, None, b"b")])
+    with Stage() as stage:
+        stage.make("orders")
+        client = stage.client()
+        client.produce("orders", "first")
+        before = values(stage, *names, connections)
+        assert client.produce_batch("orders", batch).error_code == 0
+        assert client.fetch("orders", 1).error_code == 0
+        after = values(stage, *names, connections)
+        told = [now - then for now, then in zip(after, before, strict=True)]
+        assert told == [2, len(batch), len(batch), 0, 0, 0]
+        assert client.produce_batch("orders", bytes(batch[:-1]) + b"x").error_code != 0
+        assert client.fetch("orders", 99).error_code != 0
+        stage.client("another").fetch("orders", 0)
+        last = values(stage, *names, connections)
+        assert [now - then for now, then in zip(last[3:], after[3:], strict=True)] == [1, 1, 1]
+        assert values(stage, "kafka_brokers") == [1]
+        stage.run(31)
+        assert values(stage, "odradek_log_dir_size_bytes")[0] > len(batch)
+
+
 def test_the_page_tells_what_the_controller_does() -> None:
     """While an event waits for ZooKeeper, one sees of which kind it is, by Kafka's number."""
     with Stage() as stage:
@@ -209,8 +258,8 @@ def test_all_of_a_family_stands_together() -> None:
     assert names.count("kafka_log_log_size") == 3
 
 
-def test_the_page_tells_how_far_groups_are_behind() -> None:
-    """Of those that are coordinated here, for partitions that are led here."""
+def test_the_page_tells_what_a_lag_is_made_of() -> None:
+    """The position where the group is coordinated, the end where the partition is led."""
     with Stage() as stage:
         stage.make("orders", partitions=2)
         client = stage.client()
@@ -225,7 +274,7 @@ def test_the_page_tells_how_far_groups_are_behind() -> None:
     readers = 'consumergroup="readers",topic="orders",partition="1"'
     for line in (
         f"kafka_consumergroup_current_offset{{{readers}}} 1",
-        f"kafka_consumergroup_lag{{{readers}}} 2",
+        'kafka_topic_partition_current_offset{topic="orders",partition="1"} 3',
         'kafka_topic_partitions{topic="orders"} 2',
         'kafka_topic_partition_in_sync_replica{topic="orders",partition="0"} 1',
         'kafka_topic_partition_leader_is_preferred{topic="orders",partition="0"} 1',
@@ -249,6 +298,7 @@ BOARDS = (
             "offlinereplicacount",
             "isrshrinks_total",
             "isrexpands_total",
+            "partitionswithlatetransactionscount",
         )
     ),
     *(
@@ -263,6 +313,12 @@ BOARDS = (
             "failedfetchrequests",
         )
     ),
+    *(
+        f"kafka_server_{kind}_coordinator_metrics_partition_load_time_{figure}"
+        for kind in ("group", "transaction")
+        for figure in ("max", "avg")
+    ),
+    "kafka_coordinator_transaction_transactionmarkerchannelmanager_unknowndestinationqueuesize",
     "kafka_controller_kafkacontroller_activecontrollercount",
     "kafka_controller_kafkacontroller_offlinepartitionscount",
     "kafka_network_socketserver_networkprocessoravgidle_percent",
@@ -277,7 +333,6 @@ BOARDS = (
     "kafka_cluster_partition_underminisr",
     "kafka_cluster_partition_atminisr",
     "kafka_cluster_partition_replicascount",
-    "kafka_consumergroup_lag",
     "kafka_consumergroup_current_offset",
     "kafka_topic_partition_current_offset",
     "kafka_topic_partition_oldest_offset",
@@ -347,7 +402,10 @@ def test_the_board_and_the_alerts_ask_for_what_there_is(file: Path) -> None:
         text = "\n".join(it["expr"] for panel in panels for it in panel["targets"])
     asked = {family_of(name) for name in NAME.findall(text)}
     assert asked
-    assert asked <= set(HELP), asked - set(HELP)
+    recorded = set(
+        re.findall(r"- record: (\w+)", (ROOT / "deploy" / "prometheus" / "alerts.yml").read_text())
+    )
+    assert asked <= {*HELP, *recorded}, asked - set(HELP)
 
 
 def part_of(content: str, part: str, api: str) -> float:

@@ -7,14 +7,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained, off_loop
-from odradek.broker.partitions.hosted import UnknownPartition
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, Offset
 from odradek.records.batch import headers
 from odradek.records.record import read_records
-from odradek.replication.errors import NotEnoughReplicas, NotLeaderOrFollower
+from odradek.replication.errors import NotEnoughReplicas
 from odradek.sim.disk_faults import Fault
 from odradek.sim.lending import looking_on
 from odradek.sim.worker import SimulatedWorker
@@ -106,24 +105,6 @@ def test_logs_are_spread_over_the_dirs() -> None:
             [word(TopicPartition("orders", number)) for number in range(4)]
         )
         assert [len(log_dir) for log_dir in replicas.dirs.dirs] == [2, 2]
-
-    with Ground() as ground:
-        ground.live(talk)
-
-
-def test_a_partition_is_served_by_its_leader_alone() -> None:
-    """Everybody else says why not."""
-
-    async def talk(replicas: ReplicaManager) -> None:
-        with pytest.raises(UnknownPartition):
-            replicas.led(ORDERS)
-        await replicas.apply_leader_and_isr([word()])
-        resigned: list[TopicPartition] = []
-        replicas.roles.on_resigned.append(resigned.append)
-        await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
-        assert resigned == [ORDERS]
-        with pytest.raises(NotLeaderOrFollower):
-            replicas.led(ORDERS)
 
     with Ground() as ground:
         ground.live(talk)

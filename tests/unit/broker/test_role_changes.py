@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 
 import pytest
 
@@ -27,7 +28,17 @@ from odradek.sim.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.unclean_logs import Reason, Unclean
-from tests.unit.broker.ground import GONE, ME, ORDERS, TOPIC_ID, Appender, Ground, batch_of, word
+from tests.unit.broker.ground import (
+    GONE,
+    ME,
+    ORDERS,
+    TOPIC_ID,
+    Appender,
+    Ground,
+    batch_of,
+    until,
+    word,
+)
 from tests.unit.broker.test_replicas import settled
 
 OTHER = TopicPartition("other", 0)
@@ -368,3 +379,30 @@ def image_with(
     state = PartitionState(leader, epochs[0], isr, epochs[1], epochs[2], incarnations=incarnations)
     partition = PartitionImage(Assignment((OTHER_BROKER, ME)), state)
     return Changes(image).topic(ORDERS.topic, TOPIC_ID, {ORDERS.partition: partition}).image()
+
+
+def test_a_segment_is_rolled_behind_a_truncation() -> None:
+    """Retention rolls what is too old as a whole; a truncation has the log for itself."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        for value in "ab":
+            Appender(replicas.led(ORDERS)).append(batch_of(value))
+        await settled(replicas)
+        await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        worker = worker_of(replicas, ORDERS)
+        worker.hang(2)  # what was decided before is waited for by two jobs
+        cutting = replicas.lane_of(found).run(partial(replicas.logs.truncate, found, Offset(1)))
+        await until(lambda: found.lent_to is not None)
+        rolling = asyncio.ensure_future(replicas.roll(ORDERS))
+        await asyncio.sleep(0)
+        worker.go_on()
+        await cutting
+        await rolling
+        assert found.log_end_offset == 1
+        assert [it.base_offset for it in found.segments] == [0, 1]
+
+    with Ground() as ground:
+        ground.live(talk)

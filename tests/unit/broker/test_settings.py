@@ -36,7 +36,19 @@ def test_what_was_known_holds_on_where_it_cannot_be_read() -> None:
     """Where nothing was known no record is deleted."""
     found = settings()
     found.on_entity(ORDERS, {"retention.ms": "5"}, 7)
-    found.on_unreadable(ORDERS)
+    found.on_unreadable(ORDERS, "no access")
     assert found.topic("orders")[rows.RETENTION_MS] == 5
-    found.on_unreadable(Entity(EntityType.TOPICS, "others"))
+    found.on_unreadable(Entity(EntityType.TOPICS, "others"), "no access")
     assert found.topic("others").overrides["retention.ms"] == "-1"
+
+
+def test_what_may_be_of_an_earlier_topic_deletes_nothing() -> None:
+    """All else of it holds until it can be read."""
+    found = settings()
+    found.on_entity(ORDERS, {"retention.ms": "5", "min.insync.replicas": "2"}, 7)
+    for _ in range(2):
+        found.on_unread("orders")
+        assert found.topic("orders")[rows.RETENTION_MS] is None
+        assert found.topic("orders")[rows.MIN_INSYNC_REPLICAS] == 2
+    found.on_entity(ORDERS, {"retention.ms": "5", "min.insync.replicas": "2"}, 7)
+    assert found.topic("orders")[rows.RETENTION_MS] == 5

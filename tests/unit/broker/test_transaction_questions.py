@@ -9,15 +9,11 @@ from odradek.broker.coordinators.transaction_questions import TransactionQuestio
 from odradek.broker.partitions.confirmations import Question
 from odradek.broker.timers import Timers
 from odradek.coordinator.placement import partition_of
-from odradek.metadata.image import Changes, PartitionImage
-from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import TRANSACTION_STATE_TOPIC
-from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.peers.errors import TimedOut
 from odradek.sim.machine import Machine
-from odradek.sim.world import World
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -26,6 +22,7 @@ from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
 )
 from odradek.wire.schema import Request, Response
+from tests.unit.broker.conversation import converse
 from tests.unit.broker.ground import ME
 from tests.unit.broker.group_desk import Known
 
@@ -87,18 +84,7 @@ class Floor:
 
     def has_topic(self) -> None:
         """The state topic is there: one partition is led here, one elsewhere, one by nobody."""
-        states = {
-            number: PartitionImage(
-                Assignment((ME,)),
-                PartitionState(
-                    leader, LeaderEpoch(0), (ME,), PartitionEpoch(0), ControllerEpoch(1)
-                ),
-            )
-            for number, leader in enumerate(LEADERS)
-        }
-        topic_id = TopicId(b"t" * 16)
-        changes = Changes(self.known.image).topic(TRANSACTION_STATE_TOPIC, topic_id, states)
-        self.known.update(changes.image())
+        self.known.lead(TRANSACTION_STATE_TOPIC, *LEADERS)
 
     def ask(self, name: str, partition: int = 0, epoch: int = 0, *, adds: bool = False) -> None:
         """What is answered is kept."""
@@ -112,17 +98,7 @@ class Floor:
 
 def talk(said: Callable[[Floor], Coroutine[Any, Any, None]]) -> None:
     """One conversation."""
-    ended: list[bool] = []
-
-    async def main(machine: Machine) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            await said(Floor(machine, tasks))
-        ended.append(True)
-
-    with World(1) as world:
-        world.machine("broker").start(main)
-        world.run(seconds=5)
-    assert ended
+    converse(lambda machine, tasks: said(Floor(machine, tasks)), seconds=5)
 
 
 async def turns() -> None:

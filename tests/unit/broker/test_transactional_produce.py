@@ -84,7 +84,10 @@ def asked(t: Floor) -> list[tuple[int, bool]]:
 
 
 def test_the_first_batch_waits_for_the_coordinator_and_opens_the_transaction() -> None:
-    """Those behind it need no word; after the marker the next transaction does (KIP-890)."""
+    """Those behind it need no word; after the marker the next transaction does (KIP-890).
+
+    So no late batch opens a transaction that is never ended (KAFKA-14402).
+    """
 
     async def said(t: Floor) -> None:
         await t.elect()
@@ -185,6 +188,24 @@ def test_no_batch_is_taken_before_one_that_is_to_be_confirmed() -> None:
         assert await settled(t, send(t, 0), send(t, 1)) == [NONE, NONE]
         assert await t.ended() == [NONE]
         assert await settled(t, send(t, 2)) == [NONE]
+
+    talk(said)
+
+
+def test_in_version_2_the_first_batch_of_an_epoch_has_sequence_0() -> None:
+    """KAFKA-18202: of a producer that the log does not know, any other has one before it.
+
+    In version 1 it may have been deleted, for the epoch is older than the transaction.
+    """
+
+    async def said(t: Floor) -> None:
+        await t.elect()
+        assert await settled(t, send(t, 3, version=12)) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+        t.coordinators.is_held = True
+        sent = [send(t, it, version=12) for it in range(3)]
+        await t.turns()
+        t.coordinators.answer()
+        assert await settled(t, *sent) == [NONE] * 3
 
     talk(said)
 

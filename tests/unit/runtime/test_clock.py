@@ -1,6 +1,14 @@
 """The real clock and the real chance keep to their doors."""
 
 import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import thread_time_ns
+
+import pytest
 
 from odradek.model.units import Millis
 from odradek.runtime.chance import SystemRandom
@@ -44,3 +52,33 @@ def test_chance_stays_below_its_bound() -> None:
     assert {chance.below(3) for _ in range(200)} == {0, 1, 2}
     assert len(chance.bytes(16)) == 16
     assert chance.bytes(16) != chance.bytes(16)
+
+
+@contextmanager
+def shared_processor() -> Iterator[None]:
+    """This thread on one processor, beside a process that wants all of it."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(mine)})
+    other = os.fork()
+    if not other:
+        while True:
+            pass
+    try:
+        yield
+    finally:
+        os.kill(other, signal.SIGKILL)
+        os.waitpid(other, 0)
+        os.sched_setaffinity(0, mine)
+
+
+def test_what_others_take_of_the_processor_is_not_idle() -> None:
+    """A loop that is ready and is not let run has no time left, and does not look idle."""
+    if not Path("/proc/thread-self/schedstat").exists():
+        pytest.skip("this system does not count how long a thread waits for a processor")
+    clock = SystemClock()
+    with shared_processor():
+        had, counted = thread_time_ns(), clock.worked()
+        waited = 0
+        while waited < 50_000 and thread_time_ns() - had < 5_000_000_000:
+            waited = clock.worked() - counted - (thread_time_ns() - had) // 1_000
+    assert waited >= 50_000

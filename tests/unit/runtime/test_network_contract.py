@@ -152,7 +152,7 @@ def test_bytes_arrive_in_order_both_ways(play: Play) -> None:
         pair.server.stream.send([b"a"])
         pair.server.stream.send([b"b", b"c"])
         await pair.client.hears(b"abc")
-        assert pair.client.stream.unsent() == 0
+        assert pair.client.stream.unsent == 0
         pair.client.stream.close()
         await pair.server.ends_with(None)
         await pair.client.ends_with(None)
@@ -198,13 +198,13 @@ def test_a_slow_receiver_slows_the_sender(play: Play) -> None:
         pair.server.stream.pause()
         data = bytes(range(256)) * (1 << 16)
         pair.client.stream.send([data[: 1 << 20], data[1 << 20 :], b"the end"])
-        assert 0 < pair.client.stream.unsent() <= len(data) + 7
+        assert 0 < pair.client.stream.unsent <= len(data) + 7
         assert pair.client.drains == 0
         pair.server.stream.resume()
         pair.server.stream.resume()
         await pair.server.hears(data + b"the end")
         await pair.client.until(lambda: pair.client.drains == 1)
-        assert pair.client.stream.unsent() == 0
+        assert pair.client.stream.unsent == 0
         pair.client.stream.close()
         await pair.server.ends_with(None)
 
@@ -245,13 +245,13 @@ def test_closing_sends_what_waits(play: Play) -> None:
         pair.client.stream.close()
         pair.client.stream.close()
         pair.client.stream.send([b"too late"])
-        assert pair.client.stream.unsent() > 0
+        assert pair.client.stream.unsent > 0
         pair.server.stream.resume()
         await pair.server.ends_with(None)
         assert pair.server.heard == data
         await pair.client.ends_with(None)
         pair.client.stream.send([b"far too late"])
-        assert pair.client.stream.unsent() == 0
+        assert pair.client.stream.unsent == 0
 
     play(conversation)
 
@@ -265,7 +265,7 @@ def test_aborting_drops_what_waits(play: Play) -> None:
         pair.client.stream.send([bytes(1 << 24)])
         pair.client.stream.abort()
         pair.client.stream.abort()
-        assert pair.client.stream.unsent() == 0
+        assert pair.client.stream.unsent == 0
         await pair.client.ends_with(None)
         pair.server.stream.resume()
         await pair.server.until(lambda: bool(pair.server.ends))
@@ -463,10 +463,10 @@ def test_long_and_short_ranges_keep_their_order(play: Play, tmp_path: Path) -> N
             chunks += [header, FileRange(file, position, length)]
             expected += header + data[position : position + length]
         pair.client.stream.send(chunks)
-        assert pair.client.stream.unsent() > 0
+        assert pair.client.stream.unsent > 0
         pair.server.stream.resume()
         await pair.server.hears(bytes(expected))
-        assert pair.client.stream.unsent() == 0
+        assert pair.client.stream.unsent == 0
         pair.client.stream.close()
         await pair.server.ends_with(None)
         file.close()

@@ -4,11 +4,11 @@ Each API says what it needs, and how it answers what it does not serve; so no ha
 rows of a request knows of access rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from odradek.broker.access.authorizer import Authorizer
+from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.access.need import REFUSALS, Need
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.slices import Steps
@@ -43,16 +43,23 @@ def admit(
     code = REFUSALS[need.resource]
     setattr(request, need.rows, refused)
     answer = api.refuse(request, pending.version, code, code.sentence)
-    setattr(request, need.rows, served)
     if answer is None:
-        pending.connection.hang_up(f"a request without a response: {code.sentence}")
-        return False
+        raise NotAuthorized(need.resource)
+    setattr(request, need.rows, served)
     if not served:
         pending.answer(answer)
         return False
-    pending.beside = partial(_add, need.answers, getattr(answer, need.answers))
+    refusals = getattr(answer, need.answers)
+    pending.beside = partial(_add, need.answers, refusals, pending.beside)
     return True
 
 
-def _add(name: str, refused: Sequence[object], response: Response) -> None:
+def _add(
+    name: str,
+    refused: Sequence[object],
+    then: Callable[[Response], None] | None,
+    response: Response,
+) -> None:
     setattr(response, name, [*getattr(response, name), *refused])
+    if then is not None:
+        then(response)

@@ -49,10 +49,11 @@ class BrokerConnections:
         self._open: dict[BrokerId, Connection] = {}
         self._opening: dict[BrokerId, asyncio.Lock] = {}  # one that is away holds up no other
 
-    async def ask(self, broker: BrokerId, request: Request) -> Response:
+    async def ask(self, broker: BrokerId, request: Request, version: int | None = None) -> Response:
         """The answer; a ConnectionGone says that there is none."""
         connection = await self._connection(broker)
-        response: Response = await connection.ask(request, VERSIONS[request.KEY])
+        known = VERSIONS[request.KEY] if version is None else version
+        response: Response = await connection.ask(request, known)
         return response
 
     async def _connection(self, broker: BrokerId) -> Connection:

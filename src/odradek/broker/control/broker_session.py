@@ -4,21 +4,27 @@ One task listens. An event says which part of the tree has changed, never what i
 part is read again. After a lost connection everything is read again; after an expired session
 whatever rested on it ends first, then a new session begins, with a new registration. Nothing here
 waits for a disk or for another broker: the controller's loop and the settings only hear of changes.
+
+What may not be read or written any more ends no broker that runs: what was known holds on, and it
+is tried again every ten seconds, because no event tells of an ACL. A start ends by it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
 import structlog
 
+from odradek.broker.control.entities import entities
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.registration import CannotCoordinate, Registration
 from odradek.broker.doors import Doors
-from odradek.broker.settings import Settings
+from odradek.broker.settings import OF_CLIENTS, Settings
 from odradek.config.derived import zookeeper_connection_timeout
 from odradek.config.rows import zookeeper as rows
+from odradek.config.secured import zookeeper_texts
+from odradek.ensemble.access import way_to
 from odradek.ensemble.chroot import make_chroot
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.metadata.json_body import MalformedZnode
@@ -27,9 +33,11 @@ from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.cluster import PERSISTENT_PATHS, ClusterIdZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsChangeZnode, SettingsZnode
-from odradek.metadata.znodes.topic import TopicZnode
+from odradek.metadata.znodes.topic import TopicsZnode, TopicZnode
 from odradek.model.ids import TopicId, topic_id_text
+from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
+from odradek.security.zookeeper_access import zookeeper_access
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import (
     ConnectionLost,
@@ -41,16 +49,17 @@ from odradek.zookeeper.client.errors import (
     SessionExpired,
 )
 from odradek.zookeeper.client.pipeline import REPLY_BYTES_MAX, PipelineLimits
-from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent
+from odradek.zookeeper.client.session import CLOSING, Session, SessionSettings, WatchEvent
 from odradek.zookeeper.client.states import Status
 from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
 from odradek.zookeeper.protocol.jute import OPEN_ACL
-from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Create, Exists, GetData, Request
+from odradek.zookeeper.protocol.jute_replies import Data, StatReply
+from odradek.zookeeper.protocol.jute_requests import Create, Exists, GetData, Request, Sync
 
 ALL_PATHS: Final = "*"
 """Everything is to be looked at: the connection was lost, or a session is new."""
 WAITING_LOOK: Final = Millis(SECOND)
+RETRY_PAUSE: Final = Millis(10 * SECOND)
 CLOSE_PATIENCE: Final = Millis(2 * SECOND)
 
 log = structlog.get_logger()
@@ -75,7 +84,7 @@ class BrokerSession:
         self._connect_patience = zookeeper_connection_timeout(config)
         self._connect = connect
         self._ensemble = Ensemble.parse(connect)
-        self._session_settings = SessionSettings(
+        asked = SessionSettings(
             timeout=self._patience,
             limits=PipelineLimits(
                 in_flight_max=config[rows.ZOOKEEPER_MAX_IN_FLIGHT_REQUESTS],
@@ -83,15 +92,16 @@ class BrokerSession:
                 reply_bytes_max=max(config[rows.JUTE_MAXBUFFER], REPLY_BYTES_MAX),
             ),
         )
-        session = Session(self._ensemble, doors.random, self._session_settings)
-        self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
+        access = zookeeper_access(zookeeper_texts(config), doors.read_file)
+        self._way = way_to(access, (doors.network, doors.random, doors.read_file), asked)
+        session = Session(self._ensemble, doors.random, self._way.settings)
+        self.client = ZooKeeperClient(session, self._way.network, doors.clock, self._on_news)
         self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
         self.on_watch: Callable[[str], None] = lambda _: None  # at once, in ZooKeeper's order
         self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
         self.is_given_up: Callable[[], bool] = lambda: False  # whether the start has to end
-        self.kinds_of_settings = [EntityType.BROKERS, EntityType.TOPICS]
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
@@ -104,6 +114,10 @@ class BrokerSession:
         self._is_closing = False  # it registers no more
         self._changed_dirs = 0  # that the controller was not told of
         self._changes_seen = -1  # the number of the last change of settings that was read
+        self._refused: dict[Task, frozenset[str]] = {}  # looks, and at what
+        self._retry_at: Millis | None = None  # when what was refused is tried again
+        self._settings_of: dict[str, TopicId] = {}  # topics whose settings were read
+        self._unread: dict[str, TopicId] = {}  # those that were to be, while ZooKeeper was away
 
     # Start and stop
 
@@ -122,8 +136,8 @@ class BrokerSession:
             try:
                 await self._reached()
                 return await step()
-            except ConnectionLost as error:
-                log.warning("zookeeper.interrupted", error=str(error))
+            except ConnectionLost:
+                continue  # `_on_news` has said it
             except SessionExpired:  # the start took long, or the machine stood still
                 await self._begin_session()
             except KeeperError as error:
@@ -141,7 +155,12 @@ class BrokerSession:
                     raise StartGivenUp from None
             waited = self._doors.clock.monotonic() - begun
             tell = log.warning if waited < self._connect_patience else log.error
-            tell("zookeeper.awaited", servers=self._connect, millis=waited)
+            tell(
+                "zookeeper.awaited",
+                servers=self._connect,
+                millis=waited,
+                reason=self.client.why_not,
+            )
 
     async def register(self, broker: Broker) -> None:
         """From now on this broker is there for all to see."""
@@ -153,13 +172,14 @@ class BrokerSession:
         self._look_at(ALL_PATHS)
         with suppress(SessionClosed):
             while True:
-                await self._has_news.wait()
-                self._has_news.clear()
-                changed, self._changed = frozenset(self._changed), set()
                 try:
-                    await self._look_at_news(changed)
-                except (ConnectionLost, SessionExpired) as error:
-                    log.warning("zookeeper.interrupted", error=str(error))
+                    if await self._comes_news():
+                        self._has_news.clear()
+                        changed, self._changed = frozenset(self._changed), set()
+                        await self._look_at_news(changed)
+                    if self._is_due():
+                        await self._try_again()
+                except (ConnectionLost, SessionExpired):
                     await self._wait_for_connection()
                     self._look_at(ALL_PATHS)
 
@@ -167,15 +187,49 @@ class BrokerSession:
         if self._is_over:
             await self._begin_session()
             changed = frozenset({ALL_PATHS})
-        await self._stay_registered(changed)
-        await self._report_failures()
+        await self._take(self._stay_registered, changed)
+        await self._take(self._report_failures, changed)
         self.on_tree_changed(changed)
         for look in self.on_change:
-            await look(changed)
+            await self._take(look, changed)
         self.has_looked.set()
 
+    async def _comes_news(self) -> bool:
+        """Waits for some; not, if it is time to try again what ZooKeeper has refused."""
+        now = self._doors.clock.monotonic()
+        if not self._refused and not self._settings.unreadable:
+            self._retry_at = None
+        elif self._retry_at is None:
+            self._retry_at = Millis(now + RETRY_PAUSE)
+        left = None if self._retry_at is None else max(0, self._retry_at - now)
+        try:
+            async with asyncio.timeout(None if left is None else left / 1_000):
+                await self._has_news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _is_due(self) -> bool:
+        """Whether to try again, however much news there is."""
+        return self._retry_at is not None and self._retry_at <= self._doors.clock.monotonic()
+
+    async def _take(self, look: Task, changed: frozenset[str]) -> None:
+        refused_before = self._refused.pop(look, None)
+        try:
+            await look(changed | (refused_before or frozenset()))
+        except NoAuth as refusal:
+            self._refused[look] = changed | (refused_before or frozenset())
+            if refused_before is None:
+                log.warning("zookeeper.refused", reason=str(refusal))
+
+    async def _try_again(self) -> None:
+        self._retry_at = None
+        for look, changed in list(self._refused.items()):
+            await self._take(look, changed)
+        await self._read(list(self._settings.unreadable))
+
     async def close(self) -> None:
-        """Ends the session, and the registration with it; a TimeoutError if nobody answers."""
+        """Ends the session, and the registration with it; a TimeoutError if no server answers."""
         async with asyncio.timeout(CLOSE_PATIENCE / 1_000):
             await self.client.close()
 
@@ -190,6 +244,8 @@ class BrokerSession:
             for over in self.on_session_over:
                 over()
             self._has_news.set()
+        elif news.status is Status.DISCONNECTED and news.reason != CLOSING:
+            log.warning("zookeeper.interrupted", error=news.reason)
         elif news.status is Status.CONNECTED:
             self.on_watch(ALL_PATHS)
             self._look_at(ALL_PATHS)
@@ -226,7 +282,7 @@ class BrokerSession:
         self._changed_dirs += 1
         self._has_news.set()
 
-    async def _report_failures(self) -> None:
+    async def _report_failures(self, _changed: frozenset[str]) -> None:
         """One event tells of all dirs: the controller asks for every replica of this broker."""
         if not self._changed_dirs or self._broker is None:
             return
@@ -265,9 +321,9 @@ class BrokerSession:
         try:
             await self._make_paths()
         except NoNode:  # not even what they are below
-            doors, settings = self._doors, self._session_settings
+            doors, way = self._doors, self._way
             await make_chroot(
-                self._ensemble, doors.random, doors.network, doors.clock, settings=settings
+                self._ensemble, doors.random, way.network, doors.clock, settings=way.settings
             )
             await self._make_paths()
         self._cluster.cluster_id = await self._cluster_id()
@@ -294,42 +350,68 @@ class BrokerSession:
 
     # Settings
 
-    async def read_settings(self, topics: list[str]) -> None:
+    async def read_settings(self, topics: Mapping[str, TopicId]) -> None:
         """Those of topics that are not known yet: before their logs are made.
+
+        What is known of the name may be those of an earlier topic, so they are known by the topic's
+        id. A server that lags may not have heard of either: what it knows is asked for behind a
+        sync, as is what the tree does not have.
 
         While ZooKeeper is away the brokers' defaults hold for them, but no record is deleted; once
         it is back all settings are read anew, so nothing is missed.
         """
-        wanted = [Entity(EntityType.TOPICS, name) for name in topics]
-        unknown = [it for it in wanted if not self._settings.knows(it)]
-        if not unknown:
+        news = {name: it for name, it in topics.items() if self._settings_of.get(name) != it}
+        if not news:
             return
+        unknown = [Entity(EntityType.TOPICS, name) for name in news]
+        for name in news:
+            if name in self._settings_of:
+                self._settings.forget_topic(name)  # they were those of an earlier one
         try:
-            await self._read(unknown)
+            await self._read(unknown, behind=(Sync(TopicsZnode.PATH),))
+            self._settings_of |= news
         except (ConnectionLost, SessionExpired, SessionClosed) as error:
             log.warning("settings.not_read", topics=len(unknown), error=str(error))
-            for entity in unknown:
-                self._settings.on_unreadable(entity)
+            self._unread |= news
+            for name in news:
+                self._settings.on_unread(name)
 
     async def gone(self, topics: list[str]) -> frozenset[str]:
         """Those that the tree does not have; none while ZooKeeper is away."""
         try:
             looks = [Exists(TopicZnode.path(name)) for name in topics]
-            found = await self.client.batch(looks, waits=False)
+            found = await self.client.batch([Sync(TopicsZnode.PATH), *looks], waits=False)
         except (ConnectionLost, SessionExpired, SessionClosed):
             return frozenset()
-        answers = zip(topics, found, strict=True)
+        answers = zip(topics, found[1:], strict=True)
         return frozenset(name for name, answer in answers if isinstance(answer, NoNode))
+
+    async def may_be_registered(self, broker_epoch: BrokerEpoch) -> bool:
+        """Whether the registration of this number has this epoch; yes while ZooKeeper is away."""
+        path = BrokerZnode.path(self._cluster.me)
+        try:
+            _, found = await self.client.batch([Sync(path), Exists(path)], waits=False)
+        except (ConnectionLost, SessionExpired, SessionClosed):
+            return True
+        return isinstance(found, StatReply) and found.stat.czxid == broker_epoch
 
     async def read_all_settings(self) -> None:
         """Everything that was set at run time: at a start, or after the connection was lost."""
-        entities = []
-        for kind in self.kinds_of_settings:
-            children = await self.client.children(SettingsZnode.parent(kind))
-            entities += [Entity(kind, name) for name in sorted(children.names)]
-            if kind is EntityType.USERS:
-                self._settings.keep_users(children.names)
-        await self._read(entities)
+        unread, self._unread = self._unread, {}
+        await self.read_settings(unread)
+        found, refusal = list[Entity](), None
+        for kind in EntityType:
+            try:
+                of_kind = await entities(self.client, kind)
+            except NoAuth as refused:  # those of this kind hold on
+                refusal = refused
+                continue
+            found += of_kind
+            if kind in OF_CLIENTS:
+                self._settings.keep(kind, [it.name for it in of_kind])
+        await self._read(found)
+        if refusal is not None:
+            raise refusal
 
     async def look_at_changes(self, changed: frozenset[str]) -> None:
         """Changes are announced below one node, numbered; each is read once."""
@@ -343,20 +425,20 @@ class BrokerSession:
         elif news:
             paths = [f"{SettingsChangeZnode.PARENT}/{name}" for name in news]
             answers = await self.client.batch([GetData(path) for path in paths])
-            entities: dict[Entity, None] = {}
+            changed_here: dict[Entity, None] = {}
             for answer in answers:
                 if isinstance(answer, Data):
                     try:
-                        entities[SettingsChangeZnode.decode(answer.data)] = None
+                        changed_here[SettingsChangeZnode.decode(answer.data)] = None
                     except MalformedZnode as fault:
                         log.warning("settings.change_ignored", reason=str(fault))
-            await self._read(list(entities))
+            await self._read(list(changed_here))
         self._changes_seen = max((self._changes_seen, *numbers))
 
-    async def _read(self, entities: list[Entity]) -> None:
-        paths = [SettingsZnode.path(entity) for entity in entities]
-        answers = await self.client.batch([GetData(path) for path in paths])
-        for entity, answer in zip(entities, answers, strict=True):
+    async def _read(self, wanted: list[Entity], behind: Sequence[Sync] = ()) -> None:
+        reads = [GetData(SettingsZnode.path(entity)) for entity in wanted]
+        answers = await self.client.batch([*behind, *reads])
+        for entity, answer in zip(wanted, answers[len(behind) :], strict=True):
             if isinstance(answer, Data):
                 try:
                     found = SettingsZnode.decode(entity, answer.data)
@@ -371,8 +453,9 @@ class BrokerSession:
                 raise answer
 
     def _ignore(self, entity: Entity, reason: str) -> None:
-        log.warning("settings.ignored", entity=str(entity), reason=reason)
-        self._settings.on_unreadable(entity)
+        if self._settings.unreadable.get(entity) != reason:
+            log.warning("settings.ignored", entity=str(entity), reason=reason)
+        self._settings.on_unreadable(entity, reason)
 
 
 def _number(name: str) -> int:

@@ -52,7 +52,7 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.cluster import ControllerEpochZnode, ControllerZnode
 from odradek.metadata.znodes.controller import NextControllerZnode, ReadyToServeZnode
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId
 from odradek.model.units import SECOND, Micros, Millis
 from odradek.zookeeper.protocol.codes import KeeperError
 
@@ -93,7 +93,7 @@ class ControllerLoop:
         self.policy = ControllerPolicy(settings, doors.random)
         self.times = EventTimes(doors.clock)
         self.new_channels: Callable[[ControllerLease], BrokerChannels] | None = None
-        self.read_settings: Callable[[list[str]], Awaitable[None]] | None = None  # of topics
+        self.read_settings: Callable[[Mapping[str, TopicId]], Awaitable[None]] | None = None
         self._client = client
         self._doors = doors
         self._settings = settings
@@ -346,7 +346,8 @@ class ControllerLoop:
             await self._runner.take(strike_session(*won.replaced))
         context, reading = await self.standing_by.image()
         if self.read_settings is not None:  # a broker knows those of the topics that it holds
-            await self._runner.wait_for(self.read_settings([*context.image.topics]))
+            ids = {it.name: it.topic_id or NO_TOPIC_ID for it in context.image.topics.values()}
+            await self._runner.wait_for(self.read_settings(ids))
         context.lease = lease
         self.controller = Controller(context)
         assert self.new_channels is not None, "a controller needs channels"

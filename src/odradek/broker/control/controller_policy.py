@@ -8,6 +8,7 @@ from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import controller, network, replication
 from odradek.config.rows import topic as topic_rows
 from odradek.metadata.nouns import Broker, Endpoint
+from odradek.metadata.znodes.settings import EntityType
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
 from odradek.ports import Random
@@ -47,6 +48,12 @@ class ControllerPolicy:
     def min_isr(self, topic: str) -> int:
         """How large the ISR must be for acks=all."""
         return self._settings.topic(topic)[topic_rows.MIN_INSYNC_REPLICAS]
+
+    @property
+    def unreadable_settings(self) -> tuple[str, ...]:
+        """Topics whose settings cannot be read."""
+        unreadable = self._settings.unreadable
+        return tuple(it.name for it in unreadable if it.type is EntityType.TOPICS)
 
     @property
     def is_preferred(self) -> bool:

@@ -102,4 +102,5 @@ def _outcome(
         error_code=errors.get(partition, ErrorCode.NONE),
         is_unclean=replicas.is_unclean(partition),
         incarnation=replicas.incarnation(partition),
+        is_leading=replicas.is_leading(partition),
     )

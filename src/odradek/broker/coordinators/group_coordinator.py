@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.coordinators.load_times import LoadTimes
 from odradek.broker.coordinators.record_topics import CoordinatorDeps, CoordinatorShell, RecordTopic
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.settings import SettingsSource
@@ -90,6 +91,15 @@ class GroupCoordinator:
                 for partition, (it, _) in list(offsets.items()):
                     if not groups.is_of_earlier_topic(partition.topic, it):
                         yield group, partition, it.offset
+
+    @property
+    def load_times(self) -> LoadTimes:
+        """Of its partitions."""
+        return self._shell.load_times
+
+    def unreadable(self) -> Iterator[tuple[TopicPartition, str]]:
+        """Its partitions whose logs cannot be read, and why."""
+        return self._shell.unreadable()
 
     def close(self) -> None:
         """The broker stops."""

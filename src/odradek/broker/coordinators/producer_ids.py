@@ -30,12 +30,27 @@ class ProducerIds:
 
     async def next(self) -> ProducerId:
         """The next one."""
-        if self._next == self._end:
-            async with self._one_at_a_time:
-                if self._next == self._end:
-                    await self._take_block()
+        while (found := self.take()) is None:
+            await self.fill()
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the controller has to be asked before there is a next one."""
+        return self._next == self._end
+
+    def take(self) -> ProducerId | None:
+        """The next one, if it is at hand."""
+        if self.is_empty:
+            return None
         self._next += 1
         return ProducerId(self._next - 1)
+
+    async def fill(self) -> None:
+        """Asks the controller, unless there are some, or it was asked already."""
+        async with self._one_at_a_time:
+            if self.is_empty:
+                await self._take_block()
 
     async def _take_block(self) -> None:
         request = AllocateProducerIdsRequest(self._cluster.me, self._cluster.broker_epoch)

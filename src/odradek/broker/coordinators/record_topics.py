@@ -15,13 +15,14 @@ other, and a small piece in each turn of the loop, so that other work continues.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
+from odradek.broker.coordinators.load_times import LoadTimes
 from odradek.broker.jobs import begin
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -83,24 +84,66 @@ class CoordinatorDeps(NamedTuple):
     may_answer: Callable[[], bool]  # no other broker can have been elected in place of this one
 
 
+class Sender(Protocol):
+    """Takes to brokers what a coordinator sends, until they have it."""
+
+    def send(self, place: Place, sent: Any) -> None:
+        """Begins; what the brokers say comes back by `CoordinatorShell.on_event`."""
+        ...
+
+    def stop(self, partition: int) -> None:
+        """What was sent for this partition is of a leadership that is over."""
+        ...
+
+
+class SendsNothing:
+    """Of a coordinator that sends nothing."""
+
+    def send(self, place: Place, sent: Any) -> None:
+        """Not from here."""
+        raise AssertionError(place, sent)
+
+    def stop(self, partition: int) -> None:
+        """Nothing is under way."""
+
+
 class PendingCall:
     """A request, whole or in parts, and the answers to its parts so far."""
 
-    __slots__ = ("answered", "answers", "caller", "missing", "parts", "pending", "tickets")
+    __slots__ = (
+        "answered",
+        "answers",
+        "caller",
+        "missing",
+        "parts",
+        "pending",
+        "tickets",
+        "version",
+    )
 
     def __init__(
         self,
-        pending: PendingRequest,
+        pending: PendingRequest | None,
         parts: Sequence[tuple[str, Any]],
         answered: Callable[[list[Any]], None],
     ) -> None:
-        self.pending = pending
-        self.caller = Caller(pending.client_id, f"/{pending.connection.peer[0]}")
+        self.pending = pending  # None: this broker asks itself
+        self.version = 0 if pending is None else pending.version
+        self.caller = (
+            NO_CLIENT
+            if pending is None
+            else Caller(pending.client_id, f"/{pending.connection.peer[0]}")
+        )
         self.parts = parts
         self.answered = answered
         self.answers: list[Any] = [None] * len(parts)
         self.missing = len(parts)
         self.tickets: list[Ticket] = []  # of the parts that were begun
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer is waited for no more."""
+        return self.pending is not None and self.pending.connection.is_over
 
 
 class Writing:
@@ -128,11 +171,17 @@ class CoordinatorShell(Generic[M]):
     """Runs a coordinator in a broker."""
 
     def __init__(
-        self, core: Coordinator[M], record_topic: RecordTopic, deps: CoordinatorDeps
+        self,
+        core: Coordinator[M],
+        record_topic: RecordTopic,
+        deps: CoordinatorDeps,
+        sender: Sender | None = None,
     ) -> None:
+        self.load_times = LoadTimes()
         self._core = core
         self._record_topic = record_topic
         self._deps = deps
+        self._sender: Sender = sender or SendsNothing()
         self._loaded: dict[int, LoadedPartition] = {}
         self._given_up: list[LoadedPartition] = []  # their logs are read anew, once they rest
         self._is_closed = False
@@ -166,15 +215,24 @@ class CoordinatorShell(Generic[M]):
         pending.wait(partial(self._forget, call))
         self._begin(call, 0)
 
+    def ask_own(
+        self, parts: Sequence[tuple[str, Any]], answered: Callable[[list[Any]], None]
+    ) -> None:
+        """Likewise, where this broker is the one that asks."""
+        if not parts:
+            answered([])
+            return
+        self._begin(PendingCall(None, parts, answered), 0)
+
     def _begin(self, call: PendingCall, first: int) -> None:
-        now, version, end = self._now(), call.pending.version, first + PARTS_MAX
+        now, end = self._now(), first + PARTS_MAX
         for number, (subject, request) in enumerate(call.parts[first:end], first):
             ticket = Ticket(next(self._tickets))
             self._waiting[ticket] = call, number
             call.tickets.append(ticket)
-            part = Call(ticket, request, version, call.caller)
+            part = Call(ticket, request, call.version, call.caller)
             self._carry_out(*self._core.on_call(subject, part, now))
-        if end < len(call.parts) and not call.pending.connection.is_over:
+        if end < len(call.parts) and not call.is_over:
             asyncio.get_running_loop().call_soon(self._begin, call, end)
 
     def end(self, partition: int, end: TransactionEnd, ended: Callable[[ErrorCode], None]) -> None:
@@ -196,6 +254,15 @@ class CoordinatorShell(Generic[M]):
         for place, effects in tuple(self._core.carry_out(decide, self._now())):
             self._carry_out(place, effects)
 
+    def on_event(self, place: Place, decide: Callable[[M, Moment], Iterable[Decision]]) -> None:
+        """Handles an event that concerns one leadership; if that is over, nothing follows."""
+        self._carry_out(place, self._core.on_event(place, decide, self._now()))
+
+    def unreadable(self) -> Iterator[tuple[TopicPartition, str]]:
+        """Partitions that this broker leads and whose logs it cannot read, and why."""
+        for partition, why in self._core.unreadable():
+            yield TopicPartition(self._record_topic.topic, partition), why
+
     # -- leadership ----------------------------------------------------------------------------
 
     def _on_elected(self, led: LeadingReplica) -> None:
@@ -205,6 +272,7 @@ class CoordinatorShell(Generic[M]):
             self._begin_place(led, place)
 
     def _begin_place(self, led: LeadingReplica, place: Place) -> None:
+        self._sender.stop(place.partition)
         shard, effects = self._core.elected(place)
         loaded = self._loaded[place.partition] = LoadedPartition(place, led, shard, deque())
         self._carry_out(None, effects)
@@ -215,6 +283,7 @@ class CoordinatorShell(Generic[M]):
             self._resign(partition.partition)
 
     def _resign(self, partition: int) -> None:
+        self._sender.stop(partition)
         self._loaded.pop(partition, None)
         self._carry_out(None, self._core.resigned(partition))
 
@@ -234,6 +303,7 @@ class CoordinatorShell(Generic[M]):
         from the second attempt on, and the log is read again until somebody has mended it.
         """
         partition, failures = str(loaded.led.partition), 0
+        began = self._deps.clock.monotonic()
         while self._is_current(loaded):
             try:
                 async with self._turns:
@@ -244,13 +314,14 @@ class CoordinatorShell(Generic[M]):
                 if failures == TOLD_AFTER:
                     log.error("coordinator.not_loaded", partition=partition, error=str(error))
                 if self._is_current(loaded):
-                    is_unreadable = failures >= TOLD_AFTER
-                    self._core.begin_again(loaded.place, is_unreadable=is_unreadable)
+                    why = str(error) if failures >= TOLD_AFTER else None
+                    self._core.begin_again(loaded.place, unreadable=why)
                 clock = self._deps.clock
                 await clock.sleep_until(Millis(clock.monotonic() + LOAD_AGAIN))
                 continue
             end = loaded.led.log.log_end_offset
             loaded.shard.loaded(end)
+            self.load_times.note(began, self._deps.clock.monotonic())
             log.debug("coordinator.loaded", partition=partition, end_offset=end)
             self._on_high_watermark(loaded.place, loaded.led.leader.high_watermark)
             return
@@ -259,7 +330,12 @@ class CoordinatorShell(Generic[M]):
         return self._loaded.get(loaded.place.partition) is loaded
 
     async def _read(self, loaded: LoadedPartition) -> bool:
-        """Replays the log; returns whether the leadership is still the same."""
+        """Replays the log; returns whether the leadership is still the same.
+
+        It may have ended while others were loaded, and the log be cut by now.
+        """
+        if not self._is_current(loaded):
+            return False
         async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
             if not self._is_current(loaded):
                 return False
@@ -290,6 +366,8 @@ class CoordinatorShell(Generic[M]):
                 if loaded is not None and loaded.place == where:
                     for append in found.append:
                         self._append(loaded, append)
+                    for sent in found.send:
+                        self._sender.send(loaded.place, sent)
                     self._set_timer(loaded.shard.next_deadline())
                 for answer in found.answer:
                     self._answer(answer.ticket, answer.response)

@@ -15,7 +15,7 @@ from odradek.broker.partitions.confirmations import Question, Told
 from odradek.broker.timers import Timers
 from odradek.coordinator.placement import partition_of
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition, by_topic
 from odradek.model.names import TRANSACTION_STATE_TOPIC
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -118,19 +118,12 @@ def _request(batch: Mapping[Question, Asked]) -> AddPartitionsToTxnRequest:
                 verify_only=not question.adds,
                 topics=[
                     AddPartitionsToTxnTopic(topic, numbers)
-                    for topic, numbers in _by_topic(asked).items()
+                    for topic, numbers in by_topic(asked).items()
                 ],
             )
             for question, asked in batch.items()
         ]
     )
-
-
-def _by_topic(asked: Asked) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for partition in asked:
-        topics.setdefault(partition.topic, []).append(partition.partition)
-    return topics
 
 
 def _tell(batch: Mapping[Question, Asked], response: AddPartitionsToTxnResponse) -> None:

@@ -53,7 +53,8 @@ class CheckedRead:
         """On the loop. An error of the disk is met again, and told, when the range is sent."""
         if error is not None:
             foreseen(error, self._log)
-        is_there = self._log.cuts == self._cuts and self._segment in self._log.segments
-        if self._corrupt is not None and is_there:
+        found = self._log
+        is_as_it_was = found.lent_to is None and found.cuts == self._cuts
+        if self._corrupt is not None and is_as_it_was and self._segment in found.segments:
             self._on_corrupt(self._log, self._corrupt)
         self._on_done()

@@ -66,7 +66,6 @@ class Slot:
     """One partition of a session: what the client wants, and what it was told last."""
 
     __slots__ = (
-        "_partition",
         "bytes_max",
         "incarnation",
         "is_forgotten",
@@ -76,6 +75,7 @@ class Slot:
         "name",
         "number",
         "offset",
+        "partition",
         "replica",
         "served_at",
         "session",
@@ -85,9 +85,9 @@ class Slot:
     )
 
     def __init__(self, session: "Session", name: str, topic_id: TopicId, number: int) -> None:
-        self._partition: TopicPartition | None = None  # once its name is known
         self.session = session
         self.name = name  # empty: only the id is known
+        self.partition = TopicPartition(name, number)  # what it is a slot for
         self.topic_id = topic_id
         self.number = number
         self.offset = Offset(0)
@@ -102,12 +102,10 @@ class Slot:
         self.replica: Replica | None = None  # whose readers it is among
         self.is_forgotten = False  # its client wants it no more, or has another slot for it
 
-    @property
-    def partition(self) -> TopicPartition:
-        """What it is a slot for."""
-        if self._partition is None or not self._partition.topic:
-            self._partition = TopicPartition(self.name, self.number)
-        return self._partition
+    def rename(self, name: str) -> None:
+        """The name of the topic with this id is known."""
+        self.name = name
+        self.partition = TopicPartition(name, self.number)
 
     def update(self, wanted: FetchPartition) -> None:
         """What a request says of it. A client that goes back has not taken what it was told."""
@@ -120,6 +118,11 @@ class Slot:
         self.last_fetched_epoch = wanted.last_fetched_epoch
         self.log_start_offset = wanted.log_start_offset
         self.incarnation = Incarnation(wanted.incarnation)
+
+    @property
+    def is_asked_again(self) -> bool:
+        """Whether its client got records from there before: it may not have believed them."""
+        return self.served_at == self.offset
 
     def is_news(self, high_watermark: int, log_start: int) -> bool:
         """Whether the client does not know this yet."""
@@ -267,7 +270,7 @@ class FetchSessions:
     ) -> Session:
         """The session of a request; one without a number if there is no room, or no wish."""
         if request.session_epoch in {FINAL_EPOCH, FIRST_EPOCH}:
-            self._end(request.session_id)
+            self.end(request.session_id)
             if request.session_epoch == FINAL_EPOCH or not request.topics:
                 return Session(NO_SESSION, reader, now, by_id=by_id)
             return self._begin(reader, now, by_id=by_id)
@@ -296,7 +299,8 @@ class FetchSessions:
         self._sessions[session.id] = session
         return session
 
-    def _end(self, number: int) -> None:
+    def end(self, number: int) -> None:
+        """There is none of this number from now on."""
         session = self._sessions.pop(number, None)
         if session is not None:
             session.close()
@@ -305,12 +309,12 @@ class FetchSessions:
         """The one that was idle for long; for a follower, that of any consumer."""
         oldest = next(iter(self._sessions.values()), None)
         if oldest is not None and now - oldest.used_at >= IDLE_MIN:
-            self._end(oldest.id)
+            self.end(oldest.id)
             return True
         if isinstance(reader, Follower):
             for session in self._sessions.values():
                 if isinstance(session.reader, Consumer):
-                    self._end(session.id)
+                    self.end(session.id)
                     return True
         return False
 

@@ -96,21 +96,34 @@ class LogMender:
 
     async def _mend_once(self, replica: FollowingReplica) -> None:
         found = replica.log
-        cuts, gap = found.cuts, await self._find(found)
+        lane = self._deps.replicas.lane_of(found)
+        cuts, gap = await lane.result(partial(self._prepare, replica))
         if gap is None:
-            if found.cuts == cuts:
-                found.corrupt = None  # retention took it
             return
-        if gap.segment_base == found.active_segment.base_offset:
-            await self._deps.replicas.roll(replica.partition)
-            return
-        if found.recovery_point < gap.end_offset:
-            flush = FlushJob(found, self._deps.clock.wall())
-            await off_loop(self._deps.replicas.logs.worker_of(found), flush.run)
-            flush.publish()
         batches = await self._fetch(replica, gap)
         if found.cuts == cuts and not replica.is_over:
             await self._fill(found, gap, batches)
+
+    async def _prepare(self, replica: FollowingReplica) -> tuple[int, Gap | None]:
+        """What is to be fetched, after so many cuts; None: nothing, or not yet.
+
+        In the lane of its dir, for a truncation has the log for itself.
+        """
+        found, replicas = replica.log, self._deps.replicas
+        cuts = found.cuts
+        if replica.is_over or found.corrupt is None:
+            return cuts, None
+        gap = await self._find(found)
+        if gap is None:
+            found.corrupt = None  # retention took it
+        elif gap.segment_base == found.active_segment.base_offset:
+            await replicas.roll_alone(found)
+            gap = None
+        elif found.recovery_point < gap.end_offset:
+            flush = FlushJob(found, self._deps.clock.wall())
+            await off_loop(replicas.logs.worker_of(found), flush.run)
+            flush.publish()
+        return cuts, gap
 
     async def _find(self, found: PartitionLog) -> Gap | None:
         corrupt = found.corrupt

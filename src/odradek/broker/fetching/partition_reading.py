@@ -7,11 +7,12 @@ reader has fetched is one that this log left earlier, the answer says where, and
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.fetch_sessions import Slot
-from odradek.broker.fetching.reader import Consumer, Follower, Reader
+from odradek.broker.fetching.reader import Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.fetching.sought_reads import Part, SoughtRead, Wanted, read_part
 from odradek.broker.partitions.following_replica import FollowingReplica
@@ -20,9 +21,9 @@ from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
-from odradek.model.units import Millis
 from odradek.ports import Clock, WouldBlock
 from odradek.replication.errors import NotLeaderOrFollower
+from odradek.replication.leadership import NOTHING
 from odradek.replication.progress import FollowerFetch
 from odradek.replication.throttle import ReplicationThrottle
 from odradek.storage.errors import CorruptFile, OffsetOutOfRange
@@ -52,7 +53,8 @@ class NotReadable(BrokerError):
     code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-class Found(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Found:
     """What there is in one partition."""
 
     slot: Slot
@@ -66,15 +68,27 @@ class Found(NamedTuple):
     sought: SoughtRead | None = None  # a job that is to look for it first
 
 
-class Look(NamedTuple):
-    """How a partition is looked at."""
+class Look:
+    """How a fetch looks at a partition, and then at the next one."""
 
-    reader: Reader
-    bytes_left: int  # in the answer
-    is_first: bool  # nothing was found before: the first batch comes whole, whatever its size
-    is_arrival: bool  # the request has just come: a follower's position counts now
-    sought: SoughtRead | None = None  # a job has looked for it
-    may_read: Callable[[str], bool] | None = None  # whether the client may read a topic
+    __slots__ = (
+        "bytes_left",
+        "consumer",
+        "follower",
+        "is_arrival",
+        "is_first",
+        "may_read",
+        "sought",
+    )
+
+    def __init__(self, reader: Reader, may_read: Callable[[str], bool] | None = None) -> None:
+        self.follower = reader if isinstance(reader, Follower) else None
+        self.consumer = None if isinstance(reader, Follower) else reader
+        self.may_read = may_read  # whether the client may read a topic
+        self.bytes_left = 0  # in the answer
+        self.is_first = True  # nothing was found before: the first batch comes, whatever its size
+        self.is_arrival = True  # the request has just come: a follower's position counts now
+        self.sought: SoughtRead | None = None  # a job has looked for it
 
 
 class PartitionReading:
@@ -101,7 +115,7 @@ class PartitionReading:
             replica = self._replica(slot, look)
             return self._read(slot, replica, look)
         except BrokerError as error:
-            is_early = isinstance(look.reader, Follower) and self._is_early(slot)
+            is_early = look.follower is not None and self._is_early(slot)
             is_corrupt = isinstance(error, CorruptFile)  # of this log alone: the disk works
             code = ErrorCode.CORRUPT_MESSAGE if is_corrupt else error.code
             return Found(slot, failed(slot, code), is_urgent=True, is_early=is_early)
@@ -113,14 +127,15 @@ class PartitionReading:
     def _replica(self, slot: Slot, look: Look) -> ReadableReplica:
         """The one that serves this reader; a BrokerError says why there is none."""
         if not slot.name:
-            slot.name = self._cluster.image.names.get(slot.topic_id, "")
-            if not slot.name:
+            name = self._cluster.image.names.get(slot.topic_id, "")
+            if not name:
                 raise UnknownTopicId("no topic with this id is known here")
+            slot.rename(name)
         if look.may_read is not None and not look.may_read(slot.name):
             raise NotReadable(NotReadable.code.sentence)
-        partition, reader = slot.partition, look.reader
+        partition, consumer = slot.partition, look.consumer
         replica: ReadableReplica | None = None
-        if isinstance(reader, Consumer) and reader.reads_from_followers:
+        if consumer is not None and consumer.reads_from_followers:
             replica = self._replicas.followed(partition)
         if replica is None:
             replica = self._replicas.led(partition)
@@ -134,33 +149,37 @@ class PartitionReading:
         return replica
 
     def _read(self, slot: Slot, replica: ReadableReplica, look: Look) -> Found:
-        log, reader = replica.log, look.reader
+        log, consumer, follower = replica.log, look.consumer, look.follower
         row = PartitionData(slot.number, preferred_read_replica=NO_BROKER, records=NO_RECORDS)
-        diverging = _diverging(slot, log)
-        if diverging is not None:
+        if (
+            slot.last_fetched_epoch != log.epochs.latest  # as a rule it is the same
+            or not log.log_start_offset <= slot.offset <= log.log_end_offset
+        ) and (diverging := _diverging(slot, log)) is not None:
             row.diverging_epoch = diverging
             _name_offsets(row, log)
             return Found(slot, row, replica, is_urgent=True)
-        if isinstance(reader, Follower):
+        if follower is not None:
             if look.is_arrival:
-                self._note(slot, replica, reader)
+                self._note(slot, replica, follower)
             if (
                 self._throttle.rate is not None
-                and self.is_throttled(replica, reader)
-                and self._throttle.free_at(self._now) is not None
+                and self.is_throttled(replica, follower)
+                and self._throttle.free_at(self._clock.monotonic()) is not None
             ):
                 _name_offsets(row, log)
                 return Found(slot, row, replica, was_read=False)
             end = log.log_end_offset
             if slot.offset >= end:  # as a rule, where it comes from its last append
-                log.failures.check(log.folder.disk.name)
+                if log.failures.failed:
+                    log.failures.check(log.folder.disk.name)
                 _name_offsets(row, log)
                 return Found(slot, row, replica)
         else:
-            end = log.last_stable_offset if reader.committed_only else log.high_watermark
+            assert consumer is not None, "a reader that is no follower"
+            end = log.last_stable_offset if consumer.committed_only else log.high_watermark
         _name_offsets(row, log)
-        if isinstance(reader, Consumer) and isinstance(replica, LeadingReplica):
-            preferred = self._selector.select(replica, slot.offset, reader)
+        if consumer is not None and isinstance(replica, LeadingReplica):
+            preferred = self._selector.select(replica, slot.offset, consumer)
             if preferred is not None:
                 row.preferred_read_replica = preferred
                 return Found(slot, row, replica, is_urgent=True)
@@ -168,11 +187,11 @@ class PartitionReading:
         if bytes_max <= 0 and not look.is_first:
             is_end = slot.offset >= end
             return Found(slot, row, replica, was_read=is_end)
-        is_committed = isinstance(reader, Consumer) and reader.committed_only
+        is_committed = consumer is not None and consumer.committed_only
         wanted = Wanted(slot.offset, end, bytes_max, look.is_first, is_committed)
         found = self._part(log, wanted, look.sought)
         if found is None:
-            sought = SoughtRead(log, wanted)
+            sought = SoughtRead(log, wanted, is_asked_again=slot.is_asked_again)
             return Found(slot, row, replica, was_read=False, sought=sought)
         part, aborted = found
         if part.chunk is None:
@@ -206,14 +225,10 @@ class PartitionReading:
 
     def copied(self, one: Found, reader: Follower) -> None:
         """These records go to a follower."""
-        if self._throttle.rate is None or not one.size or one.replica is None:
+        if not one.size or one.replica is None:
             return
         if self.is_throttled(one.replica, reader):
-            self._throttle.note(one.size, self._now)
-
-    @property
-    def _now(self) -> Millis:
-        return self._clock.monotonic()
+            self._throttle.note(one.size, self._clock.monotonic())
 
     def _note(self, slot: Slot, replica: ReadableReplica, reader: Follower) -> None:
         """A follower fetches: the leader learns how far its log goes."""
@@ -231,7 +246,9 @@ class PartitionReading:
             start,
             slot.incarnation,
         )
-        replica.carry_out(replica.leader.on_follower_fetch(fetch, self._now))
+        effects = replica.leader.on_follower_fetch(fetch, self._clock.monotonic())
+        if effects is not NOTHING:
+            replica.carry_out(effects)
 
 
 def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:

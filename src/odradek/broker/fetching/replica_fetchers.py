@@ -8,6 +8,7 @@ partitions, and the fetcher goes on without them.
 """
 
 import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -34,7 +35,13 @@ from odradek.peers.requests import encode_request
 from odradek.ports import Address, Clock, Network
 from odradek.replication.fetcher import Pause, ReplicaFetcher, Request, Response
 from odradek.replication.fetcher_requests import FetcherSettings
-from odradek.replication.following import Follower, FollowerEffects, FollowerSettings, FollowerState
+from odradek.replication.following import (
+    UNWRITTEN_MAX,
+    Follower,
+    FollowerEffects,
+    FollowerSettings,
+    FollowerState,
+)
 from odradek.replication.throttle import ReplicationThrottle
 from odradek.storage.errors import StorageError
 from odradek.storage.logs.log import PartitionLog
@@ -68,6 +75,16 @@ class FetchersDeps(NamedTuple):
     listener: str  # the inter-broker one
     vanished: VanishedBrokers
     throttle: ReplicationThrottle  # of what this broker fetches as a follower
+    waits: Callable[[FollowingReplica], bool]  # not to be fetched now: its disk has no room
+
+
+class Unreached(NamedTuple):
+    """A leader that does not answer."""
+
+    leader: BrokerId
+    since: Millis
+    error: str
+    partitions: tuple[TopicPartition, ...]  # that are followed there
 
 
 class ReplicaFetchers:
@@ -76,17 +93,19 @@ class ReplicaFetchers:
     def __init__(self, deps: FetchersDeps, config: BrokerConfig) -> None:
         self._deps = deps
         self._settings = _settings(config)
+        self._follower_settings = _follower_settings(config)
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
         self._write_failures = WriteFailures()
-        deps.replicas.roles.on_following.append(self._follow)
+        deps.replicas.roles.on_following.append(self.follow)
         deps.replicas.roles.on_unfollowed.append(self._unfollow)
         deps.replicas.on_follower_start.append(self._on_log_start)
         deps.cluster.watchers.append(self._on_metadata)
 
-    def _follow(self, replica: FollowingReplica) -> None:
+    def follow(self, replica: FollowingReplica) -> None:
+        """From its leader, unless it waits for room: then it is named here again."""
         leader = replica.leader
-        if leader is None:
+        if leader is None or self._deps.waits(replica):
             return
         fetcher = self._fetchers.get(leader)
         if fetcher is None:
@@ -94,6 +113,7 @@ class ReplicaFetchers:
                 leader,
                 self._deps,
                 self._settings,
+                follower_settings=self._follower_settings,
                 patience=self._patience,
                 write_failures=self._write_failures,
             )
@@ -124,6 +144,12 @@ class ReplicaFetchers:
             if old.brokers.get(leader) != new.brokers.get(leader):
                 fetcher.look_up_leader()
 
+    def unreached(self) -> Iterator[Unreached]:
+        """Leaders that have not answered since some request or connection failed."""
+        for fetcher in self._fetchers.values():
+            if fetcher.lost is not None:
+                yield fetcher.lost
+
     def close(self) -> None:
         """Nothing is fetched from now on."""
         for fetcher in self._fetchers.values():
@@ -141,6 +167,12 @@ def _settings(config: BrokerConfig) -> FetcherSettings:
     )
 
 
+def _follower_settings(config: BrokerConfig) -> FollowerSettings:
+    """With room again, a follower has to ask before its time in the ISR is over."""
+    lag_max = config[rows.REPLICA_LAG_TIME_MAX_MS]
+    return FollowerSettings(unwritten_max=min(UNWRITTEN_MAX, Millis(max(1, lag_max // 2))))
+
+
 class LeaderFetcher:
     """Fetches from one leader all partitions of it that this broker follows."""
 
@@ -150,6 +182,7 @@ class LeaderFetcher:
         deps: FetchersDeps,
         settings: FetcherSettings,
         *,
+        follower_settings: FollowerSettings,
         patience: Millis,
         write_failures: WriteFailures,
     ) -> None:
@@ -158,6 +191,7 @@ class LeaderFetcher:
         self._clock = deps.clock
         self._patience = patience
         self._write_failures = write_failures
+        self._follower_settings = follower_settings
         self._core = ReplicaFetcher(
             deps.cluster.me, deps.cluster.broker_epoch, settings, deps.throttle
         )
@@ -169,12 +203,19 @@ class LeaderFetcher:
         self._will_go_on = False  # at the end of this turn
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = Millis(0)
-        self._is_lost = False  # since the last answer
+        self._lost: tuple[Millis, str] | None = None  # since when it does not answer, and why
         self._refusals = 0  # connections that were closed at our requests, since the last answer
         self._is_over = False
 
     def __len__(self) -> int:
         return len(self._replicas)
+
+    @property
+    def lost(self) -> Unreached | None:
+        """Whom it does not reach, if so."""
+        if self._lost is None:
+            return None
+        return Unreached(self.leader, *self._lost, tuple(self._replicas))
 
     # Partitions come and go
 
@@ -182,7 +223,7 @@ class LeaderFetcher:
         """Follows one more partition, or an old one in another leader epoch."""
         state = FollowerState(self.leader, replica.leadership.leader_epoch)
         name = (replica.partition, replica.topic_id)
-        follower = Follower(name, replica.log, state, settings=FollowerSettings())
+        follower = Follower(name, replica.log, state, settings=self._follower_settings)
         self._replicas[replica.partition] = replica
         self._carry_out(replica, self._core.add(follower, self._clock.monotonic()))
         self._go_on_soon()
@@ -222,7 +263,7 @@ class LeaderFetcher:
             self._will_go_on = True
             self._loop.call_soon(self._go_on)
 
-    def _go_on(self) -> None:
+    def _go_on(self, now: Millis | None = None) -> None:
         """Asks for what there is to ask now.
 
         What was on its way on a connection that has closed is lost before the next request is made:
@@ -233,8 +274,11 @@ class LeaderFetcher:
             if not self._connection.is_open:
                 self._on_gone(NotConnected(f"broker {self.leader} has closed the connection"))
                 return
-            self._core.broker_epoch = self._deps.cluster.broker_epoch
-            request = self._core.next_request(self._clock.monotonic())
+            broker_epoch = self._deps.cluster.broker_epoch
+            if broker_epoch != self._core.broker_epoch:
+                self._core.on_registered(broker_epoch)
+            now = self._clock.monotonic() if now is None else now
+            request = self._core.next_request(now)
             if isinstance(request, Pause):
                 if request.until is not None:
                     self._go_on_at(request.until)
@@ -310,12 +354,13 @@ class LeaderFetcher:
         if error is not None:
             self._on_gone(error)
             return
-        self._is_lost, self._refusals = False, 0
-        for step in self._core.on_response(response, self._clock.monotonic()):
+        self._lost, self._refusals = None, 0
+        now = self._clock.monotonic()
+        for step in self._core.on_response(response, now):
             replica = self._replicas.get(step.follower.partition)
             if replica is not None:
                 self._carry_out(replica, step.effects)
-        self._go_on()
+        self._go_on(now)
 
     def _on_gone(self, error: ConnectionGone) -> None:
         """Every request on its way is lost with the connection."""
@@ -324,10 +369,11 @@ class LeaderFetcher:
             connection.close()
             self._on_closed(error)
         if not self._is_over:
-            told = log.debug if self._is_lost else log.info  # once, until it answers again
+            now = self._clock.monotonic()
+            told = log.info if self._lost is None else log.debug  # once, until it answers again
             told("fetcher.disconnected", leader=self.leader, error=str(error))
-            self._is_lost = True
-            self._core.on_no_response(self._clock.monotonic())
+            self._lost = (now if self._lost is None else self._lost[0], str(error))
+            self._core.on_no_response(now)
             self._wakes.set()
 
     def _on_closed(self, error: ConnectionGone) -> None:
@@ -421,10 +467,10 @@ class LeaderFetcher:
             self._core.on_apply_failed(replica.partition, ErrorCode(error.code), now)
             if self._core.has_given_up(replica.partition):
                 begin(self._deps.tasks, self._begin_again(replica))
-        if self._core.is_busy:
+        if self._core.busy:
             self._go_on_soon()
         else:
-            self._go_on()
+            self._go_on(now)
 
     async def _begin_again(self, replica: FollowingReplica) -> None:
         """The disk may have room by now, or a batch that was in the way be mended."""

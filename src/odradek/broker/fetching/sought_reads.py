@@ -2,8 +2,8 @@
 
 The indexes of a log that rests are in their files, and a page of them that was left is read again;
 its segments are to be opened. The loop does none of this. The job finds the range in a view of the
-log, and checks it on the way if it is not in the page cache; then the fetch looks again, and the
-log knows what was read for it.
+log, and checks it on the way if it is not in the page cache, or its reader asks for it again; then
+the fetch looks again, and the log knows what was read for it.
 """
 
 from collections.abc import Callable
@@ -55,6 +55,7 @@ class SoughtRead:
         "_corrupt",
         "_cuts",
         "_error",
+        "_is_asked_again",
         "_on_corrupt",
         "_on_done",
         "_part",
@@ -63,9 +64,10 @@ class SoughtRead:
         "log",
     )
 
-    def __init__(self, log: PartitionLog, wanted: Wanted) -> None:
+    def __init__(self, log: PartitionLog, wanted: Wanted, *, is_asked_again: bool = False) -> None:
         """On the loop; `then` says who is told."""
         self.log = log
+        self._is_asked_again = is_asked_again
         self._wanted = wanted
         self._view = LogView(log)
         self._cuts = log.cuts
@@ -85,7 +87,9 @@ class SoughtRead:
         view = self._view
         self._part = part = read_part(view, self._wanted)
         chunk = part.found.chunk
-        if chunk is not None and not chunk.file.is_cached(chunk.position, chunk.length):
+        if chunk is not None and (
+            self._is_asked_again or not chunk.file.is_cached(chunk.position, chunk.length)
+        ):
             self._check(chunk, part.found.segment_base)
 
     def _check(self, chunk: FileRange, segment_base: Offset) -> None:

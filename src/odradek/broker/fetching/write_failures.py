@@ -1,7 +1,7 @@
 """What followers could not write, told once a minute for each log dir.
 
-A full disk refuses every write of every replica that it has, and each of them tries again after a
-second. The first is told at once, those that follow are counted.
+A full disk refuses every write of every replica that it has, and each of them tries again, at least
+every ten seconds. The first is told at once, those that follow are counted.
 """
 
 from typing import Final, NamedTuple

@@ -8,10 +8,11 @@ from typing import Final
 import structlog
 
 from odradek.broker.figures.metrics import CONTENT_TYPE, Kept, page
-from odradek.broker.figures.pages import Page, PageServer
+from odradek.broker.figures.pages import Guard, Page, PageServer
+from odradek.broker.network.certificates import Certificates, listeners_with_tls
 from odradek.broker.network.socket_server import naming
 from odradek.config.broker import BrokerConfig
-from odradek.config.rows.broker import ADMIN_LISTENER
+from odradek.config.rows.broker import ADMIN_LISTENER, ADMIN_LISTENER_TOKEN
 
 READY: Final = "ready"
 UNAVAILABLE: Final = "503 Service Unavailable"
@@ -23,11 +24,16 @@ class BrokerPages:
     """Of one broker; `state` is in one word what it does, `kept` is None until it has started."""
 
     def __init__(
-        self, server: PageServer, state: Callable[[], str], kept: Callable[[], Kept | None]
+        self,
+        server: PageServer,
+        state: Callable[[], str],
+        kept: Callable[[], Kept | None],
+        certificates: Certificates,
     ) -> None:
         self._server = server
         self._state = state
         self._kept = kept
+        self._certificates = certificates
 
     async def listen(self, config: BrokerConfig, tasks: asyncio.TaskGroup) -> None:
         """From now on, if it is asked for. A default port that is taken gives way to another."""
@@ -39,6 +45,11 @@ class BrokerPages:
         said = config[ADMIN_LISTENER]
         if not said:
             return
+        token = config[ADMIN_LISTENER_TOKEN]
+        name = ADMIN_LISTENER.name
+        has_tls = name in listeners_with_tls(config)
+        context = self._certificates.server(name) if has_tls else None
+        self._server.guard = Guard(context, token.value if token else None)
         host, _, port = said.rpartition(":")
         address = (host.strip("[]"), int(port))
         with naming(ADMIN_LISTENER, said):

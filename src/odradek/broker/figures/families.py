@@ -18,6 +18,25 @@ HELP: Final[dict[str, str]] = {
     f"{_BROKER}offlinereplicacount": "Replicas of this broker in a log dir that failed.",
     f"{_BROKER}isrshrinks_total": "Replicas that left the ISR of a partition led here.",
     f"{_BROKER}isrexpands_total": "Replicas that joined the ISR of a partition led here.",
+    f"{_BROKER}partitionswithlatetransactionscount": (
+        "Led partitions with a transaction that is open for longer than any may be."
+    ),
+    "kafka_coordinator_transaction_transactionmarkerchannelmanager_unknowndestinationqueuesize": (
+        "Ends of transactions whose partition has no leader."
+    ),
+    "kafka_server_group_coordinator_metrics_partition_load_time_max": (
+        "Longest load of a partition of groups in the last 30 s, in ms."
+    ),
+    "kafka_server_group_coordinator_metrics_partition_load_time_avg": (
+        "Mean of these loads, in ms."
+    ),
+    "kafka_server_transaction_coordinator_metrics_partition_load_time_max": (
+        "Longest load of a partition of transactional ids in the last 30 s, in ms."
+    ),
+    "kafka_server_transaction_coordinator_metrics_partition_load_time_avg": (
+        "Mean of these loads, in ms."
+    ),
+    "odradek_transactions": "Transactional ids that are coordinated here, by state.",
     "kafka_log_logmanager_offlinelogdirectorycount": "Log dirs that failed.",
     "kafka_log_logmanager_logdirectoryoffline": "Whether this log dir failed.",
     "odradek_log_dir_size_bytes": "Bytes of the segments in this log dir.",
@@ -37,9 +56,13 @@ HELP: Final[dict[str, str]] = {
     f"{_CONTROLLER}standbypreferredcontrollercount": (
         "Whether this is preferred as the controller, and another is it."
     ),
+    "odradek_throttled_requests_total": "Requests after which a client above a quota had to wait.",
     "odradek_controller_missing_broker": "A broker that has replicas and is not registered, by id.",
     "odradek_controller_reassigning_partitions": "Partitions that are being moved.",
     "odradek_controller_waiting_reassignments": "Those of them that wait for a missing broker.",
+    "odradek_move_stands_seconds": (
+        "For how long nothing has come to a replica that is added or moved to another log dir."
+    ),
     "odradek_controller_withheld": "Whether there is no controller because no preferred one lives.",
     f"{_CONTROLLER}offlinepartitionscount": "Partitions without a live leader.",
     f"{_CONTROLLER}globaltopiccount": "Topics of the cluster.",
@@ -73,6 +96,7 @@ HELP: Final[dict[str, str]] = {
     "kafka_server_socketservermetrics_connection_creation_total": "Connections accepted.",
     "kafka_server_delayedoperationpurgatory_fetch_waiting": "Fetches that wait for records.",
     "kafka_server_fetchsessioncache_numincrementalfetchsessions": "Incremental fetch sessions.",
+    "odradek_certificate_left_seconds": "Until a listener's certificate ends; negative after that.",
     "kafka_network_socketserver_networkprocessoravgidle_percent": "Idle share of the event loop.",
     "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent": (
         "Idle share of the event loop."
@@ -96,7 +120,6 @@ HELP: Final[dict[str, str]] = {
     "kafka_cluster_partition_atminisr": "Whether exactly min.insync.replicas are in sync.",
     "kafka_cluster_partition_replicascount": "Replicas of a partition.",
     "kafka_consumergroup_current_offset": "Committed offset.",
-    "kafka_consumergroup_lag": "High watermark less the committed offset.",
     "process_cpu_seconds_total": "User and system time of this process.",
     "process_resident_memory_bytes": "Resident memory of this process.",
     "process_virtual_memory_bytes": "Virtual memory of this process.",

@@ -14,9 +14,12 @@ from odradek.broker.figures.families import family_of, heading
 from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
 from odradek.broker.figures.sample import Sample
+from odradek.broker.figures.transaction_samples import transaction_samples
+from odradek.broker.partitions.added_replicas import added_replicas
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.traffic import Traffic
 from odradek.broker.services import Services
+from odradek.model.units import SECOND
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.wire.apis import APIS
 
@@ -54,15 +57,18 @@ def _all(kept: Kept) -> Iterator[Sample]:
     services = kept.services
     yield from _process(services)
     yield from _replicas(services)
+    yield from _moves(services)
     yield from _isr(kept)
     yield from controller_samples(services, is_controller=kept.is_controller)
     yield from _traffic(services)
     yield from _connections(services)
+    yield from _certificates(services)
     yield from _idleness(kept)
     yield from _times(kept.times)
     yield from _partitions(services)
     yield from _cluster(services)
     yield from _groups(services)
+    yield from transaction_samples(services)
 
 
 def _replicas(services: Services) -> Iterator[Sample]:
@@ -83,6 +89,19 @@ def _replicas(services: Services) -> Iterator[Sample]:
         labels = (("logdirectory", log_dir.name),)
         yield Sample("kafka_log_logmanager_logdirectoryoffline", log_dir.is_offline, labels)
         yield from _log_dir(services, log_dir, labels)
+
+
+def _moves(services: Services) -> Iterator[Sample]:
+    """Ours: for how long the slowest copy of each kind has stood, though its brokers live."""
+    now, living = services.doors.clock.monotonic(), services.cluster.image.brokers
+    is_throttled = services.fetches.deps.throttle.applies_to
+    added = added_replicas(services.replicas.all_led(), now, is_throttled)
+    stands = {
+        "reassignment": max((it.stands for it in added if it.broker in living), default=0),
+        "log dir": services.replicas.moves.stands,
+    }
+    for kind, millis in stands.items():
+        yield Sample("odradek_move_stands_seconds", millis // SECOND, (("kind", kind),))
 
 
 def _log_dir(
@@ -142,9 +161,18 @@ def _connections(services: Services) -> Iterator[Sample]:
     yield Sample(f"{prefix}connection_count", count)
     yield Sample("kafka_server_socket_server_metrics_connection_count", count)
     yield Sample(f"{prefix}connection_creation_total", socket_server.accepted)
+    yield Sample("odradek_throttled_requests_total", socket_server.quotas.throttled)
     yield Sample("kafka_server_delayedoperationpurgatory_fetch_waiting", services.fetches.waiting)
     cache = "kafka_server_fetchsessioncache_"
     yield Sample(f"{cache}numincrementalfetchsessions", len(services.fetches.sessions))
+
+
+def _certificates(services: Services) -> Iterator[Sample]:
+    """Ours: how long each listener's certificate is still good."""
+    now = services.doors.clock.wall()
+    for listener, ends in services.certificates.ends.items():
+        left = (ends - now) // SECOND
+        yield Sample("odradek_certificate_left_seconds", left, (("listener", listener),))
 
 
 def _idleness(kept: Kept) -> Iterator[Sample]:
@@ -194,7 +222,7 @@ def _cluster(services: Services) -> Iterator[Sample]:
             yield Sample(f"{prefix}replicas", len(replicas), labels)
             yield Sample(f"{prefix}in_sync_replica", in_sync, labels)
             yield Sample(f"{prefix}leader_is_preferred", preferred, labels)
-            led = services.replicas.find_led(topic.name.encode(), number)
+            led = services.replicas.find_led((topic.name.encode(), number))
             if led is not None:  # it alone knows which replicas are being added
                 is_short = len(led.leader.isr.committed) < led.leader.replication_factor
                 yield Sample(f"{prefix}under_replicated_partition", is_short, labels)
@@ -203,7 +231,7 @@ def _cluster(services: Services) -> Iterator[Sample]:
 
 
 def _groups(services: Services) -> Iterator[Sample]:
-    """How far those are that are coordinated here, and how far behind, where we lead."""
+    """How far those are that are coordinated here; the lag is a rule of deploy/prometheus."""
     for group, partition, committed in services.groups.committed():
         labels = (
             ("consumergroup", group),
@@ -211,7 +239,3 @@ def _groups(services: Services) -> Iterator[Sample]:
             ("partition", str(partition.partition)),
         )
         yield Sample("kafka_consumergroup_current_offset", committed, labels)
-        led = services.replicas.find_led(partition.topic.encode(), partition.partition)
-        if led is not None:
-            lag = max(led.log.high_watermark - committed, 0)
-            yield Sample("kafka_consumergroup_lag", lag, labels)

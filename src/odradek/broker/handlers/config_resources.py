@@ -9,11 +9,11 @@ from odradek.broker.access.need import Need, Served
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.controller.topics import InvalidRequest
-from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model import access as model
 from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.names import topic_name_fault
+from odradek.model.names import DEFAULT_ENTITY, topic_name_fault
 
 
 class ResourceType(IntEnum):

@@ -23,12 +23,13 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+THROTTLED_SINCE: Final = 3
+
 
 async def handle(
     services: Services, pending: PendingRequest, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
     """One topic after the other; each has its own outcome."""
-    del pending
     named = Counter(topic.name for topic in request.topics)
     results: dict[str, CreatePartitionsTopicResult] = {}
     for topic in request.topics:
@@ -36,6 +37,10 @@ async def handle(
         try:
             if named[topic.name] > 1:
                 raise InvalidRequest(f"topic {topic.name!r} is named more than once")
+            if pending.charge is not None and not request.validate_only:
+                known = services.cluster.image.topics.get(topic.name)
+                more = topic.count - (len(known.partitions) if known else 0)
+                pending.charge.mutate(max(more, 0), is_strict=pending.version >= THROTTLED_SINCE)
             await _expand(services, request, topic)
         except BrokerError as error:
             result.error_code, result.error_message = error.code, str(error)

@@ -13,7 +13,7 @@ from typing import Final
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.access.need import REFUSALS, Each, Served
 from odradek.broker.handlers.api import Api
-from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.pending_request import Charge, PendingRequest
 from odradek.broker.services import Services
 from odradek.broker.topics.topic_admin import TopicAdmin
 from odradek.controller.topics import InvalidRequest, NewTopic, Planned
@@ -28,6 +28,7 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+THROTTLED_SINCE: Final = 6
 MESSAGE_SINCE: Final = 1
 DETAILS_SINCE: Final = 5
 
@@ -36,7 +37,7 @@ async def handle(
     services: Services, pending: PendingRequest, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Each topic has its own outcome."""
-    response = await create(services.topic_admin, request, pending.version)
+    response = await create(services.topic_admin, request, pending.version, pending.charge)
     if services.access is not None:
         for topic in response.topics:
             if not topic.error_code:
@@ -53,7 +54,10 @@ def _hide_details(access: Authorizer, pending: PendingRequest, topic: CreatableT
 
 
 async def create(
-    topic_admin: TopicAdmin, request: CreateTopicsRequest, version: int
+    topic_admin: TopicAdmin,
+    request: CreateTopicsRequest,
+    version: int,
+    charge: Charge | None = None,
 ) -> CreateTopicsResponse:
     """The controller's answer, whether a client asks or another broker."""
     named = Counter(topic.name for topic in request.topics)
@@ -63,10 +67,28 @@ async def create(
         if times > 1
     }
     wanted = [_wanted(topic) for topic in request.topics if named[topic.name] == 1]
+    if charge is not None and not request.validate_only:
+        refused = _beyond_quota(charge, wanted, topic_admin.partitions_by_default, version)
+        wanted = [it for it in wanted if it.name not in refused]
+        outcomes |= refused
     outcomes |= await topic_admin.create(
         wanted, Millis(request.timeout_ms), validate_only=request.validate_only
     )
     return CreateTopicsResponse(topics=[_result(name, outcomes[name], version) for name in named])
+
+
+def _beyond_quota(
+    charge: Charge, wanted: list[NewTopic], by_default: int, version: int
+) -> dict[str, BrokerError]:
+    """Which the client may not make now, after what it has made, and why."""
+    refused = {}
+    for topic in wanted:
+        asked = len(topic.assignment) if topic.assignment else topic.partitions
+        try:
+            charge.mutate(asked if asked > 0 else by_default, is_strict=version >= THROTTLED_SINCE)
+        except BrokerError as error:
+            refused[topic.name] = error
+    return refused
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:

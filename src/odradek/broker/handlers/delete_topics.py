@@ -22,6 +22,7 @@ from odradek.wire.messages.delete_topics import (
 )
 
 STATES_SINCE: Final = 6
+THROTTLED_SINCE: Final = 5
 MESSAGE_SINCE: Final = 5
 
 
@@ -44,6 +45,13 @@ async def handle(
             )
             continue
         topic = services.cluster.image.topics.get(name)
+        if pending.charge is not None and topic is not None:
+            is_strict = pending.version >= THROTTLED_SINCE
+            try:
+                pending.charge.mutate(len(topic.partitions), is_strict=is_strict)
+            except BrokerError as error:
+                results.append(_result(name, topic_id, error, pending.version))
+                continue
         names[name] = topic.topic_id if topic and topic.topic_id else NO_TOPIC_ID
     outcomes = await services.topic_admin.delete(list(names), Millis(request.timeout_ms))
     results += [_result(name, names[name], outcomes[name], pending.version) for name in names]

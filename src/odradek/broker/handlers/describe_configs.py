@@ -20,9 +20,10 @@ from odradek.config.describe import (
     cluster_settings,
     topic_settings,
 )
-from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
+from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.names import DEFAULT_ENTITY
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

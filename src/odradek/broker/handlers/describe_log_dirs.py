@@ -7,7 +7,7 @@ v5 whether it is cordoned (KIP-1066), which Kafka 3.9 does not know.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from odradek.broker.access.need import Whole
@@ -29,6 +29,8 @@ from odradek.wire.messages.describe_log_dirs import (
 )
 
 ERROR_SINCE: Final = 3
+Wanted = Mapping[TopicPartition, None]
+"""Partitions, once each and in the order of the request."""
 
 
 async def handle(
@@ -38,11 +40,11 @@ async def handle(
     del pending
     wanted = None
     if request.topics is not None:
-        wanted = {
+        wanted = dict.fromkeys(
             TopicPartition(topic.topic, number)
             for topic in request.topics
             for number in topic.partitions
-        }
+        )
     async with asyncio.TaskGroup() as tasks:  # one that hangs holds up no other
         results = [
             tasks.create_task(_result(services, log_dir, wanted))
@@ -52,7 +54,7 @@ async def handle(
 
 
 async def _result(
-    services: Services, log_dir: LogDir, wanted: set[TopicPartition] | None
+    services: Services, log_dir: LogDir, wanted: Wanted | None
 ) -> DescribeLogDirsResult:
     if log_dir.is_offline:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir.name)
@@ -70,20 +72,21 @@ async def _result(
 
 
 def _topics(
-    services: Services, log_dir: LogDir, wanted: set[TopicPartition] | None
+    services: Services, log_dir: LogDir, wanted: Wanted | None
 ) -> list[DescribeLogDirsTopic]:
     rows: dict[str, list[DescribeLogDirsPartition]] = {}
-    for found, is_future in _logs(log_dir):
-        if wanted is None or found.partition in wanted:
-            lag = _lag(services, found, is_future=is_future)
-            row = DescribeLogDirsPartition(found.partition.partition, found.size, lag, is_future)
-            rows.setdefault(found.partition.topic, []).append(row)
+    for found, is_future in _logs(log_dir, wanted):
+        lag = _lag(services, found, is_future=is_future)
+        row = DescribeLogDirsPartition(found.partition.partition, found.size, lag, is_future)
+        rows.setdefault(found.partition.topic, []).append(row)
     return [DescribeLogDirsTopic(name, partitions) for name, partitions in rows.items()]
 
 
-def _logs(log_dir: LogDir) -> Iterable[tuple[PartitionLog, bool]]:
-    yield from ((found, False) for found in log_dir.logs.values())
-    yield from ((found, True) for found in log_dir.futures.values())
+def _logs(log_dir: LogDir, wanted: Wanted | None) -> Iterator[tuple[PartitionLog, bool]]:
+    """Few of many are looked up: who watches a move asks for them again and again."""
+    for table, is_future in ((log_dir.logs, False), (log_dir.futures, True)):
+        names = table if wanted is None else (it for it in wanted if it in table)
+        yield from ((table[it], is_future) for it in names)
 
 
 def _lag(services: Services, found: PartitionLog, *, is_future: bool) -> int:

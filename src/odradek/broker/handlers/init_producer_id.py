@@ -1,28 +1,30 @@
 """InitProducerId (key 22), versions 0 to 5.
 
-Gives an idempotent producer its id; each one is new, with epoch 0. v3 an id to go on with, after
-an error that a new epoch would end: the client gets another id instead, which does the same.
-Skipped: transactional ids are refused as long as there is no coordinator for them.
+Gives an idempotent producer its id; each one is new, with epoch 0. A transactional one is told by
+its coordinator who it is. v3 an id to go on with, after an error that a new epoch would end
+(KIP-360); without a transactional id the client gets another id instead, which does the same.
+v4 PRODUCER_FENCED. v5 TRANSACTION_ABORTABLE: not given here.
+Skipped: v6, for transactions in two phases that somebody else decides.
 """
 
+from functools import partial
 from typing import Final
 
 from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.access.need import Served
-from odradek.broker.handlers.api import Api
+from odradek.broker.handlers.api import Api, Later
+from odradek.broker.handlers.transactions import identity_of, known_code
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
+from odradek.coordinator.transactions.requests import InitProducer
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_PRODUCER
 from odradek.model.positions import NO_PRODUCER_EPOCH
+from odradek.model.units import Millis
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-
-class NoTransactions(BrokerError):
-    """There is no coordinator for transactions; nothing was begun."""
-
-    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+FENCED_SINCE: Final = 4
 
 
 class HalfAnIdentity(BrokerError):
@@ -31,16 +33,31 @@ class HalfAnIdentity(BrokerError):
     code = ErrorCode.INVALID_REQUEST
 
 
-async def handle(
+def handle(
     services: Services, pending: PendingRequest, request: InitProducerIdRequest
-) -> InitProducerIdResponse:
-    """The next id."""
+) -> Later | None:
+    """The next id, or what the coordinator says."""
+    name = request.transactional_id
     if services.access is not None:
-        _check(services.access, pending.connection, request.transactional_id)
-    if request.transactional_id is not None:
-        raise NoTransactions("transactions are not served")
+        _check(services.access, pending.connection, name)
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         raise HalfAnIdentity("producer id and producer epoch are given both or not at all")
+    if name is None:
+        return partial(_next, services)
+    expected = None
+    if request.producer_id != NO_PRODUCER:
+        expected = identity_of(request)
+    asked = InitProducer(name, Millis(request.transaction_timeout_ms), expected)
+
+    def answer(found: InitProducerIdResponse) -> None:
+        found.error_code = known_code(found.error_code, pending.version, FENCED_SINCE)
+        pending.answer(found)
+
+    services.transactions.ask_with_ids(pending, (name, asked), answer)
+    return None
+
+
+async def _next(services: Services) -> InitProducerIdResponse:
     return InitProducerIdResponse(producer_id=await services.producer_ids.next())
 
 

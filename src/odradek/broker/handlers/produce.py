@@ -17,7 +17,12 @@ from typing import Final, TypeAlias
 from odradek.broker.access.need import Each, Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.produce_one import ALL, mark, mark_rejected, quick
-from odradek.broker.handlers.transactions import ABORTABLE_SINCE, question_of, refusal
+from odradek.broker.handlers.transactions import (
+    ABORTABLE_SINCE,
+    check_begins,
+    question_of,
+    refusal,
+)
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.confirmations import Question
 from odradek.broker.partitions.leading_replica import LeadingReplica
@@ -104,7 +109,7 @@ class _Production:
         self._pending = pending
         self._request = request
         self._parts: list[
-            tuple[LeadingReplica, Offset, PartitionProduceResponse]
+            tuple[LeadingReplica, Offset, PartitionProduceResponse, BatchHeader]
         ] = []  # that were appended
         self._response = ProduceResponse()
         self._left = 1  # of these, without an outcome; and one more until all were looked at
@@ -127,12 +132,12 @@ class _Production:
                     yield
                 row = PartitionProduceResponse(data.index)
                 rows.append(row)
+                partition = TopicPartition(topic.name, data.index)
                 try:
-                    self._append(TopicPartition(topic.name, data.index), data, row)
+                    self._append(partition, data, row)
                 except BrokerError as error:
                     failed = True
-                    self._services.replicas.traffics.refused.failed_produces += 1
-                    mark_rejected(row, error, self._pending.version)
+                    self._reject(partition, data.records, row, error)
             responses.append(TopicProduceResponse(topic.name, partition_responses=rows))
         if self._request.acks == NONE:
             self._end_unheard(failed=failed)
@@ -164,6 +169,8 @@ class _Production:
                 raise InvalidRecord(f"no message set in version {version}")
             records = memoryview(convert_up(records, limit=UNPACKED_BYTES_MAX))
         batch, header, stamp = led.produce_rules.admit(records, version, now)
+        if self._pending.connection.refused:
+            self._pending.connection.refused.check(partition, header)
         if header.attributes & TRANSACTIONAL_BIT or self._request.transactional_id is not None:
             if self._request.acks == NONE:
                 raise InvalidRequiredAcks("acks=0 within a transaction")
@@ -189,13 +196,25 @@ class _Production:
         try:
             if code:
                 raise refusal(code, knows_abortable=version >= ABORTABLE_SINCE)
+            check_begins(batch.led, batch.header, version=version)
             if self._request.acks == ALL:
                 batch.led.leader.check_enough_replicas()
             self._take(batch.led, batch.batch, batch.row)
         except BrokerError as error:
-            self._services.replicas.traffics.refused.failed_produces += 1
-            mark_rejected(batch.row, error, version)
+            self._reject(batch.led.partition, batch.batch[0], batch.row, error)
         self.on_outcome()
+
+    def _reject(
+        self,
+        partition: TopicPartition,
+        records: object,
+        row: PartitionProduceResponse,
+        error: BrokerError,
+    ) -> None:
+        """Nothing of the batch is appended."""
+        self._services.replicas.traffics.refused.failed_produces += 1
+        self._pending.connection.refused.note(partition, records, error)
+        mark_rejected(row, error, self._pending.version)
 
     def _take(self, led: LeadingReplica, admitted: Admitted, row: PartitionProduceResponse) -> None:
         batch, header, stamp = admitted
@@ -204,7 +223,7 @@ class _Production:
         row.base_offset = appended.base_offset
         row.log_append_time_ms = stamp
         row.log_start_offset = led.log.log_start_offset
-        self._parts.append((led, Offset(appended.last_offset + 1), row))
+        self._parts.append((led, Offset(appended.last_offset + 1), row, header))
         self._left += 1
         traffic = led.traffic
         traffic.produces += 1
@@ -215,8 +234,9 @@ class _Production:
 
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """One batch is in the file, or will never be."""
-        led, end_offset, row = self._parts[place]
+        led, end_offset, row, header = self._parts[place]
         if error is not None:
+            self._pending.connection.refused.note_unwritten(led.partition, header, error)
             mark_rejected(row, error, self._pending.version)
         elif self._request.acks == ALL:
             give_up = led.await_commit(end_offset, _Commit(self, row))
@@ -257,7 +277,7 @@ class _Production:
             return
         self._give_up()
         is_replicated, code = self._request.acks == ALL, ErrorCode.REQUEST_TIMED_OUT
-        for led, end_offset, row in self._parts:
+        for led, end_offset, row, _ in self._parts:
             reached = led.leader.high_watermark if is_replicated else led.log.log_end_offset
             if not row.error_code and end_offset > reached:
                 mark(row, code, code.sentence, self._pending.version)

@@ -16,10 +16,11 @@ from odradek.broker.services import Services
 from odradek.broker.timers import Timer, Timers
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode, RejectedBatch
+from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.model.positions import Offset
 from odradek.model.units import Millis
-from odradek.records.batch import TRANSACTIONAL_BIT
+from odradek.records.batch import TRANSACTIONAL_BIT, BatchHeader
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -39,7 +40,7 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
     if found is None:
         return False
     acks, timeout_ms, name, number, records = found
-    led = services.replicas.find_led(name, number)
+    led = services.replicas.find_led((name, number))
     if led is None or acks not in WRITTEN or led.partition.topic in INTERNAL_TOPICS:
         return False
     access, topic = services.access, led.partition.topic
@@ -54,17 +55,21 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
         batch, header, stamp = led.produce_rules.admit(records, pending.version, now)
         if header.attributes & TRANSACTIONAL_BIT:
             return False
+        if pending.connection.refused:
+            pending.connection.refused.check(led.partition, header)
         if acks == ALL:
             one: _One = _OneCommitted(
                 pending, (name, number), timeout_ms, led=led, timers=services.timers
             )
         else:
             one = _One(pending, (name, number), timeout_ms)
+        one.header = header
         appended = led.append(batch, header, one, 0, now=now)
         one.where = (appended.base_offset, stamp, led.log.log_start_offset)
         one.end_offset = Offset(appended.last_offset + 1)
     except BrokerError as error:
         services.replicas.traffics.refused.failed_produces += 1
+        pending.connection.refused.note(led.partition, records, error)
         _reject_one(pending, (name, number), error)
         return True
     traffic = led.traffic
@@ -77,8 +82,9 @@ def quick(services: Services, pending: PendingRequest, frame: bytearray, at: int
 class _One:
     """A single batch, answered once it is in the file."""
 
-    __slots__ = ("about", "end_offset", "is_answered", "pending", "timeout_ms", "where")
+    __slots__ = ("about", "end_offset", "header", "is_answered", "pending", "timeout_ms", "where")
 
+    header: BatchHeader
     where: tuple[int, int, int]  # its base offset, its append time, and where the log begins
     end_offset: Offset
 
@@ -91,6 +97,9 @@ class _One:
     def on_written(self, place: int, error: BrokerError | None) -> None:
         """It is in the file, or will never be."""
         del place
+        if error is not None:
+            partition = TopicPartition(self.about[0].decode(), self.about[1])
+            self.pending.connection.refused.note_unwritten(partition, self.header, error)
         if self.is_answered:
             return
         if error is not None:
@@ -123,7 +132,7 @@ class _OneCommitted(_One):
 
     __slots__ = ("_give_up", "_led", "_timer", "_timers")
 
-    def __init__(
+    def __init__(  # it does what the other does: a call for each request
         self,
         pending: PendingRequest,
         about: tuple[bytes, int],
@@ -132,7 +141,10 @@ class _OneCommitted(_One):
         led: LeadingReplica,
         timers: Timers,
     ) -> None:
-        super().__init__(pending, about, timeout_ms)
+        self.pending = pending
+        self.about = about
+        self.timeout_ms = timeout_ms
+        self.is_answered = False
         self._led = led
         self._timers = timers
         self._give_up: Callable[[], None] | None = None

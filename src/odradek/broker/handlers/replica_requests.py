@@ -13,7 +13,7 @@ class NotAmongBrokers(BrokerError):
 
 
 def check_replica(services: Services, pending: PendingRequest) -> None:
-    """Refuses a replica id of a client that is no broker.
+    """Refuses a replica id of a client that is no broker; a broker has no limits.
 
     The right decides, where there is an authorizer; without one the listener.
     """
@@ -22,3 +22,4 @@ def check_replica(services: Services, pending: PendingRequest) -> None:
         services.access.check_cluster(client, Operation.CLUSTER_ACTION)
     elif client.listener != listener:
         raise NotAmongBrokers(f"a replica id on listener {client.listener}; brokers use {listener}")
+    pending.charge = None

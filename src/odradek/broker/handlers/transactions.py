@@ -1,17 +1,21 @@
-"""What handlers ask coordinators of transactions before they append to one, and what clients hear.
+"""What handlers share that have to do with transactions: questions to coordinators, and codes.
 
 A client hears of it in codes that its version knows, and of a coordinator that is not there in one
 for which every client sends the same again.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from odradek.broker.partitions.confirmations import AGAIN, Question
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.config.rows.transactions import TRANSACTION_PARTITION_VERIFICATION_ENABLE
+from odradek.coordinator.transactions.values import Identity
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import ProducerId
+from odradek.model.positions import ProducerEpoch
 from odradek.records.batch import BatchHeader
+from odradek.storage.errors import OutOfOrderSequence
 
 
 class NoTransactionalId(BrokerError):
@@ -62,6 +66,17 @@ ABORTABLE: Final = frozenset({ErrorCode.INVALID_TXN_STATE, ErrorCode.TRANSACTION
 FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 
 
+def identity_of(request: Any) -> Identity:
+    """Who the producer says that it is."""
+    return Identity(ProducerId(request.producer_id), ProducerEpoch(request.producer_epoch))
+
+
+def known_code(code: int, version: int, fenced_since: int) -> int:
+    """The code of an answer to a client that may be too old to know PRODUCER_FENCED."""
+    is_old = code == ErrorCode.PRODUCER_FENCED and version < fenced_since
+    return ErrorCode.INVALID_PRODUCER_EPOCH if is_old else code
+
+
 ABORTABLE_SINCE: Final = 11  # of Produce
 ADDS_SINCE: Final = 12
 
@@ -89,6 +104,18 @@ def question_of(
 def is_asked(services: Services, question: Question) -> bool:
     """Whether the coordinator is asked: always where the partition is to be added."""
     return question.adds or services.settings.broker[TRANSACTION_PARTITION_VERIFICATION_ENABLE]
+
+
+def check_begins(led: LeadingReplica, header: BatchHeader, *, version: int) -> None:
+    """Whether a batch that has been confirmed may open its transaction in the log.
+
+    In version 2 each has an epoch of its own, whose first batch has sequence 0 (KAFKA-18202).
+    """
+    if version >= ADDS_SINCE and header.base_sequence and not led.log.may_take(header):
+        raise OutOfOrderSequence(
+            f"producer {header.producer_id} begins a transaction with sequence "
+            f"{header.base_sequence} where 0 was to come"
+        )
 
 
 def refusal(code: ErrorCode, *, knows_abortable: bool) -> BrokerError:

@@ -7,8 +7,9 @@ done now has a code with which a coordinator asks again.
 v1 flexible. v2 the version of the transaction: from 2 on each has a producer epoch of its own.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
@@ -63,12 +64,49 @@ def handle(
     return None
 
 
+async def serve_own(services: Services, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    """Of this broker's own coordinator."""
+    own = _Own()
+    at_once(_Ending(services, own).begin(request.markers))
+    return await own.future
+
+
+class _Asker(Protocol):
+    """Who has sent markers."""
+
+    def wait(self, on_gone: Callable[[], None]) -> None:
+        """The answer comes later; `on_gone` where it is waited for no more."""
+        ...
+
+    def answer(self, response: WriteTxnMarkersResponse) -> None:
+        """Once."""
+        ...
+
+
+class _Own:
+    """This broker itself, which never goes."""
+
+    __slots__ = ("future",)
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[WriteTxnMarkersResponse] = loop.create_future()
+
+    def wait(self, on_gone: Callable[[], None]) -> None:
+        """It waits."""
+
+    def answer(self, response: WriteTxnMarkersResponse) -> None:
+        """Unless the broker has stopped meanwhile."""
+        if not self.future.done():
+            self.future.set_result(response)
+
+
 class _Ending:
     """One request, and what has become of its markers."""
 
     __slots__ = ("_left", "_pending", "_results", "_services", "_timer", "_waiting")
 
-    def __init__(self, services: Services, pending: PendingRequest) -> None:
+    def __init__(self, services: Services, pending: _Asker) -> None:
         self._services = services
         self._pending = pending
         self._results: dict[int, WritableTxnMarkerResult] = {}  # one for each producer, as in Kafka

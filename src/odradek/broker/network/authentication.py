@@ -1,29 +1,40 @@
 """From settings to how listeners and brokers prove their names: mechanisms, users, certificates."""
 
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from typing import Final
 
 from odradek.broker.network.certificates import Certificates
 from odradek.broker.network.login import ListenerSecurity, ListenersSecurity
+from odradek.broker.network.login_modules import LoginModules
+from odradek.broker.network.token_keys import TokenKeys
 from odradek.broker.settings import Settings
 from odradek.config.broker import BrokerConfig
 from odradek.config.derived import inter_broker_listener_name
 from odradek.config.listeners import HAS_SASL, HAS_TLS, SecurityProtocol
 from odradek.config.rows import network as rows
 from odradek.config.rows import security as security_rows
-from odradek.config.secured import between_brokers, jaas_setting, jaas_text, on, protocol_of
+from odradek.config.rows import tokens
+from odradek.config.secured import between_brokers, jaas_setting, on, protocol_of
 from odradek.metadata.znodes.settings import user_entity
-from odradek.peers.secured_network import Login, Outgoing
+from odradek.model.errors import InvalidSetting
+from odradek.peers.login import Login, token_login
+from odradek.peers.secured_network import Outgoing
+from odradek.peers.token_source import TokenSource
 from odradek.ports import Random
 from odradek.security.certificate_names import parse_rules
 from odradek.security.client_settings import client_mechanism
-from odradek.security.jaas import PLAIN, LoginModule, parse_jaas
+from odradek.security.errors import AuthenticationFailed
+from odradek.security.jaas import OAUTHBEARER, PLAIN
 from odradek.security.mechanism import NewServerMechanism, ServerMechanism
+from odradek.security.oauth import OAuthClient, OAuthServer
 from odradek.security.plain import PlainServer
 from odradek.security.scram import SCRAMS, Scram, ScramCredential
 from odradek.security.scram_server import ScramServer
 from odradek.security.server_exchange import Offer
+from odradek.security.tls_contexts import Read
+from odradek.security.token_endpoint import TokenEndpoint, token_endpoint
 
 NONCE_BYTES: Final = 24
 
@@ -31,10 +42,23 @@ NONCE_BYTES: Final = 24
 class Authentication:
     """Of one broker; a listener that speaks PLAINTEXT needs none of it."""
 
-    def __init__(self, settings: Settings, random: Random, certificates: Certificates) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        random: Random,
+        certificates: Certificates,
+        *,
+        read: Read,
+        keys: TokenKeys,
+        new_source: Callable[[TokenEndpoint], TokenSource] | None = None,
+    ) -> None:
         self._settings = settings
         self._random = random
         self._certificates = certificates
+        self._modules = LoginModules(read)
+        self._keys = keys
+        self._new_source = new_source
+        self._source: TokenSource | None = None  # of the token that this broker shows
         self.secret = b""  # the same on all brokers of a cluster: for users who do not exist
 
     def listeners(self, config: BrokerConfig) -> ListenersSecurity:
@@ -67,10 +91,12 @@ class Authentication:
         return Offer(found, on(config, name, security_rows.CONNECTIONS_MAX_REAUTH_MS) or None)
 
     def _mechanism(self, config: BrokerConfig, name: str, mechanism: str) -> NewServerMechanism:
-        module = _module(config, name, mechanism)
         if mechanism == PLAIN:
-            assert module is not None, "it was checked at the start"
+            module = self._modules.need(config, name, mechanism, "no client could log in")
             return partial(PlainServer, module.users)
+        if mechanism == OAUTHBEARER:
+            return partial(OAuthServer, self._keys.check(config, name))
+        self._modules.find(config, name, mechanism)  # a mistake in it is found at the start
         return partial(self._scram, SCRAMS[mechanism])
 
     def _scram(self, scram: Scram) -> ServerMechanism:
@@ -95,25 +121,39 @@ class Authentication:
     def _login(self, config: BrokerConfig, listener: str) -> Login:
         mechanism = config[security_rows.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
         setting = jaas_setting(listener, mechanism)
-        module = _module(config, listener, mechanism)
-        assert module is not None, "it was checked at the start"
+        if mechanism == OAUTHBEARER:
+            return self._token_login(config, listener, setting)
+        module = self._modules.need(config, listener, mechanism, "brokers could not log in")
         return Login(mechanism, client_mechanism(mechanism, module, setting, self._random.bytes))
 
+    def _token_login(self, config: BrokerConfig, listener: str, setting: str) -> Login:
+        url = on(config, listener, tokens.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL)
+        module = self._modules.find(config, listener, OAUTHBEARER)
+        endpoint = token_endpoint(url, module, setting)
+        if self._new_source is None:  # it is only looked whether it could be
+            return Login(OAUTHBEARER, partial(OAuthClient, "none"))
+        if self._source is None:
+            self._source = self._new_source(endpoint)
+        return token_login(OAUTHBEARER, self._source)
 
-def cluster_secret(config: BrokerConfig, cluster_id: str) -> bytes:
-    """What all brokers of a cluster know, and a stranger does not: their own passwords.
+    async def ready(self, config: BrokerConfig) -> None:
+        """At a start, where brokers show tokens: InvalidSetting says why there is none."""
+        if between_brokers(config) in HAS_SASL:
+            login = self.outgoing(config).login
+            if login is not None and login.source is not None:
+                try:
+                    await login.source.ready()
+                except AuthenticationFailed as error:
+                    raise InvalidSetting(str(error)) from None
 
-    Where brokers use none among themselves, it is the cluster's id.
-    """
-    listener = inter_broker_listener_name(config)
-    mechanism = config[security_rows.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
-    module = _module(config, listener, mechanism) if mechanism in (PLAIN, *SCRAMS) else None
-    password = module.credentials[1] if module is not None and module.credentials else ""
-    return sha256(f"{cluster_id}\0{password}".encode()).digest()
+    def belong_to(self, config: BrokerConfig, cluster_id: str) -> None:
+        """Makes the secret of what all brokers know and a stranger does not: their own password.
 
-
-def _module(config: BrokerConfig, listener: str, mechanism: str) -> LoginModule | None:
-    text = jaas_text(config, listener, mechanism)
-    if text is None:
-        return None
-    return parse_jaas(text, mechanism, jaas_setting(listener, mechanism))
+        Where brokers use none among themselves, it is the cluster's id.
+        """
+        listener = inter_broker_listener_name(config)
+        mechanism = config[security_rows.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
+        has_password = mechanism in {PLAIN, *SCRAMS}
+        module = self._modules.find(config, listener, mechanism) if has_password else None
+        password = module.credentials[1] if module is not None and module.credentials else ""
+        self.secret = sha256(f"{cluster_id}\0{password}".encode()).digest()

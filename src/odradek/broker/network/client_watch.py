@@ -3,11 +3,13 @@
 Nothing is counted for it at other times.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.network.quotas import Paused
+from odradek.model.units import Millis
 from odradek.ports import size_of
 
 CLIENTS_MAX: Final = 1_000
@@ -32,6 +34,7 @@ class Asked:
     requests: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    throttle: Millis = Millis(0)  # the longest pause that it was told of, or is in
     connections: set[Client] = field(default_factory=set)
 
 
@@ -50,6 +53,14 @@ class ClientWatch:
         asked.bytes_in += len(pending.frame)
         asked.bytes_out += sum(map(size_of, pending.chunks or ()))
         asked.connections.add(client)
+        if pending.charge is not None:
+            asked.throttle = max(asked.throttle, pending.charge.told)
+
+    def add_paused(self, paused: Iterable[Paused], now: Millis) -> None:
+        """Who has to pause at the end, and may have asked for nothing all the time."""
+        for it in paused:
+            asked = self._of(ClientName(it.client_id, it.address))
+            asked.throttle = max(asked.throttle, Millis(it.until - now))
 
     def _of(self, name: ClientName) -> Asked:
         found = self._clients.get(name)

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.network.session import Session
 from odradek.model.units import MIB, Bytes, Micros
@@ -67,12 +68,16 @@ class Connection:
         "_is_reading",
         "_kept",
         "_leaving",
+        "_mutes",
         "_paused",
         "arrived_at",
         "buffer",
+        "client_id",
+        "client_id_bytes",
         "is_over",
         "listener",
         "principal",
+        "refused",
         "row",
         "session",
         "software",
@@ -83,9 +88,12 @@ class Connection:
     def __init__(self, host: ConnectionHost, stream: Stream, listener: str) -> None:
         self.stream = stream
         self.listener = listener
+        self.client_id_bytes = b""  # of the last request, as it came
+        self.client_id = ""
         self.software = ("", "")
         self.principal = ANONYMOUS  # who the client is, as it has proven
         self.session: Session | None = None  # in which the name may be proven again
+        self.refused = RefusedBatches()
         self.row: deque[PendingRequest] = deque()
         self.is_over = False
         self.arrived_at = host.clock.micros()  # when something was last read
@@ -101,6 +109,7 @@ class Connection:
         self._kept: deque[bytearray] = deque()  # these
         self._is_reading = False  # answers wait until all frames of one read were begun
         self._paused = False
+        self._mutes = 0  # pauses that a client above its limits has to make
         self._closing = False  # nothing is read any more, what is open is answered
 
     @property
@@ -153,6 +162,11 @@ class Connection:
         )
         self.row.append(pending)
         return pending
+
+    def rename(self, client_id: bytes) -> str:
+        """Another client id than before; as a rule all requests have the same."""
+        self.client_id_bytes, self.client_id = client_id, client_id.decode("utf-8", "replace")
+        return self.client_id
 
     def hold(self) -> None:
         """No further request is begun, or read, until `release`."""
@@ -210,7 +224,7 @@ class Connection:
             pending.sent_at = now
         if out:
             self.stream.send(out)
-        unsent = self.stream.unsent()
+        unsent = self.stream.unsent
         if unsent:
             self._leaving += left
             if unsent > UNSENT_BYTES_MAX:
@@ -237,8 +251,9 @@ class Connection:
             return
         full = (
             self._is_held
+            or self._mutes
             or len(self.row) >= OPEN_REQUESTS_MAX
-            or self.stream.unsent() > UNSENT_BYTES_MAX
+            or self.stream.unsent > UNSENT_BYTES_MAX
             or (self._claimed and self._host.memory.waits(self))
         )
         if full:
@@ -246,6 +261,17 @@ class Connection:
         elif self._paused:
             self._paused = False
             self.stream.resume()
+
+    def mute(self) -> None:
+        """Reads no more, until `unmute` was called as often."""
+        self._mutes += 1
+        self._pause()
+
+    def unmute(self) -> None:
+        """Reads on; a client that was not heard was not idle."""
+        self._mutes -= 1
+        self.arrived_at = self._host.clock.micros()
+        self.look_at_bounds()
 
     def _pause(self) -> None:
         if not self._paused:

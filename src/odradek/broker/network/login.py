@@ -19,7 +19,7 @@ from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.units import KIB, MIB, SECOND, Bytes, Millis
 from odradek.peers.handover import Handover, deliver
 from odradek.peers.tls_stream import TlsEnd, TlsStream
-from odradek.ports import Clock, Receiver, Stream
+from odradek.ports import Address, Clock, Receiver, Stream
 from odradek.security.certificate_names import Rule, principal_name
 from odradek.security.der import MalformedCertificate
 from odradek.security.principal import ANONYMOUS, Principal, user
@@ -73,6 +73,7 @@ class LoginHost(Protocol):
     is_open: bool
     failed_delay: Millis
     api_versions: Callable[[ErrorCode], ApiVersionsResponse]
+    on_login_refused: Callable[[str, Address, str], None]
 
     def named(self, listener: str, named: Named) -> Receiver:
         """The ordinary connection of a client whose name is known."""
@@ -283,6 +284,7 @@ class Login:
         listener = self._logins.listener
         peer = self.accepted.peer
         self._host.lines.info("authentication.failed", listener=listener, peer=peer, reason=why)
+        self._host.on_login_refused(listener, peer, why)
 
     def _named(self, principal: Principal) -> None:
         """The ordinary connection goes on."""
@@ -311,6 +313,8 @@ class Login:
     def closed(self, error: OSError | None) -> None:
         """The client is gone."""
         del error
+        if not self._is_over and self._exchange is not None and self._exchange.refused:
+            self._say_refused(self._exchange.refused)
         self._over()
 
     def _over(self) -> None:

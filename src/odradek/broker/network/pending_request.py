@@ -5,12 +5,13 @@ the next one is begun before the last one is answered. So a request waits in its
 row until those before it were answered, with its own answer perhaps ready.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
+from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
 from odradek.broker.slices import Slices, Steps, dropped
-from odradek.model.units import Micros
+from odradek.model.units import Micros, Millis
 from odradek.ports import Address, Chunk
 from odradek.security.principal import Principal
 from odradek.wire.headers import response_frame, response_frame_in_slices
@@ -27,6 +28,11 @@ class Client(Protocol):
     software: tuple[str, str]  # name and version, as the client says; empty before
     principal: Principal  # who the client is, as it has proven
     session: Session | None  # in which the name may be proven again
+
+    @property
+    def refused(self) -> RefusedBatches:
+        """Batches of its producer that may come again."""
+        ...
 
     @property
     def peer(self) -> Address:
@@ -72,6 +78,32 @@ class Client(Protocol):
         ...
 
 
+class Charge(Protocol):
+    """What a client with limits is charged with (`quotas`)."""
+
+    told: Millis  # for how long the client has to pause, once it was answered
+
+    def fetch_max(self) -> int:
+        """How many bytes may be sent at once, whatever was sent before."""
+        ...
+
+    def may_fetch(self, size: int) -> bool:
+        """Whether so many bytes may be sent; if not, none are, and they are not counted."""
+        ...
+
+    def mutate(self, partitions: int, *, is_strict: bool) -> None:
+        """Counts partitions that are made or deleted; refused, if strict, after too many before."""
+        ...
+
+    def on_answer(self, response: Response | None) -> None:
+        """Counts it, and tells the client how long it has to wait."""
+        ...
+
+    def timed(self, answer: Awaitable[Response]) -> Awaitable[Response]:
+        """The same answer; the time of the loop that it takes is counted."""
+        ...
+
+
 class PendingRequest:
     """One request of one connection. `answer` is called once, now or later."""
 
@@ -79,6 +111,7 @@ class PendingRequest:
         "arrived_at",
         "begun_at",
         "beside",
+        "charge",
         "chunks",
         "client_id",
         "connection",
@@ -119,8 +152,9 @@ class PendingRequest:
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
-        self.beside: Callable[[Response], None] | None = None  # adds what was refused of it
+        self.beside: Callable[[Response], None] | None = None  # adds what was refused; an audit
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
+        self.charge: Charge | None = None  # where clients have limits
 
     def wait(self, on_gone: Callable[[], None]) -> None:
         """It is answered later; `on_gone` is called if the client disconnects before."""
@@ -133,6 +167,8 @@ class PendingRequest:
             self.rewrite(response)
         if self.beside is not None:
             self.beside(response)
+        if self.charge is not None:
+            self.charge.on_answer(response)
         if self.slices is None:
             self.send(response_frame(response, self.version, self.correlation_id))
             return
@@ -151,6 +187,8 @@ class PendingRequest:
 
     def answer_nothing(self) -> None:
         """Ends a request whose client wants no answer."""
+        if self.charge is not None:
+            self.charge.on_answer(None)
         self.send(NOTHING)
 
     def send(self, chunks: list[Chunk]) -> None:

@@ -22,6 +22,11 @@ class Session:
         self._timer: Timer | None = None
         self._arm()
 
+    @property
+    def refused(self) -> str | None:
+        """Why a name was not proven again, where the client asks to hear it."""
+        return self._exchange.refused
+
     def handle(self, request: SaslRequest) -> Reply:
         """Proves the name again."""
         reply = self._exchange.handle(request)

@@ -17,6 +17,7 @@ from odradek.broker.network.connection_limits import ConnectionLimits
 from odradek.broker.network.line_limit import LineLimit
 from odradek.broker.network.login import ListenersSecurity, Logins, Named
 from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.network.quotas import Quotas
 from odradek.broker.network.request_memory import RequestMemory
 from odradek.broker.network.session import Session
 from odradek.broker.timers import Timers
@@ -62,6 +63,23 @@ def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
         raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
 
 
+class Unheard:
+    """The receiver of a connection that is not read, and about to be closed."""
+
+    def buffer(self) -> memoryview:
+        """For what will not come."""
+        return memoryview(bytearray(1))
+
+    def received(self, count: int) -> None:
+        """It is paused."""
+
+    def drained(self) -> None:
+        """Nothing was sent."""
+
+    def closed(self, error: OSError | None) -> None:
+        """Nothing has to be given back."""
+
+
 class SocketServer:
     """What all connections have in common."""
 
@@ -72,6 +90,7 @@ class SocketServer:
         self.memory = RequestMemory(config[rows.QUEUED_MAX_REQUEST_BYTES])
         self.frame_bytes_max: int = config[rows.SOCKET_REQUEST_MAX_BYTES]
         self.limits = Limits.of(config)
+        self.quotas = Quotas(config, doors.clock, timers)
         self.failed_delay = config[rows.CONNECTION_FAILED_AUTHENTICATION_DELAY_MS]
         self.connections: dict[Connection, None] = {}
         self.accepted = 0
@@ -89,6 +108,8 @@ class SocketServer:
         self._automatic = advertises_automatically(config)
         self.security: ListenersSecurity = {}  # set before `bind`
         self.api_versions: Callable[[ErrorCode], ApiVersionsResponse] = ApiVersionsResponse
+        self.on_login_refused: Callable[[str, Address, str], None] = _not_audited
+        self.on_named: Callable[[Client], None] = _nothing_to_tell
         self._logins: dict[str, Logins] = {}
 
     # Listening
@@ -108,9 +129,18 @@ class SocketServer:
         """What a listener does with a client: it is asked for its name first, or not."""
         security = self.security.get(listener)
         if security is None:
-            return partial(self._accept, listener)
+            return partial(self._admit, partial(self._accept, listener))
         logins = self._logins[listener] = Logins(self, self._timers, listener, security)
-        return logins.accept
+        return partial(self._admit, logins.accept)
+
+    def _admit(self, accept: Callable[[Stream], Receiver], stream: Stream) -> Receiver:
+        """Where too many come from one address, the rest are closed, after a while (KIP-612)."""
+        pause = self.quotas.connected(stream.peer[0])
+        if not pause:
+            return accept(stream)
+        stream.pause()
+        self._timers.after(pause, stream.abort)
+        return Unheard()
 
     def _endpoint(self, listener: ListenerSetting) -> Endpoint:
         bound = self._listeners.get(listener.name)
@@ -209,6 +239,7 @@ class SocketServer:
         if named.exchange is not None:
             over = partial(connection.hang_up, "connections.max.reauth.ms has passed")
             connection.session = Session(named.exchange, (self.clock, self._timers), over)
+        self.on_named(connection)
         return connection
 
     def forget(self, connection: Connection) -> None:
@@ -228,7 +259,7 @@ class SocketServer:
         now, idle_max = self.clock.micros(), self.limits.idle_max
         if idle_max is not None:
             for connection in list(self.connections):
-                is_busy = connection.row and not connection.stream.unsent()
+                is_busy = connection.row and not connection.stream.unsent
                 active_at = max(connection.arrived_at, connection.taken_at)
                 if now - active_at > 1_000 * idle_max and not is_busy:
                     connection.hang_up("connections.max.idle.ms has passed")
@@ -239,6 +270,14 @@ class SocketServer:
 def _too_early(connection: Connection, frame: bytearray) -> None:
     """Nothing is read before it is open."""
     raise AssertionError(connection, len(frame))
+
+
+def _not_audited(listener: str, peer: Address, reason: str) -> None:
+    """There is no audit log."""
+
+
+def _nothing_to_tell(client: Client) -> None:
+    """There is no audit log."""
 
 
 def _nobody(pending: PendingRequest) -> None:

@@ -13,11 +13,10 @@ from typing import Final
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.settings import Settings
+from odradek.broker.settings import OF_CLIENTS, Settings
 from odradek.config.dynamic import check
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.settings import (
-    DEFAULT_ENTITY,
     Entity,
     EntityType,
     SettingsChangeZnode,
@@ -25,6 +24,9 @@ from odradek.metadata.znodes.settings import (
 )
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.ids import BrokerId
+from odradek.model.names import DEFAULT_ENTITY
+from odradek.ports import Random
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, KeeperError
 from odradek.zookeeper.protocol.jute_replies import Created2, StatReply
@@ -58,7 +60,10 @@ class NotWritten(BrokerError):
 class ConfigAdmin:
     """Makes changes, one after the other."""
 
-    def __init__(self, client: ZooKeeperClient, settings: Settings, cluster: MetadataCache) -> None:
+    def __init__(
+        self, client: ZooKeeperClient, settings: Settings, cluster: MetadataCache, random: Random
+    ) -> None:
+        self._random = random
         self._client = client
         self._settings = settings
         self._cluster = cluster
@@ -89,8 +94,11 @@ class ConfigAdmin:
             version, before = None, dict[str, str]()
         else:
             version, before = found.stat.version, SettingsZnode.decode(entity, found.data)
-        after = dict(change(before))
-        self._check(entity, after)
+        wanted = change(before)
+        self._check(entity, wanted, before)
+        passwords = self._settings.passwords
+        is_broker = entity.type is EntityType.BROKERS
+        after = passwords.hidden(wanted, before, self._random.bytes) if is_broker else dict(wanted)
         if validate_only or after == before:
             return True
         try:
@@ -107,6 +115,14 @@ class ConfigAdmin:
         self._settings.on_entity(entity, after, written.stat.mzxid)
         return True
 
+    async def encrypt_anew(self, me: BrokerId) -> None:
+        """At a start: the passwords that the secret before the present one opens."""
+        entity = Entity(EntityType.BROKERS, str(me))
+        try:
+            await self.make(entity, self._settings.passwords.with_new_secret, validate_only=False)
+        except BrokerError as error:
+            log.warning("passwords.not_encrypted_anew", reason=str(error))
+
     async def _topic_version(self, entity: Entity) -> int:
         """Of the topic's znode, if that is the topic which is known here: as if it were gone."""
         known = self._cluster.image.topics.get(entity.name)
@@ -119,18 +135,18 @@ class ConfigAdmin:
             raise _unknown(entity)
         return found.stat.version
 
-    def _check(self, entity: Entity, after: Mapping[str, str]) -> None:
+    def _check(self, entity: Entity, after: Mapping[str, str], before: Mapping[str, str]) -> None:
         config = self._settings.broker
         if entity.type is EntityType.TOPICS:
             if entity.name not in self._cluster.image.topics:
                 raise _unknown(entity)
             config.topic_defaults.checked(after)
-        elif entity.type is EntityType.USERS:
-            return  # who changes a user's credentials has checked them
+        elif entity.type in OF_CLIENTS:
+            return  # who changes credentials and quotas has checked them
         elif entity.name == DEFAULT_ENTITY:
             check(config, cluster=after)
         else:
-            check(config, broker=after)
+            check(config, broker=self._settings.passwords.as_wanted(after, before))
 
 
 def _unknown(entity: Entity) -> UnknownTopic:

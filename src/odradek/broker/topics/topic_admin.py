@@ -16,14 +16,20 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
-from odradek.config.derived import offsets_topic_factor
+from odradek.config.derived import (
+    offsets_topic_factor,
+    transaction_topic_factor,
+    transaction_topic_min_isr,
+)
+from odradek.config.rows import broker as broker_rows
 from odradek.config.rows import groups as group_rows
+from odradek.config.rows import transactions as rows
 from odradek.controller.events import CreationAsked, DeletionAsked, GrowthAsked
 from odradek.controller.topics import Growth, NewTopic, Planned
 from odradek.metadata.image import TopicImage
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId
-from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.model.units import SECOND, Millis
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
@@ -67,6 +73,11 @@ class NotMade(BrokerError):
 
 class TopicAdmin:
     """What may be done with topics."""
+
+    @property
+    def partitions_by_default(self) -> int:
+        """Of a topic that is made without saying how many."""
+        return self._settings.broker[broker_rows.NUM_PARTITIONS]
 
     def __init__(
         self,
@@ -149,10 +160,11 @@ class TopicAdmin:
 
     async def _ask_for(self, names: Sequence[str]) -> dict[str, BrokerError]:
         """The errors of those that were not made."""
-        topics = [
-            self._group_topic() if name == GROUP_METADATA_TOPIC else CreatableTopic(name, -1, -1)
-            for name in names
-        ]
+        ours = {
+            GROUP_METADATA_TOPIC: self._group_topic,
+            TRANSACTION_STATE_TOPIC: self._transaction_topic,
+        }
+        topics = [ours[it]() if it in ours else CreatableTopic(it, -1, -1) for it in names]
         request = CreateTopicsRequest(topics=topics, timeout_ms=ENSURE_PATIENCE)
         try:
             response = await self._to_controller.ask(request)
@@ -177,6 +189,23 @@ class TopicAdmin:
             GROUP_METADATA_TOPIC,
             config[group_rows.OFFSETS_TOPIC_NUM_PARTITIONS],
             offsets_topic_factor(config),
+            configs=[CreatableTopicConfig(key, value) for key, value in settings.items()],
+        )
+
+    def _transaction_topic(self) -> CreatableTopic:
+        """Where transactions are kept: as Kafka makes it."""
+        config = self._settings.broker
+        settings = {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(transaction_topic_min_isr(config)),
+            "segment.bytes": str(config[rows.TRANSACTION_STATE_LOG_SEGMENT_BYTES]),
+            "unclean.leader.election.enable": "false",
+        }
+        return CreatableTopic(
+            TRANSACTION_STATE_TOPIC,
+            config[rows.TRANSACTION_STATE_LOG_NUM_PARTITIONS],
+            transaction_topic_factor(config),
             configs=[CreatableTopicConfig(key, value) for key, value in settings.items()],
         )
 

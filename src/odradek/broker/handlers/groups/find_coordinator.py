@@ -1,10 +1,8 @@
 """FindCoordinator (key 10), versions 0 to 6.
 
-Which broker speaks for a group. The first who asks has the topic made in which groups are kept.
-v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of KIP-890: not given here.
-v6 share groups: refused.
-Skipped: there is no coordinator of transactions; a producer that asks for one is refused for good,
-with an error that clients do not try again.
+Which broker speaks for a group, or for a transactional id. The first who asks has the topic made in
+which these are kept. v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of
+KIP-890: not given here. v6 share groups: refused.
 """
 
 from typing import Final
@@ -16,8 +14,8 @@ from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.model.ids import NO_BROKER
-from odradek.model.names import GROUP_METADATA_TOPIC
+from odradek.model.ids import NO_BROKER, TopicPartition
+from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -26,21 +24,15 @@ from odradek.wire.messages.find_coordinator import (
 
 MANY_SINCE: Final = 4
 GROUP, TRANSACTION = 0, 1
+TOPICS: Final = {GROUP: GROUP_METADATA_TOPIC, TRANSACTION: TRANSACTION_STATE_TOPIC}
 RESOURCES: Final = {GROUP: ResourceType.GROUP, TRANSACTION: ResourceType.TRANSACTIONAL_ID}
 NO_PORT: Final = -1
-NOT_ALLOWED: Final = REFUSALS[ResourceType.GROUP]
 
 
 class InvalidKeyType(BrokerError):
     """A kind of coordinator that does not exist here."""
 
     code = ErrorCode.INVALID_REQUEST
-
-
-class NoTransactions(BrokerError):
-    """A coordinator of transactions, which will not come however often a client asks."""
-
-    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 class NoCoordinator(BrokerError):
@@ -54,20 +46,23 @@ async def handle(
 ) -> FindCoordinatorResponse:
     """The leader of the key's partition, as it is reached by the listener of this connection."""
     if request.key_type not in RESOURCES:
-        raise InvalidKeyType(f"key type {request.key_type}: 0 is known, for groups")
+        raise InvalidKeyType(f"key type {request.key_type}: 0 is for groups, 1 for transactions")
     kind = RESOURCES[request.key_type]
     keys = [(key, _may(services, pending, kind, key)) for key in _keys(request, pending.version)]
     if keys and not any(may for _, may in keys):
         raise NotAuthorized(kind)
-    if request.key_type == TRANSACTION:
-        raise NoTransactions("transactions are not served by this broker")
+    topic = TOPICS[request.key_type]
     try:
-        await services.topic_admin.ensure(GROUP_METADATA_TOPIC)
+        await services.topic_admin.ensure(topic)
     except BrokerError as error:
-        raise NoCoordinator(f"{GROUP_METADATA_TOPIC} is not available: {error}") from error
+        raise NoCoordinator(f"{topic} is not available: {error}") from error
+    is_group, refusal = request.key_type == GROUP, REFUSALS[kind]
+    where = services.groups.partition_of if is_group else services.transactions.partition_of
     client = pending.connection
     found = [
-        _find(services, client, key) if may else _refused(key, NOT_ALLOWED, NOT_ALLOWED.sentence)
+        _find(services, client, key, where(key))
+        if may
+        else _refused(key, refusal, refusal.sentence)
         for key, may in keys
     ]
     return _response(found, pending.version)
@@ -82,8 +77,10 @@ def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
     return list(request.coordinator_keys) if version >= MANY_SINCE else [request.key]
 
 
-def _find(services: Services, client: Client, group: str) -> Coordinator:
-    partition, image = services.groups.partition_of(group), services.cluster.image
+def _find(
+    services: Services, client: Client, key: str, partition: TopicPartition | None
+) -> Coordinator:
+    image = services.cluster.image
     known = None if partition is None else image.partition(partition)
     leader = None if known is None else known.leader
     broker = None if leader is None else image.brokers.get(leader)
@@ -91,8 +88,8 @@ def _find(services: Services, client: Client, group: str) -> Coordinator:
         is_me = broker.id == services.broker_id
         endpoint = services.socket_server.endpoint(client, broker, is_me=is_me)
         if endpoint is not None:
-            return Coordinator(group, broker.id, endpoint.host, endpoint.port, error_message=None)
-    return _refused(group, NoCoordinator.code, f"{partition} has no leader at the moment")
+            return Coordinator(key, broker.id, endpoint.host, endpoint.port, error_message=None)
+    return _refused(key, NoCoordinator.code, f"{partition} has no leader at the moment")
 
 
 def _refused(key: str, code: ErrorCode, message: str) -> Coordinator:

@@ -18,11 +18,17 @@ from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 def handle(services: Services, pending: PendingRequest, request: ListGroupsRequest) -> None:
     """As far as they are known; an error says that some are still being read, or led elsewhere.
 
+    Or that the log of some cannot be read: a client that waited would wait for an operator.
+
     A broker that coordinates nothing has no lease to lose: it may never have been given a role.
     """
     found, loading = services.groups.list_groups(request.states_filter, request.types_filter)
-    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
-    if (found or loading) and not services.groups.may_answer():
+    code = ErrorCode.NONE
+    if loading:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    elif any(services.groups.unreadable()):
+        code = ErrorCode.KAFKA_STORAGE_ERROR
+    if (found or code) and not services.groups.may_answer():
         found, code = [], ErrorCode.COORDINATOR_NOT_AVAILABLE
     access, client, describe = services.access, pending.connection, Operation.DESCRIBE
     if access is not None and not access.may_on_cluster(client, describe):

@@ -1,8 +1,9 @@
 """`clients.watch`: who asks the broker how much, over so many `seconds` from now.
 
 Result: `clients`, the busiest first, each with its `client_id`, `address`, `software`, the
-`connections` by which it has asked, `requests`, `bytes_in` and `bytes_out`. Other brokers that
-replicate from this one are clients, too.
+`connections` by which it has asked, `requests`, `bytes_in`, `bytes_out` and `throttle_ms`: the
+longest pause that a quota has imposed on it meanwhile, or that it is still in. One that pauses all
+the time is listed, too. Other brokers that replicate from this one are clients as well.
 """
 
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ async def run(services: Services, call: Call) -> Mapping[str, Json]:
     clock, watch = services.doors.clock, ClientWatch()
     with services.socket_server.watched(watch.answered):
         await clock.sleep_until(Millis(clock.monotonic() + min(seconds * SECOND, call.patience)))
+    watch.add_paused(services.quotas.paused(), clock.monotonic())
     return {
         "clients": [
             {
@@ -34,6 +36,7 @@ async def run(services: Services, call: Call) -> Mapping[str, Json]:
                 "requests": asked.requests,
                 "bytes_in": asked.bytes_in,
                 "bytes_out": asked.bytes_out,
+                "throttle_ms": asked.throttle,
             }
             for name, asked in watch
         ]

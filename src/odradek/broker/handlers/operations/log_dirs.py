@@ -1,9 +1,9 @@
 """`logdirs.*`: the log dirs of the broker that is asked.
 
 `logdirs.describe` has for each dir its `state` (online, cordoned, hangs, offline), `since` when and
-for what `reason` it is offline, its `partitions`, `leaders` and `bytes`, the `free` bytes of the
-disk (absent where it does not tell), and the `moves` that fill it: partition, bytes, bytes left and
-bytes in a second.
+for what `reason` it is offline, its `partitions`, `leaders` and `bytes`, the `free` and the `total`
+bytes of the disk (absent where it does not tell), the `moves` that fill it: partition, bytes, bytes
+left and bytes in a second, and what was found to be `corrupt`: partition, file, position, offset.
 
 `logdirs.offline`, `.replace`, `.cordon` and `.uncordon` take the `dir`; the first two answer with
 the number of its `replicas`.
@@ -82,7 +82,18 @@ async def _described(services: Services, log_dir: LogDir) -> Mapping[str, Json]:
         "leaders": leaders,
         "bytes": sum(found.size for found in log_dir.logs.values()),
         "free": None if room is None else room.free,
+        "total": None if room is None else room.total,
         "moves": [_move(services, move) for move in moving],
+        "corrupt": [
+            {
+                "partition": str(it.partition),
+                "file": it.path_of(it.corrupt.segment_base),
+                "position": it.corrupt.position,
+                "offset": it.corrupt.offset,
+            }
+            for it in log_dir.logs.values()
+            if it.corrupt is not None
+        ],
     }
 
 

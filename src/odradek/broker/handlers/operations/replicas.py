@@ -1,7 +1,8 @@
-"""`replicas.describe`: the logs of the broker that is asked, for a `topic`, whoever leads them.
+"""`replicas.describe`: the logs of the broker that is asked, for a `topic`, led or not.
 
 Result: `replicas`, each with its `partition`, `log_start_offset`, `log_end_offset`,
-`high_watermark` and `bytes`. No API of Kafka's tells of a replica that has no leader.
+`high_watermark` and `bytes`, the newest `leader_epoch` of which it has heard (-1: none), and its
+`incarnation`. No API of Kafka's tells of a replica that has no leader.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ async def run(services: Services, call: Call) -> Mapping[str, Json]:
                 "log_end_offset": it.log_end_offset,
                 "high_watermark": it.high_watermark,
                 "bytes": it.size,
+                "leader_epoch": it.epochs.latest,
+                "incarnation": it.incarnation,
             }
             for it in logs
         ]

@@ -28,7 +28,13 @@ def handle(services: Services, pending: PendingRequest, request: SaslAuthenticat
     if session is None:
         pending.answer(SaslAuthenticateResponse(ErrorCode.ILLEGAL_SASL_STATE, NOT_ASKED))
         return
+    is_told = session.refused is not None
     reply = session.handle(request)
+    why = session.refused
+    if reply.outcome is Outcome.REFUSED:
+        why = getattr(reply.response, "error_message", None) or "the mechanism"
+    if why is not None and not is_told and services.audit is not None:
+        services.audit.renewal_refused(pending.connection, why)
     if reply.outcome is not Outcome.REFUSED:
         pending.answer(reply.response)
         return
