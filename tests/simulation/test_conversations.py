@@ -7,8 +7,9 @@ import pytest
 from odradek.sim.conversations import KNOWN, converse
 from tests.simulation.test_cluster import BY_COMMAND, FIRST
 
-SEEDS: Final = 5  # within so many each mistake must be found
+SEEDS: Final = 15  # within so many each mistake must be found
 FOUND_IN: Final = {
+    "deleted-before-all-replicas-are": "a-topic-is-gone-only-once-a-disk-that-failed-was-looked-at",
     "one-comparison-is-enough": "kip-279-an-epoch-that-the-leader-never-had",
     "committed-isr-only": "an-expansion-is-written-and-its-answer-lost-before-the-leader-changes",
     "clean-marker-stays": "a-mark-of-a-clean-shutdown-counts-once",
@@ -27,6 +28,11 @@ FOUND_IN: Final = {
     "no-answer-is-a-failure": "an-election-is-written-and-its-answer-lost",
     "no-resignation": "a-controller-that-is-refused-by-zookeeper-begins-anew",
     "an-expiry-tells-nobody": "a-controller-whose-session-is-over-answers-as-one-no-more",
+    "settings-are-of-a-name": ("a-topic-that-is-made-again-has-its-own-settings-on-every-broker"),
+    "no-server-lags": "settings-that-a-server-has-not-heard-of-are-not-none",
+    "a-server-that-does-not-serve-is-kept": (
+        "a-zookeeper-that-refuses-every-other-request-ends-no-broker-way-throttled"
+    ),
     "a-moved-log-is-whole": "a-log-that-lost-records-takes-that-along",
     "a-moved-log-is-not-noted-as-unclean": "a-log-that-lost-records-takes-that-along",
     "equal-ends-are-equal-logs": "a-copy-of-another-history-does-not-take-the-place-of-the-log",
@@ -48,6 +54,8 @@ FOUND_IN: Final = {
     "what-is-deleted-keeps-its-name": "a-topic-that-is-made-again-has-nothing-of-the-old-one",
     "of-two-logs-none-is-newer": "7-a-replica-comes-again-while-its-former-log-is-offline",
     "a-name-is-a-topic": "a-disk-that-comes-back-from-a-backup-has-logs-of-deleted-topics",
+    "a-full-disk-is-fetched-for": "a-little-room-is-no-room",
+    "a-full-disk-leads-on": "a-leader-whose-disk-is-full-gives-way",
     "readiness-for-any-wish": "a-broker-that-was-ready-before-is-waited-for-again",
     "no-wish-is-refused": "a-wish-of-an-earlier-epoch-moves-nothing",
     "a-wish-is-waited-for-without-end": "the-candidate-hangs-after-the-hand-over",
@@ -56,6 +64,9 @@ FOUND_IN: Final = {
     "a-new-controller-trusts-all-who-live": "a-bounce-during-a-hand-over-is-a-failure",
     "a-warm-beginning-repairs-nothing": "a-bounce-during-a-hand-over-is-a-failure",
     "what-was-begun-is-not-resumed": "a-deletion-that-waits-outlives-its-controller",
+    "marks-of-before-are-not-read": (
+        "a-topic-whose-deletion-waits-gets-no-leader-from-the-next-controller-how-dies"
+    ),
     "the-lease-is-not-looked-at-again": "of-two-wishes-the-later-one-wins",
     "eligible-under-no-number": (
         "a-setting-of-the-leader-alone-commits-nothing-without-who-is-eligible"
@@ -71,6 +82,12 @@ FOUND_IN: Final = {
     "a-lost-state-is-a-new-partition": "a-lost-state-elects-nobody",
     "what-is-not-named-is-deleted": "a-topic-that-cannot-be-read-keeps-its-commits-and-is-served",
     "a-deletion-outlives-its-topic": "the-znode-of-a-deletion",
+    "what-has-no-state-is-not-named": (
+        "a-new-partition-without-a-live-replica-is-led-when-one-comes"
+    ),
+    "a-new-partition-is-not-led-later": (
+        "a-new-partition-without-a-live-replica-is-led-when-one-comes"
+    ),
     "deletions-are-not-resumed": "a-deletion-that-waits-outlives-its-controller",
     "silent-producers-are-forgotten": "who-wrote-the-end-of-a-full-segment-is-known-after-a-start",
     "producers-are-not-replayed": "power-fails-between-the-append-and-the-sync",
@@ -118,6 +135,20 @@ FOUND_IN: Final = {
         "what-was-committed-goes-with-its-topic-though-it-could-not-be-removed"
     ),
     "what-was-not-answered-was-not-sent": "a-write-whose-answer-was-lost-has-one-effect",
+    "a-gap-that-a-refusal-made-is-told": "what-follows-a-refused-batch-is-refused-like-it",
+    "starts-outlive-a-cut": (
+        "a-log-that-an-unclean-election-cuts-below-its-start-keeps-what-comes-then"
+    ),
+    "one-name-is-one-topic": "a-disk-that-comes-back-from-a-backup-has-logs-of-deleted-topics",
+    "a-copy-is-not-synced": "a-log-that-has-moved-outlives-a-loss-of-power",
+    "a-move-that-failed-leaves-its-copy": "a-move-elsewhere-replaces-the-one-under-way",
+    "a-move-never-loses-its-log": "a-move-elsewhere-replaces-the-one-under-way",
+    "moves-are-not-resumed": "a-restart-resumes-the-move",
+    "a-swap-holds-nobody": "a-swap-that-failed-is-none",
+    "a-swap-holds-for-ever": "a-target-that-hangs-does-not-hold-up-the-other-disk-jobs-13",
+    "a-candidate-that-dies-is-waited-for": "the-candidate-is-killed-before-it-is-ready",
+    "who-is-ready-is-waited-for": ("both-are-killed-before-the-third-could-watch-the-candidate"),
+    "the-dead-are-ready": "controller-and-candidate-are-killed-together",
     "who-is-in-sync-is-throttled": "who-is-in-sync-is-not-throttled",
 }
 

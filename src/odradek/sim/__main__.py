@@ -20,7 +20,7 @@ from odradek.sim.many import (
     shrunk,
 )
 from odradek.sim.simulation import Outcome, Simulation, run, too_little
-from odradek.sim.worlds import ALL, NAMES, kind
+from odradek.sim.worlds import ALL, LARGE, NAMES, kind
 
 PASSED: Final = 0
 WRONG: Final = 2
@@ -32,7 +32,7 @@ MISTAKE_SEEDS: Final = 60
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _options(arguments)
-    if options.scenario not in {None, *ALL}:
+    if options.scenario not in {None, *ALL, *LARGE}:
         return _converse(options)
     each_day = ALL if options.coverage else NAMES
     kinds = [kind(name) for name in ([options.scenario] if options.scenario else each_day)]
@@ -74,7 +74,8 @@ def _converse(options: argparse.Namespace) -> int:
 
     name, control, known = options.scenario, options.control, conversations()
     if name not in known or options.shrink:
-        print(f"no such scenario: {name}; there are:", *ALL, *known, sep="\n  ", file=sys.stderr)
+        there_are = (*ALL, *LARGE, *known)
+        print(f"no such scenario: {name}; there are:", *there_are, sep="\n  ", file=sys.stderr)
         return WRONG
     if control and control not in KNOWN:
         print(f"no such control: {control}; there are:", *KNOWN, sep="\n  ", file=sys.stderr)
@@ -118,13 +119,14 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--fresh",
         action="store_true",
-        help="seeds that nobody has tried: the first is drawn, and printed;"
+        help="seeds that were never tried: the first is drawn, and printed;"
         f" {FRESH_SEEDS} of each kind if nothing else is said",
     )
     parser.add_argument(
         "--scenario",
         metavar="NAME",
-        help=f"one kind of world ({', '.join(ALL)}), or one conversation; else all worlds",
+        help=f"one kind of world ({', '.join((*ALL, *LARGE))}), or one conversation; "
+        "else those that are short",
     )
     parser.add_argument("--control", default="", help="switch on a known mistake: it must be found")
     parser.add_argument(

@@ -109,7 +109,7 @@ class BrokerMachine:
         self.disks = tuple(it for it in self.disks if it != disk)
 
     def stop(self, absence: int = 0) -> None:
-        """In good order, if it has got so far; whoever starts it again waits for so long."""
+        """In good order, if it has got so far; the next start waits for so long."""
         if self.broker is not None:
             self.absence = absence
             self.broker.stop()

@@ -151,7 +151,7 @@ class ClientHistory:
             self._blame("inconsistent", place, f"has {before} and {value} at {offset}")
         sent = self._sent.get(value)
         if sent is None or sent.place != place:
-            self._blame("phantom", place, f"has {value} at {offset}, which nobody sent there")
+            self._blame("phantom", place, f"has {value} at {offset}, which no client sent there")
         elif place[0] in self._once:
             self._order(sent, offset, value)
 

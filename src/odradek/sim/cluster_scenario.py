@@ -34,6 +34,7 @@ from odradek.storage.logs.log import PartitionLog
 from odradek.zookeeper.protocol.codes import ANY_VERSION
 from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import GetData
+from odradek.zookeeper.tree.tree import Tree
 
 Story = TypeVar("Story", bound=Callable[..., None])
 STAGED: Final = "staged"
@@ -182,7 +183,8 @@ class ClusterScenario:
         self.zookeeper = ZooKeeperMachine(self.world)
         self.brokers = {number: NumberedBroker(self, number) for number in range(1, brokers + 1)}
         machines = {number: broker.process for number, broker in self.brokers.items()}
-        StateNotes(ClusterView(self.zookeeper, machines), self.world.history)
+        self._view = ClusterView(self.zookeeper, machines)
+        StateNotes(self._view, self.world.history)
         self._keeper: Keeper | None = None
 
     def __enter__(self) -> Self:
@@ -229,6 +231,11 @@ class ClusterScenario:
         return Keeper(self.world, name, ADDRESS)
 
     # -- what is so ----------------------------------------------------------------------------
+
+    @property
+    def tree(self) -> Tree:
+        """ZooKeeper's, which needs not be asked for it."""
+        return self._view.tree
 
     def state(self, topic: str, partition: int = 0) -> PartitionState:
         """As it stands in the tree."""

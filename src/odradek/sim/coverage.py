@@ -1,4 +1,4 @@
-"""What many runs have met: printed for whoever looks, compared with nothing, kept nowhere.
+"""What many runs have met: printed for a reader, compared with nothing, kept nowhere.
 
 For each kind of world how often each fault struck, and what stood at that moment what it struck;
 which faults never struck soon after each other; which lines and functions of the pure packages

@@ -16,6 +16,7 @@ from odradek.sim.simulation import Outcome, Simulation, run
 
 FRESH_SEEDS: Final = 100  # of each kind, unless more are asked for
 SEED_END: Final = 10**9
+LINE_SECONDS: Final = 60  # between two of a run that no terminal shows
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600}
 
 Kinds = Mapping[str, type[Simulation]]
@@ -71,7 +72,7 @@ def say_who_finds(kind: type[Simulation], mistakes: Iterable[str], seeds: Iterab
 
 
 def fresh_seed() -> int:
-    """Where seeds begin that nobody has tried, as good as surely."""
+    """Where seeds begin that were, as good as surely, never tried."""
     return secrets.randbelow(SEED_END)
 
 
@@ -92,10 +93,14 @@ def _say(
 
 
 def _with_bar(outcomes: Iterable[Outcome], total: int, *, by_time: bool) -> Iterator[Outcome]:
-    """Shows how far it is, and how fast, where somebody looks; and at once what has failed."""
+    """Shows how far it is, and how fast, and at once what has failed.
+
+    On a terminal by a bar; in a file by a line now and then.
+    """
     import click  # noqa: PLC0415 - a single seed needs none of it
 
-    began, failed = time.monotonic(), 0
+    told = began = time.monotonic()
+    failed = 0
     is_hidden = not sys.stdout.isatty()
 
     def speed(number: int | None) -> str:
@@ -108,6 +113,9 @@ def _with_bar(outcomes: Iterable[Outcome], total: int, *, by_time: bool) -> Iter
             failed += not outcome.passed
             so_far = min(total, int(time.monotonic() - began)) if by_time else number
             bar.update(so_far - bar.pos, number)
+            if is_hidden and time.monotonic() - told >= LINE_SECONDS:
+                told = time.monotonic()
+                print(f"{number} runs so far; {speed(number)}", flush=True)
             if not outcome.passed:
                 print("" if is_hidden else "\n", report.failure(outcome), "", sep="\n")
             yield outcome

@@ -77,8 +77,14 @@ class SimulatedNetwork:
         else:
             self.soon(callback)
 
-    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
-        """On every address of the host, whichever was named."""
+    async def listen(
+        self,
+        address: Address,
+        accept: Callable[[Stream], Receiver],
+        *,
+        uses_reserve: bool = False,  # noqa: ARG002 - the door's
+    ) -> Listener:
+        """On every address of the host, whichever was named; descriptors never run out."""
         self._assert_alive()
         host, port = address
         if self.wires.find(self.host, host) is not self.host:

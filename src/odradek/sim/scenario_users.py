@@ -9,7 +9,8 @@ from typing import Final
 from odradek.client import access_rules
 from odradek.client.access_rules import AccessRule
 from odradek.client.cluster import ClientDeps, Cluster
-from odradek.peers.secured_network import Login, Outgoing, SecuredNetwork
+from odradek.peers.login import Login
+from odradek.peers.secured_network import Outgoing, SecuredNetwork
 from odradek.security.plain import PlainClient
 from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.scenario_clients import Client

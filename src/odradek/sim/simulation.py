@@ -56,7 +56,9 @@ class Simulation:
     floors_of_many: ClassVar[Mapping[str, int]] = {}
     """How much of what few runs have, before everything heals, in ten runs together."""
     busy: ClassVar[Mapping[str, int]] = {}
-    """How much of it, while new faults strike, where a run is not idle; how many are is printed."""
+    """How much of it, while new faults strike, where a run is not idle; how many are is printed.
+
+    Where it is not done by half-time, what the plan has then is left out until it is."""
     controls: ClassVar[tuple[str, ...]] = ()
     """Known mistakes that can be switched on; each must be found."""
 
@@ -189,13 +191,16 @@ def _play(
         simulation.begin()
         _run_until(world, simulation.is_warm, WARM_SECONDS_MAX)
         cold = Counter(world.history.counts)
-        _schedule(world, simulation, faults, outcome)
-        world.run(seconds=simulation.fault_seconds)
 
         def under_faults() -> Counter[str]:
             return world.history.counts - cold
 
-        outcome.idle = bool(_below(simulation.busy, under_faults()))
+        def is_idle() -> bool:
+            return bool(_below(simulation.busy, under_faults()))
+
+        _schedule(world, simulation, faults, outcome, is_idle=is_idle)
+        world.run(seconds=simulation.fault_seconds)
+        outcome.idle = is_idle()
         floors = simulation.floors_under_faults
         _run_until(world, lambda: not _below(floors, under_faults()), LATE_SECONDS_MAX)
         outcome.under_faults = under_faults()
@@ -260,12 +265,20 @@ def _set_clocks(world: World) -> None:
 
 
 def _schedule(
-    world: World, simulation: Simulation, faults: Mapping[str, Fault], outcome: Outcome
+    world: World,
+    simulation: Simulation,
+    faults: Mapping[str, Fault],
+    outcome: Outcome,
+    *,
+    is_idle: Callable[[], bool],
 ) -> None:
     chance = world.chance.stream("strikes")
     struck: dict[str, int] = {}  # when each fault struck last
+    half_time = world.loop.now + simulation.fault_seconds * SECOND // 2
 
     def strike(name: str, number: int) -> None:
+        if world.loop.now >= half_time and is_idle():
+            return
         roles = simulation.roles()
         harm = faults[name].strike(chance.stream(f"{name}/{number}"))
         if harm is None:

@@ -205,6 +205,7 @@ class SimulatedStream:
         if not self.waiting:
             self._flush()
 
+    @property
     def unsent(self) -> int:
         """The count of bytes that the window has not taken."""
         return self._unsent

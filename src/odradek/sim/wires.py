@@ -122,7 +122,8 @@ class Pipe:
         self._arrival = Handle(self._arrive, (), NOBODY)  # of each piece: it is never cancelled
         self._last_arrival = 0
         self._lost = 0  # arrivals of what was taken out of the air
-        self._missed = 0  # arrivals that found the link cut, or the host down
+        self._missed = 0  # arrivals that found the way closed, or the host down
+        self._is_stalled = False  # of several paths between the hosts, this one is bad
         self.in_flight = 0  # bytes that left the source and were not taken by the target
 
     @property
@@ -154,7 +155,7 @@ class Pipe:
         if self._lost:
             self._lost -= 1
             return
-        if self._missed or self._link.cut or not self._target.host.up:
+        if self._missed or self._is_stalled or self._link.cut or not self._target.host.up:
             self._missed += 1
             self._wires.stuck[self] = None
             return
@@ -172,12 +173,23 @@ class Pipe:
         self._missed = 0
         self._flying.clear()
 
-    def retransmit(self) -> bool:
+    def stall(self) -> None:
+        """Nothing arrives by this pipe, while others between the same hosts work."""
+        self._is_stalled = True
+
+    def go_on(self) -> None:
+        """What was sent meanwhile arrives."""
+        self._is_stalled = False
+        if self in self._wires.stuck and self.retransmit(self._wires.chance.below(MILLISECOND)):
+            del self._wires.stuck[self]
+
+    def retransmit(self, micros: int | None = None) -> bool:
         """What was missed comes again some time after the way is free; False if it is not."""
-        if self._link.cut or not self._target.host.up:
+        if self._is_stalled or self._link.cut or not self._target.host.up:
             return False
         missed, self._missed = self._missed, 0
-        micros = self._wires.chance.below(HEALING_MICROS_MAX)
+        if micros is None:
+            micros = self._wires.chance.below(HEALING_MICROS_MAX)
         for _ in range(missed):
             self._arrive_after(micros)
         return True

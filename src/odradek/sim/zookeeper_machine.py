@@ -1,5 +1,6 @@
 """A machine that runs the product's ZooKeeper server, and nothing else: for several brokers."""
 
+from functools import partial
 from typing import Final
 
 from odradek.ensemble.server import Doors, ZookeeperServer
@@ -8,6 +9,8 @@ from odradek.ports import Address
 from odradek.sim.journal import Ledger, SimulatedJournal
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
+from odradek.sim.zookeeper_lag import Lag, now_of
+from odradek.sim.zookeeper_refusals import Refusals, RefusingZookeeperServer
 from odradek.zookeeper.server.settings import ServerSettings
 
 ZOOKEEPER: Final = "zookeeper"
@@ -22,6 +25,9 @@ class ZooKeeperMachine:
         self.machine = world.machine(ZOOKEEPER)
         self.ledger = Ledger()
         self.server: ZookeeperServer | None = None  # of this life, once it listens
+        note = partial(world.history.note, ZOOKEEPER)
+        self.refusals = Refusals(world.chance.stream("zookeeper/refusals"), note)
+        self.lag = Lag()
         self._settings = settings
 
     @property
@@ -45,10 +51,25 @@ class ZooKeeperMachine:
 
         _ = self.machine.spawn(end())
 
+    def falls_behind(self, machine: Machine) -> None:
+        """The server of this machine hears of nothing more by itself."""
+        assert self.server is not None
+        self.lag.behind[machine.host.ip] = now_of(self.server.core.database)
+
+    def catches_up(self, machine: Machine) -> None:
+        """It does."""
+
+        async def hear() -> None:
+            assert self.server is not None
+            self.lag.catch_up(machine.host.ip, self.server.core)
+            self.server.act()
+
+        _ = self.machine.spawn(hear())
+
     async def _serve(self, machine: Machine) -> None:
         journal = SimulatedJournal(self.ledger, machine.clock, machine.random.stream("journal"))
         doors = Doors(machine.clock, machine.random, machine.network, journal)
-        server = ZookeeperServer(doors, self._settings)
+        server = RefusingZookeeperServer(doors, self._settings, self.refusals, self.lag)
         await server.open(ADDRESS)
         self.server = server
         await server.serve()

@@ -10,6 +10,7 @@ from odradek.model.admin_operations import CLIENTS_WATCH
 from odradek.model.ids import BrokerId
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Client
+from tests.scenarios.cluster.test_quotas import is_limited, limits
 
 
 async def watch(operator: Client, broker: int, **arguments: Any) -> Any:
@@ -41,6 +42,27 @@ def test_clients_are_told_with_what_they_ask_for(t: ClusterScenario) -> None:
     assert 10_000 < shop_asked["bytes_in"] < 11_000
     assert shop_asked["bytes_out"] > 0
     assert shop_asked in operator.ends(other)
+
+
+def test_a_client_that_is_throttled_is_told_while_it_pauses(t: ClusterScenario) -> None:
+    """It asks for nothing meanwhile: its pause began before anything was watched."""
+    operator, shop = t.operator(), t.client("shop")
+    shop.make("orders")
+    leader = t.leader("orders")
+    limits(operator, leader, producer_byte_rate=100)
+    t.wait_until(lambda: is_limited(t) == {True}, "every broker has heard of it")
+    watching = operator.begins(watch(operator, leader, seconds=2))
+    shop.produce("orders", "x" * 5_000)
+    t.run(seconds=3)
+    (told,) = [it for it in operator.ends(watching) if it["client_id"] == "shop"]
+    assert told["throttle_ms"] > 20_000
+    (paused,) = [
+        it for it in operator.does(watch(operator, leader, seconds=1)) if it["throttle_ms"]
+    ]
+    assert (paused["client_id"], paused["requests"], paused["bytes_in"]) == ("shop", 0, 0)
+    assert 10_000 < paused["throttle_ms"] < told["throttle_ms"]
+    t.run(seconds=60)
+    assert not any(it["throttle_ms"] for it in operator.does(watch(operator, leader, seconds=1)))
 
 
 def test_a_look_has_an_end(t: ClusterScenario) -> None:

@@ -112,7 +112,7 @@ def leads(t: ClusterScenario, number: int) -> bool:
     """Whether a broker believes that it leads."""
     broker = t.broker(number).process.broker
     assert broker is not None
-    return broker.services_of_this_life.replicas.find_led(b"orders", 0) is not None
+    return broker.services_of_this_life.replicas.find_led((b"orders", 0)) is not None
 
 
 @staged(settings=CALM)

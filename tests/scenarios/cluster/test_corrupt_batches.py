@@ -10,6 +10,8 @@ from tests.scenarios.cluster.spoilt import bytes_of, spoil
 
 NAMED_TOPICS = 12
 """The last version of a fetch that has the names of topics."""
+AT_REST = 12
+"""Seconds: a log that is not written to for so long gives back its memory and its files."""
 
 
 def fetched(t: ClusterScenario, number: int, offset: int) -> ErrorCode:
@@ -125,3 +127,39 @@ def test_a_member_with_a_corrupt_batch_keeps_the_rest_and_hands_over_when_it_can
     t.await_isr("orders", leader, sick)
     t.wait_until(lambda: t.leader("orders") == leader, "it has handed over")
     assert shop.read("orders") == ["a", "b", "c"]
+
+
+def test_a_log_at_rest_is_checked_when_a_reader_asks_again(t: ClusterScenario) -> None:
+    """A reader at its beginning has its index read by a job, whatever is in the page cache."""
+    shop = t.client("shop")
+    shop.make("orders", index_interval_bytes="0")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=AT_REST)
+    leader = t.leader("orders")
+    spoil(t, leader, 0)
+    assert shop.read("orders") == ["a", "b", "c"]
+    assert t.leader("orders") != leader
+
+
+def test_a_log_that_was_put_to_rest_meanwhile_is_checked_when_a_reader_asks_again(
+    t: ClusterScenario,
+) -> None:
+    """One consumer fetched it while memory knew the way; it asks again, and a job looks for it."""
+    shop = t.client("shop")
+    shop.make("orders", index_interval_bytes="0")
+    for value in ("a", "b", "c"):
+        shop.produce("orders", value)
+    t.run(seconds=1)
+    leader = t.leader("orders")
+    spoil(t, leader, 1)
+    connection = shop.does(shop.cluster.broker(BrokerId(leader)))
+    topic = FetchTopic(topic="orders", partitions=[FetchPartition(0, -1, 1, -1, -1, 1 << 20)])
+    first = FetchRequest(max_bytes=1 << 20, topics=[topic], session_epoch=0)
+    answer = shop.does(connection.ask(first, NAMED_TOPICS))
+    assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+    t.run(seconds=AT_REST)
+    again = FetchRequest(max_bytes=1 << 20, session_id=answer.session_id, session_epoch=1)
+    shop.does(connection.ask(again, NAMED_TOPICS))
+    t.run(seconds=1)
+    assert t.leader("orders") != leader

@@ -143,3 +143,33 @@ def test_a_deletion_is_not_undone_by_a_log_that_lost_records_and_is_whole_again(
     t.broker(leader).kill()
     assert t.await_new_leader("orders", leader) == other.number
     assert operator.read("orders") == ["c"]
+
+
+@staged(settings=CALM)
+def test_a_log_that_an_unclean_election_cuts_below_its_start_keeps_what_comes_then(
+    t: ClusterScenario,
+) -> None:
+    """The start that it had is told to nobody any more; what is acknowledged since is in it."""
+    operator = written(t, 1, 2, 3, min_isr="1")
+    move(t, 3)
+    t.broker(2).kill()
+    t.await_isr("orders", 1, 3)
+    for value in ("d", "e"):
+        operator.produce("orders", value)
+    assert operator.trims("orders", 5) == 5
+    t.broker(1).kill()
+    t.await_isr("orders", 3)
+    t.broker(3).kill()
+    t.broker(2).start()
+    t.wait_until(lambda: t.controller() == 2, "it is the controller")
+    assert t.operator(2).elects("orders", uncleanly=True) is ErrorCode.NONE
+    t.broker(1).start()
+    t.await_isr("orders", 1, 2)
+    survivor = t.operator(2)
+    survivor.produce("orders", "x")
+    t.run(seconds=1)
+    t.broker(1).kill()
+    t.broker(2).kill()
+    t.broker(1).start()
+    t.await_new_leader("orders", 2)
+    assert t.operator(1).read("orders")[-1] == "x"

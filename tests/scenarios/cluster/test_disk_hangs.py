@@ -207,6 +207,28 @@ def test_a_leader_says_later_that_it_could_not_make_its_log(t: ClusterScenario) 
     assert shop.read("orders") == ["a"]
 
 
+def test_a_leader_whose_disk_hung_while_it_began_is_asked_again(t: ClusterScenario) -> None:
+    """It did not lead when it answered; a lowered min.insync.replicas waits for its word."""
+    op = t.operator()
+    op.places("orders", (1, 2, 3), min_insync_replicas="3")
+    op.produce("orders", "a")
+    t.broker(3).kill()
+    t.await_isr("orders", 1, 2)
+    slow = t.broker(2)
+    disk = slow.disk_of("orders")
+    slow.hang_disk(disk)
+    t.broker(1).kill()
+    t.wait_until(lambda: t.state("orders").leader == 2, "it is elected")
+    t.run(seconds=4)  # the answer to the controller does not wait longer
+    slow.release_disk(disk)
+    op.sets("orders", min_insync_replicas="1")
+    writing = op.begins(op.producing("orders", "b"))
+    t.run(seconds=5)
+    assert writing.done()
+    op.ends(writing)
+    assert t.state("orders").eligible == ()
+
+
 def test_who_asks_again_for_a_deletion_that_hangs_is_not_told_that_it_is_done(
     t: ClusterScenario,
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from odradek.client import admin
 from odradek.client.errors import Refused
 from odradek.model.admin_operations import (
     LOG_DIR_CORDON,
@@ -15,7 +16,7 @@ from odradek.model.admin_operations import (
     AdminOperation,
 )
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
 from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_clients import Client
@@ -33,6 +34,13 @@ def stage(t: ClusterScenario, partitions: int = 1) -> tuple[Client, NumberedBrok
         shop.produce("orders", "a", partition=partition)
     broker = t.broker(t.leader("orders"))
     return shop, broker, broker.disk_of("orders")
+
+
+def log_start(broker: NumberedBroker) -> int:
+    """Where its log begins."""
+    found = broker.log("orders")
+    assert found is not None
+    return found.log_start_offset
 
 
 def operated(
@@ -173,6 +181,28 @@ def test_a_disk_that_hangs_is_not_replaced_before_it_lets_go() -> None:
         broker.exchange_disk(disk)
         operated(shop, LOG_DIR_REPLACE, broker, disk)
         t.await_isr("orders", 1, 2, 3)
+
+
+def test_a_start_that_a_hanging_disk_has_kept_does_not_count_for_the_next_disk() -> None:
+    """It was not told to anybody: the log that is made anew begins where its leader's does."""
+    with ClusterScenario(1, settings={"log.dir.hang.timeout.ms": "2000"}) as t:
+        shop, broker, disk = stage(t)
+        shop.produce("orders", "b", "c")
+        broker.hang_disk(disk)
+        trimming = shop.begins(admin.delete_records(shop.cluster, {TopicPartition("orders", 0): 2}))
+        t.wait_until(lambda: broker.number not in t.state("orders").isr, "it is given up")
+        broker.release_disk(disk)
+        broker.exchange_disk(disk)
+        operated(shop, LOG_DIR_REPLACE, broker, disk)
+        t.await_isr("orders", 1, 2, 3)
+        t.wait_until(trimming.done, "its client was answered")
+        starts = {log_start(it) for it in t.brokers.values()}
+        shop.produce("orders", "d")
+        broker.cut_power()
+        broker.start()
+        t.await_isr("orders", 1, 2, 3)
+        assert log_start(broker) in starts
+        assert broker.log_end("orders") == 4
 
 
 def test_a_restart_forgot_which_replicas_were_there() -> None:

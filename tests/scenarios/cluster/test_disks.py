@@ -1,6 +1,7 @@
 """Disks of one broker among several (KIP-112): what fails, what goes on, who is told."""
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
@@ -226,6 +227,25 @@ def test_a_log_that_a_full_disk_could_not_take_is_made_once_there_is_room(
 ) -> None:
     """Nobody has to start the broker again, nor to touch the topic."""
     _, full = with_full_disks(t)
+    give_room(full)
+    t.await_isr("orders", 1, 2, 3)
+
+
+def test_a_follower_without_room_asks_its_leader_seldom(t: ClusterScenario) -> None:
+    """Each answer is thrown away; the producer goes on, and with room it is in sync again."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    t.await_isr("orders", 1, 2, 3)
+    full = t.broker(t.followers("orders")[0])
+    disk = full.machine.disk(full.disk_of("orders"))
+    disk.faults.capacity = disk.used
+    with capture_logs() as lines:
+        for _ in range(65):
+            shop.produce("orders", "b" * 1_000)
+            t.run(seconds=1)
+    first, later = (it["failures"] for it in lines if it["event"] == "follower.not_written")
+    assert 20 < first + later < 40  # of one minute
     give_room(full)
     t.await_isr("orders", 1, 2, 3)
 

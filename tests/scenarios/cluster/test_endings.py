@@ -1,20 +1,30 @@
 """How brokers end and begin: by what they say themselves, whatever clients and ZooKeeper do."""
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.model.errors import BrokerError
+from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
+from odradek.wire.messages.end_txn import EndTxnRequest
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.zookeeper.protocol.codes import Permission
 from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
 
 SESSION = 18_000
+TRANSACTION = 1
 BACKOFF = "controlled.shutdown.retry.backoff.ms"
 
 
@@ -154,3 +164,43 @@ def test_a_tree_that_it_may_not_write_ends_a_start_at_once(t: ClusterScenario) -
     assert t.world.loop.time() - begun < 5
     keeper.does(keeper.zookeeper.set_acl(BrokerIdsZnode.PATH, OPEN_ACL))
     t.broker(3).start()
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_an_end_waits_for_no_leader_that_takes_no_marker(seed: int) -> None:
+    """The next coordinator sends it the marker: what was decided stands in the log."""
+    of_log = {"num.partitions": "1", "replication.factor": "1", "min.isr": "1"}
+    settings = {f"transaction.state.log.{name}": value for name, value in of_log.items()}
+    settings[BACKOFF] = "200"
+    with ClusterScenario(seed, settings=settings) as t:
+        shop, operator = t.client("shop"), t.operator()
+        wanted = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=["copier"])
+
+        async def ask(broker: int | None, request: Any, version: int) -> Any:
+            cluster = shop.cluster
+            known = await (cluster.any() if broker is None else cluster.broker(BrokerId(broker)))
+            return await known.ask(request, version)
+
+        def found() -> Any:
+            (answer,) = shop.does(ask(None, wanted, 4)).coordinators
+            return answer
+
+        t.wait_until(lambda: not found().error_code, "there is a coordinator")
+        coordinator = t.broker(found().node_id)
+        deaf = next(it for it in t.others(coordinator.number) if it.number != t.controller())
+        operator.places("orders", (deaf.number,), min_insync_replicas="1")
+
+        def has_me() -> Any:
+            answer = shop.does(ask(coordinator.number, InitProducerIdRequest("copier", 60_000), 4))
+            return answer if not answer.error_code else None
+
+        t.wait_until(has_me, "the coordinator serves")
+        me = has_me()
+        topics = [AddPartitionsToTxnTopic("orders", [0])]
+        identity = ("copier", me.producer_id, me.producer_epoch)
+        shop.does(ask(coordinator.number, AddPartitionsToTxnRequest((), *identity, topics), 3))
+        deaf.machine.pause()
+        ended = shop.does(ask(coordinator.number, EndTxnRequest(*identity, committed=True), 3))
+        assert not ended.error_code
+        assert end(t, coordinator.number) < 5_000
+        deaf.machine.resume()

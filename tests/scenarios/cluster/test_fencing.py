@@ -77,6 +77,21 @@ def test_a_controller_that_was_replaced_changes_nothing(t: ClusterScenario) -> N
     assert t.state("orders") == before
 
 
+def test_what_is_meant_for_another_broker_is_refused(t: ClusterScenario) -> None:
+    """Its address leads here by mistake, and the requests name no broker but by its epoch."""
+    shop = t.client("shop")
+    shop.make("orders")
+    earliest, *_, latest = sorted((1, 2, 3), key=lambda it: broker_epoch(t, it))
+    for kind, version in CONTROL:
+        request: Any = kind(
+            controller_id=9, controller_epoch=t.epoch(), broker_epoch=broker_epoch(t, latest)
+        )
+        assert asked(shop, earliest, request, version).error_code == ErrorCode.STALE_BROKER_EPOCH
+    process = t.broker(earliest).process.broker
+    assert process is not None
+    assert process.cluster.has_roles
+
+
 def test_a_controller_whose_session_is_over_answers_as_one_no_more(t: ClusterScenario) -> None:
     """What it remembers is old, though it can register no more: another process has its number.
 

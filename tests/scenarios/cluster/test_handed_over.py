@@ -1,5 +1,7 @@
 """What a broker must know before it takes the seat of the controller, and what it must repair."""
 
+import pytest
+
 from odradek.metadata.znodes.controller import NextControllerZnode
 from odradek.sim.cluster_scenario import ClusterScenario, staged
 from tests.scenarios.cluster.placed import await_controller, is_ready, other_than, wish
@@ -68,4 +70,33 @@ def test_a_deletion_that_waits_outlives_its_controller(t: ClusterScenario) -> No
     away.start()
     t.run(seconds=5)
     assert not t.has_topic("orders")
+    deleting.cancel()
+
+
+@pytest.mark.parametrize("how", ["dies", "hands-over"])
+def test_a_topic_whose_deletion_waits_gets_no_leader_from_the_next_controller(
+    t: ClusterScenario, how: str
+) -> None:
+    """Whoever is told to lead it would make a log of a topic that is gone for its clients."""
+    operator = t.operator()
+    controller = int(t.controller() or 0)
+    away, other = t.others(controller)
+    operator.places("orders", (controller, other.number, away.number), min_insync_replicas="1")
+    operator.produce("orders", "a")
+    away.kill()
+    t.await_isr("orders", controller, other.number)
+    before = t.state("orders")
+    deleting = operator.begins(operator.deleting("orders"))
+    t.wait_until(lambda: other.log("orders") is None, "who can be reached has deleted it")
+    if how == "dies":
+        t.broker(controller).kill()
+    else:
+        wish(t, other.number)
+    await_controller(t, other.number)
+    t.run(seconds=3)
+    assert t.state("orders") == before
+    assert other.log("orders") is None
+    for number in (controller, away.number) if how == "dies" else (away.number,):
+        t.broker(number).start()
+    t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
     deleting.cancel()

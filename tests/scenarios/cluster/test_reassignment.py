@@ -111,7 +111,7 @@ def test_a_deletion_waits_for_a_reassignment_and_a_cancel_frees_it(four: Cluster
     deleting = shop.begins(shop.deleting("orders"))
     four.run(seconds=1)
     problems = operator.problems()
-    assert problems["orders-0 is being reassigned"] == {"deletion waits": {"orders": [0]}}
+    assert problems["topic orders is being reassigned"] == {"deletion waits": {"orders": [0]}}
     dead = f"broker {new} is not registered"
     assert problems[dead] == {"reassignment waits": {"orders": [0]}}
     assert operator.moves("orders", leader, other) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -39,6 +39,13 @@ async def end(who: Client, broker: int, *, committed: bool, epoch: int = 1) -> E
     return ErrorCode(answer.markers[0].topics[0].partitions[0].error_code)
 
 
+def first_leader(t: ClusterScenario) -> int:
+    """Of a topic just made, once it has heard that it leads."""
+    leader = t.leader("orders")
+    t.wait_until(lambda: t.broker(leader).log("orders"), f"broker {leader} leads")
+    return leader
+
+
 async def last_stable(who: Client, broker: int) -> int:
     """Up to where everything is decided, says the leader as soon as it knows."""
     topic = ListOffsetsTopic("orders", [ListOffsetsPartition(0, timestamp=LATEST)])
@@ -58,7 +65,7 @@ def test_a_leader_that_dies_with_a_marker_that_it_alone_has(t: ClusterScenario) 
     """
     shop, mover = t.client("shop"), t.client("mover")
     shop.make("orders", replicas=3)
-    old = t.leader("orders")
+    old = first_leader(t)
     assert mover.does(produce(mover, old, 0)) is ErrorCode.NONE
     for other in t.others(old):
         t.cut(other.number, old)
@@ -88,7 +95,7 @@ def test_the_next_leader_goes_on_with_an_open_transaction(t: ClusterScenario) ->
     """It has it open, takes what comes behind, and ends it: readers skip what was aborted."""
     shop = t.client("shop")
     shop.make("orders", replicas=3)
-    old = t.leader("orders")
+    old = first_leader(t)
     assert shop.does(produce(shop, old, 0)) is ErrorCode.NONE
     t.broker(old).kill()
     new = t.await_new_leader("orders", old)

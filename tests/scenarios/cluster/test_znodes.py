@@ -4,13 +4,17 @@ import json
 
 import pytest
 
+from odradek.client import admin
+from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
-from odradek.model.ids import TopicId, TopicPartition, topic_id_text
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicId, TopicPartition, topic_id_text
 from odradek.sim.cluster_scenario import ClusterScenario, staged
 from tests.scenarios.cluster.placed import move
 
 ORDERS = TopicPartition("orders", 0)
+SECOND = TopicPartition("orders", 1)
 STATE = PartitionStateZnode.path(ORDERS)
 
 
@@ -170,6 +174,47 @@ def test_a_leader_that_came_back_while_its_topic_could_not_be_read_leads_again(
     assert op.read("orders") == ["a", "b"]
 
 
+def test_a_deletion_goes_on_once_its_topic_is_mended(t: ClusterScenario) -> None:
+    """The controller that began meanwhile did not know which topic it had found a mark of."""
+    operator = t.operator()
+    controller = t.controller() or 0
+    away, other = t.others(controller)
+    operator.places("orders", (controller, other.number, away.number), min_insync_replicas="1")
+    away.kill()
+    t.await_isr("orders", controller, other.number)
+    epoch = t.state("orders").leader_epoch
+    deleting = operator.begins(operator.deleting("orders"))
+    t.wait_until(lambda: other.log("orders") is None, "who can be reached has deleted it")
+    said = mistype_under_another(t, other.number)
+    t.put(TopicZnode.path("orders"), said)
+    t.run(seconds=3)
+    assert t.state("orders").leader_epoch == epoch
+    assert other.log("orders") is None
+    away.start()
+    t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
+    deleting.cancel()
+
+
+def test_a_log_moved_away_from_a_broker_that_was_away_goes_once_its_topic_is_mended(
+    t: ClusterScenario,
+) -> None:
+    """When it came back the controller could not say whose replica is where."""
+    leader, other, away = 1, 2, 3
+    operator = t.operator()
+    operator.places("orders", (leader, other, away))
+    operator.produce("orders", "a")
+    t.broker(away).kill()
+    t.await_isr("orders", leader, other)
+    assert operator.moves("orders", leader, other) is ErrorCode.NONE
+    t.wait_until(lambda: not operator.ongoing(), "the reassignment is over")
+    said = mistype_under_another(t, leader, other)
+    t.broker(away).start()
+    t.run(seconds=2)
+    assert t.broker(away).log_end("orders") == 1, "what cannot be read is not deleted"
+    t.put(TopicZnode.path("orders"), said)
+    t.wait_until(lambda: t.broker(away).log_end("orders") == -1, "nothing is left of it")
+
+
 @pytest.mark.parametrize(
     "mistyped", [{"partitions": {}}, {"topic_id": topic_id_text(TopicId(b"another id here!"))}]
 )
@@ -215,6 +260,45 @@ def test_a_reassignment_goes_on_once_its_topic_is_mended(t: ClusterScenario) -> 
     assert op.read("orders") == ["a"]
 
 
+def test_growth_beside_lost_states_makes_none_of_them_new(t: ClusterScenario) -> None:
+    """The znode above the partitions is made again by it, and has lost no child itself."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.produce("orders", "a")
+    for path in (STATE, PartitionZnode.path(ORDERS), PartitionZnode.parent("orders")):
+        remove(t, path)
+    move_away(t)
+    assert t.operator().grows("orders", 2) is ErrorCode.NONE
+    t.wait_until(lambda: t.state("orders", 1).leader, "what is new has a leader")
+    move_away(t)
+    t.run(seconds=15)
+    assert t.data(STATE) is None
+
+
+def test_growth_goes_on_though_the_topic_has_lost_states_once(t: ClusterScenario) -> None:
+    """A partition without a state may then be one that was lost: it is made with its state."""
+    shop = t.client("shop")
+    shop.make("orders")
+    said = t.data(STATE)
+    assert said is not None
+    remove(t, STATE)
+    remove(t, PartitionZnode.path(ORDERS))
+    t.put(PartitionZnode.path(ORDERS), b"")
+    t.put(STATE, said)
+    move_away(t)
+    t.run(seconds=2)
+    controller = t.controller()
+    assert controller is not None
+    operator, topic = t.operator(), TopicZnode.path("orders")
+    before = t.tree.nodes[topic].version
+    _growing = operator.begins(admin.grow_topic(operator.cluster, "orders", 3))
+    t.wait_until(lambda: t.tree.nodes[topic].version > before, "it has grown")
+    t.broker(controller).kill()
+    t.wait_until(lambda: t.controller() not in {None, controller}, "another is elected")
+    t.run(seconds=15)
+    assert all(t.state("orders", number).leader for number in range(3))
+
+
 def test_a_topic_that_somebody_took_out_of_the_tree_leaves_its_logs(t: ClusterScenario) -> None:
     """Nobody has asked for its deletion: with its znodes it is back, whole."""
     shop = t.client("shop")
@@ -245,3 +329,26 @@ def test_records_of_a_topic_whose_settings_cannot_be_read_are_not_deleted(
         broker.start()
     t.run(seconds=120)
     assert len(shop.read("orders")) == 20
+
+
+def test_a_new_partition_without_a_live_replica_is_led_when_one_comes(t: ClusterScenario) -> None:
+    """Until then it has no state, and health names it with the broker that it waits for."""
+    operator, controller = t.operator(), t.controller()
+    operator.make("orders")
+    assert controller is not None
+    away = t.others(controller)[0]
+    away.kill()
+    t.wait_until(lambda: t.data(BrokerZnode.path(BrokerId(away.number))) is None, "it is gone")
+    said = json.loads(t.data(TopicZnode.path("orders")) or b"")
+    said["partitions"]["1"] = [away.number]
+    t.put(TopicZnode.path("orders"), json.dumps(said).encode())
+    cause, state = f"broker {away.number} is not registered", PartitionStateZnode.path(SECOND)
+    t.run(seconds=5)
+    assert operator.problems()[cause]["no leader"] == {"orders": [1]}
+    assert t.data(state) is None
+    away.start()
+    t.run(seconds=20)
+    assert t.data(state)
+    assert t.state("orders", 1).leader == away.number
+    assert operator.produce("orders", "a", partition=1) == 0
+    assert cause not in operator.problems()

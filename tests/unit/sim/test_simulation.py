@@ -18,6 +18,7 @@ from odradek.sim.conversations import conversations
 from odradek.sim.faults import Fault, Pause, PowerCut
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
+from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
 from odradek.sim.plan import Strike, draw_plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run, too_little
@@ -140,6 +141,38 @@ def test_who_was_kept_from_work_has_time_for_it_in_peace() -> None:
     outcome = run(Ticks, 1, control="late", plan=())
     assert outcome.passed
     assert outcome.work["tick"] >= Ticks.floors["tick"]
+
+
+@pytest.mark.parametrize(("ticks", "spared"), [(1, 0), (13, 4), (100, 10)])
+def test_an_idle_run_is_spared_from_half_time_on_until_it_is_busy(ticks: int, spared: int) -> None:
+    """What strikes where nothing is done finds nothing; a run that gets on is not spared."""
+
+    class Busy(Ticks):
+        """Is idle below so many ticks, of which there is one a second; is struck likewise."""
+
+        busy: ClassVar = {"tick": ticks}
+
+        def faults(self) -> Sequence[Fault]:
+            """One."""
+            return (Touch(self.world, ["clock"]),)
+
+    plan = tuple(Strike(at * SECOND, Touch.name, at) for at in range(Busy.fault_seconds))
+    outcome = run(Busy, 1, plan=plan, timeline=True)
+    struck = [event.moment // SECOND for event in outcome.timeline or () if event.what == "strikes"]
+    first = Busy.fault_seconds // 2
+    assert struck == [at for at in range(Busy.fault_seconds) if not first <= at < first + spared]
+    assert outcome.idle == (ticks == 100)
+
+
+class Touch(Fault):
+    """Does no harm."""
+
+    name = "touch"
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """It always strikes."""
+        del chance
+        return self.machines[0].name
 
 
 def test_an_error_that_nobody_expected_is_a_finding() -> None:

@@ -192,11 +192,11 @@ def test_a_paused_machine_takes_bytes_until_its_window_is_full() -> None:
         talk.server.pause()
         talk.says(bytes(1 << 20))
         world.run(seconds=10)
-        assert talk.ear.stream.unsent() == (1 << 20) - WINDOW_BYTES
+        assert talk.ear.stream.unsent == (1 << 20) - WINDOW_BYTES
         assert talk.accepted[0].heard == b""
         talk.server.resume()
         world.run(seconds=10)
-        assert talk.ear.stream.unsent() == 0
+        assert talk.ear.stream.unsent == 0
         assert len(talk.accepted[0].heard) == 1 << 20
 
 
@@ -206,7 +206,7 @@ def test_a_slow_receiver_makes_the_sender_wait() -> None:
         talk = Talk(world)
         talk.server.host.window_bytes = 16
         talk.says(bytes(1_000))
-        assert talk.ear.stream.unsent() == 1_000 - 16
+        assert talk.ear.stream.unsent == 1_000 - 16
         world.run(millis=20)
         assert 0 < len(talk.accepted[0].heard) < 1_000
         world.run(seconds=1)

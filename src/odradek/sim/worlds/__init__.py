@@ -6,12 +6,15 @@ from typing import Final
 from odradek.sim.simulation import Simulation
 
 NAMES: Final = ("zookeeper", "log", "broker")
-ALL: Final = (*NAMES, "cluster")
-"""With the one of which a few are run each day: each takes long."""
+ALL: Final = (*NAMES, "access", "transactions", "cluster")
+"""With those of which a few are run each day: each takes long."""
+
+LARGE: Final = ("thousand-partitions", "ten-thousand-partitions")
+"""Those that are run by their names alone."""
 
 
 def kind(name: str) -> type[Simulation]:
     """The kind of this name; only then is what it simulates imported."""
-    assert name in ALL, name
-    found: type[Simulation] = import_module(f"{__name__}.{name}").KIND
+    assert name in {*ALL, *LARGE}, name
+    found: type[Simulation] = import_module(f"{__name__}.{name.replace('-', '_')}").KIND
     return found

@@ -58,6 +58,7 @@ from odradek.sim.worlds.broker_promises import (
     AcknowledgedRecordsSurvive,
     ClientsAreToldOneStory,
     CommitsSurvive,
+    FullDisksStayOnline,
     GenerationsRise,
     MembersShareNothing,
     OldGenerationsCommitNothing,
@@ -170,6 +171,7 @@ class BrokerSimulation(Simulation):
             CommitsSurvive(),
             OldGenerationsCommitNothing(),
             MembersShareNothing(),
+            FullDisksStayOnline(),
             TopicsAreWhatTheyWereMade(),
             NewPartitionsAreEmpty(),
             SettingsStay(),
@@ -211,7 +213,7 @@ class BrokerSimulation(Simulation):
             if served == RECOVERED:
                 break
         else:
-            return f"nobody noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
+            return f"no client noted {sorted(RECOVERED - served)} in {RECOVERY_SECONDS} seconds"
         self.world.ask(CLIENTS, self._users.audit())
         return ""
 

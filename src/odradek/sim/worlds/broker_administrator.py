@@ -7,7 +7,7 @@ partitions, 0 for none; `setting.seen` topic with setting, and value; and `topic
 and the offset of the first record in one that is new.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from odradek.client import admin
@@ -62,7 +62,8 @@ class Administrator:
         count = 1 + self._chance.below(PARTITIONS_MAX)
         self._tell("topic.tries", self._topic)
         try:
-            await admin.create_topic(cluster, admin.NewTopic(self._topic, count, self._replicas()))
+            new = admin.NewTopic(self._topic, count, self._replicas(), self._settings())
+            await admin.create_topic(cluster, new)
         except Refused as error:
             if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:  # its deletion waits for a disk
                 self._blocked += 1
@@ -74,6 +75,10 @@ class Administrator:
     def _replicas(self) -> int:
         """Of each partition; -1: as the broker's settings say."""
         return -1
+
+    def _settings(self) -> Mapping[str, str]:
+        """Of each new topic."""
+        return {}
 
     async def _grow(self, cluster: Cluster) -> None:
         count = 1 + len(await admin.partitions_of(cluster, self._topic))

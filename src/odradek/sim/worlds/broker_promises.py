@@ -1,5 +1,6 @@
 """What a broker promises its clients, whatever happens to it."""
 
+import errno
 from collections import defaultdict
 from collections.abc import Collection
 from typing import ClassVar
@@ -231,3 +232,28 @@ class MembersShareNothing(Invariant):
             for partition in partitions:
                 other = self._taken.setdefault((generation, partition), event.who)
                 assert other == event.who, f"{partition} is {other}'s in {generation}"
+
+
+class FullDisksStayOnline(Invariant):
+    """A disk without room refuses writes, and is not given up for it while the broker runs.
+
+    No simulated sync fails for want of room. A start that finds none for what it has to repair
+    cannot open the dir.
+    """
+
+    watches: ClassVar = frozenset({"log", "starts"})
+
+    def __init__(self) -> None:
+        self._not_opened: set[tuple[str, object]] = set()  # which dir of which broker
+
+    def on(self, event: Event) -> None:
+        """The reason is in the line."""
+        if event.what == "starts":
+            self._not_opened = {it for it in self._not_opened if it[0] != event.who}
+            return
+        _, what, *fields = event.details
+        of_dirs = {(event.who, it) for it in fields if str(it).startswith("log_dir=")}
+        if what == "log_dir.cannot_be_opened":
+            self._not_opened |= of_dirs
+        elif what == "log_dir.offline" and not of_dirs & self._not_opened:
+            assert not any(f"[Errno {errno.ENOSPC}]" in str(it) for it in fields), fields

@@ -13,7 +13,6 @@ from functools import partial
 from typing import ClassVar, Final
 
 from odradek.broker.fetching.replica_selector import RACK_AWARE
-from odradek.ensemble.server import JournalFailed
 from odradek.sim.broker_machine import (
     DISKS,
     OTHER_PORT,
@@ -48,7 +47,6 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
 from odradek.sim.machine import Machine
-from odradek.sim.medium import CrashRules
 from odradek.sim.simulation import Knob, Simulation
 from odradek.sim.world import World
 from odradek.sim.worlds.administrator_promises import SettingsStay, TopicsAreWhatTheyWereMade
@@ -56,6 +54,7 @@ from odradek.sim.worlds.broker_clients import Users
 from odradek.sim.worlds.broker_insides import OneHomeEach, RequestsAreUnderstood
 from odradek.sim.worlds.broker_promises import (
     CommitsSurvive,
+    FullDisksStayOnline,
     GenerationsRise,
     MembersShareNothing,
     OldGenerationsCommitNothing,
@@ -84,6 +83,7 @@ from odradek.sim.worlds.cluster_leaderships import (
     OneLeaderInEachEpoch,
     UncleanElectionsAreAllowed,
 )
+from odradek.sim.worlds.cluster_machines import broker_of, zookeeper_of
 from odradek.sim.worlds.cluster_misfortunes import OfCluster
 from odradek.sim.worlds.cluster_progress import Recovery
 from odradek.sim.worlds.cluster_promises import (
@@ -100,7 +100,9 @@ from odradek.sim.worlds.cluster_records import (
     LeadersHaveAll,
     LogsAreOneHistory,
 )
+from odradek.sim.worlds.cluster_renumbering import ProducersAreToldOfNoGap
 from odradek.sim.worlds.cluster_roles import roles_in
+from odradek.sim.worlds.cluster_settings import SettingsAreOfTheTopic
 from odradek.sim.worlds.cluster_supervisor import Supervisor
 from odradek.sim.worlds.cluster_swarm import misfortunes
 from odradek.sim.worlds.cluster_twins import SecondProcessesAreRefused
@@ -116,13 +118,12 @@ from odradek.sim.worlds.controller_promises import (
     draw_seat,
 )
 from odradek.sim.worlds.state_notes import StateNotes
-from odradek.sim.zookeeper_machine import ZOOKEEPER, ZooKeeperMachine
+from odradek.sim.zookeeper_machine import ZOOKEEPER
 
 CLIENTS: Final = "clients"
 ACKNOWLEDGED: Final = "records.acknowledged"
 STATIC: Final = ("member-2",)
 BROKERS: Final = (3, 3, 3, 4, 5)  # one of these
-RESTART_MICROS: Final = SECOND
 SICK_MICROS: Final = 8 * SECOND
 """How long a broker goes on with a disk that has failed."""
 RECOVERED: Final = frozenset({"client.acked", "client.read", "client.committed", "topic.made"})
@@ -171,8 +172,7 @@ class ClusterSimulation(Simulation):
         super().__init__(world, control)
         chance = world.chance.stream("shape")
         numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
-        self.zookeeper = ZooKeeperMachine(world)
-        self.zookeeper.machine.on_exit = self._zookeeper_exited
+        self.zookeeper = zookeeper_of(world)
         self.seat = draw_seat(world.chance.stream("preferred"), numbers)
         self.differs = world.chance.stream("files").one_in(4)
         three = world.chance.stream("disks").one_in(4)
@@ -186,7 +186,7 @@ class ClusterSimulation(Simulation):
         users = Users(self._bootstrap, TOPICS, STATIC, RECORDS_MAX)
         self._users = ClusterClients(world, self.clients, users, view)
         StateNotes(view, world.history)
-        Supervisor(world, self.zookeeper.machine, self.brokers)
+        Supervisor(world, self.zookeeper, self.brokers)
         world.history.watch(self._operate, {"log"})
         world.history.watch(self._count_acknowledged, {"client.acked", "key.acked"})
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
@@ -204,19 +204,10 @@ class ClusterSimulation(Simulation):
         return second
 
     def _broker(self, number: int) -> BrokerMachine:
-        world = self.world
-        broker = BrokerMachine(
-            world,
-            self._settings(number),
-            number=number,
-            on_ready=partial(world.history.note, name_of(number), "broker.started"),
-            on_exit=lambda: world.after(
-                RESTART_MICROS + broker.absence, broker.machine.start_if_down
-            ),
-        )
+        started = partial(self.world.history.note, name_of(number), "broker.started")
+        broker = broker_of(self.world, self._settings(number), number, started)
         broker.disks = self._disks
         broker.machine.reboots_after_failed_sync = True
-        broker.machine.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         return broker
 
     def begin(self) -> None:
@@ -274,6 +265,7 @@ class ClusterSimulation(Simulation):
             OldGenerationsCommitNothing(),
             GenerationsRise(),
             MembersShareNothing(),
+            FullDisksStayOnline(),
             TopicsAreWhatTheyWereMade(),
             GrowthStays(self.copies.view),
             SettingsStay(),
@@ -300,6 +292,8 @@ class ClusterSimulation(Simulation):
             TrimsHold(),
             CommitsGoWithTheirTopic(),
             DeletedRecordsStayDeleted(self.copies),
+            SettingsAreOfTheTopic(self.copies),
+            ProducersAreToldOfNoGap(),
             SecondProcessesAreRefused(),
         )
 
@@ -308,12 +302,6 @@ class ClusterSimulation(Simulation):
         return knobs_of(self.control)
 
     # The operator
-
-    def _zookeeper_exited(self, error: BaseException | None) -> None:
-        if isinstance(error, JournalFailed):
-            self.world.after(RESTART_MICROS, self.zookeeper.machine.start_if_down)
-        else:
-            self.world.loop.fail(error or RuntimeError("ZooKeeper stopped by itself"))
 
     def _count_acknowledged(self, event: Event) -> None:
         """Records, where the event is one of a batch."""

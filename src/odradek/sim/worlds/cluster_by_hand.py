@@ -106,26 +106,36 @@ class StateByHand(Change):
     def __init__(self, cluster: OfCluster) -> None:
         super().__init__(cluster)
         self._before: dict[TopicPartition, bytes] = {}  # what is to be put back
+        self._removing: set[TopicPartition] = set()
 
     def strike(self, chance: SeededRandom) -> str | None:
         """Of those whose records are judged, one at a time."""
         partition = self.one_of(ALL_JUDGED, chance)
         if partition is None or self._before:
             return None
-        self.in_tree(partial(self._remove, partition))
         until = chance.between(*MISTAKEN_SECONDS)
-        for seconds in BACK_SECONDS:
-            self.world.after((until + seconds) * SECOND, self._put_all_back)
+        self.in_tree(partial(self._remove, partition, until))
         return str(partition)
 
-    async def _remove(self, partition: TopicPartition, client: ZooKeeperClient) -> None:
-        """Just what was read: what is put back is the last state that was written."""
+    async def _remove(self, partition: TopicPartition, until: int, client: ZooKeeperClient) -> None:
+        """Just what was read: what is put back is the last state that was written.
+
+        Two on their way to one partition would remove what was put back.
+        """
+        if partition in self._removing:
+            return
+        self._removing.add(partition)
         path = PartitionStateZnode.path(partition)
-        with suppress(NoNode, BadVersion):
-            found = await client.get(path)
-            self.note("state.may_begin_anew", str(partition))
-            self._before.setdefault(partition, found.data or b"")
-            await client.delete(path, found.stat.version)
+        try:
+            with suppress(NoNode, BadVersion):
+                found = await client.get(path)
+                self.note("state.may_begin_anew", str(partition))
+                self._before.setdefault(partition, found.data or b"")
+                await client.delete(path, found.stat.version)
+        finally:
+            self._removing.remove(partition)
+            for seconds in BACK_SECONDS:
+                self.world.after((until + seconds) * SECOND, self._put_all_back)
 
     def _put_all_back(self) -> None:
         for partition in self._before:
@@ -133,7 +143,7 @@ class StateByHand(Change):
 
     async def _put_back(self, partition: TopicPartition, client: ZooKeeperClient) -> None:
         """Unless it is there: it was not removed, or was put back."""
-        if partition not in self._before:
+        if partition not in self._before or partition in self._removing:
             return
         path = PartitionStateZnode.path(partition)
         with suppress(NodeExists):

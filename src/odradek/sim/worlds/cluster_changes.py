@@ -136,6 +136,43 @@ class MinIsrOfBrokers(SettingChange):
         return value
 
 
+class OfOneBroker(SettingChange):
+    """A broker's own setting becomes another, which no other broker has heard of or minds."""
+
+    setting = ""
+    values: Sequence[str] = ()
+
+    def strike(self, chance: SeededRandom) -> str | None:
+        """Another value, or none."""
+        name = str(sorted(self.brokers)[chance.below(len(self.brokers))])
+        if not chance.below(3):
+            self.unset(admin.BROKER, name, self.setting)
+            return f"{name} none"
+        value = self.values[chance.below(len(self.values))]
+        if self.setting == MIN_ISR:  # it may be the controller, which elects by it
+            self.note("min_isr.may_be", "", int(value))
+        self.set(admin.BROKER, name, {self.setting: value}, chance)
+        return f"{name} {value}"
+
+
+class MinIsrOfOneBroker(OfOneBroker):
+    """min.insync.replicas where that broker leads; what the controller decides by is its own."""
+
+    name = "min-isr-of-one-broker"
+    weight = 3
+    setting = MIN_ISR
+    values = MIN_ISRS
+
+
+class RetentionOfOneBroker(OfOneBroker):
+    """That broker deletes after a moment what all others keep, of topics that say nothing."""
+
+    name = "retention-of-one-broker"
+    weight = 2
+    setting = "log.retention.ms"
+    values = ("0", "1000", "10000")
+
+
 class NumberOfReplicas(Change):
     """A partition gets fewer replicas, or more, elsewhere or not; perhaps that is cancelled."""
 
@@ -160,13 +197,13 @@ class NumberOfReplicas(Change):
 
 
 class UncleanElections(SettingChange):
-    """Whoever lives may lead one topic for a while, or one partition at once."""
+    """Any living broker may lead one topic for a while, or one partition at once."""
 
     name = "unclean-elections"
     weight = 2
 
     def strike(self, chance: SeededRandom) -> str | None:
-        """By the setting, or by hand where nobody leads."""
+        """By the setting, or by hand where there is no leader."""
         partition = self.one_of(ALL_JUDGED, chance)
         if partition is None:
             return None
@@ -254,11 +291,13 @@ class CleanupPolicy(SettingChange):
 CHANGES: Final[Sequence[type[Change]]] = (
     MinIsrOfTopic,
     MinIsrOfBrokers,
+    MinIsrOfOneBroker,
     NumberOfReplicas,
     UncleanElections,
     DeletedRecords,
     SegmentSize,
     Retention,
+    RetentionOfOneBroker,
     CleanupPolicy,
     OddBatches,
     PlanByHand,

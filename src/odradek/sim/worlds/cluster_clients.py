@@ -8,7 +8,7 @@ partition and position, or None, in a topic that was made just now; `commit.trie
 partition, when somebody commits one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -36,6 +36,7 @@ from odradek.sim.worlds.broker_clients import (
 )
 from odradek.sim.worlds.cluster_operator import OPERATOR, ClusterOperator
 from odradek.sim.worlds.cluster_readers import OddReaders
+from odradek.sim.worlds.cluster_renumbering import RenumberingProducer
 from odradek.sim.worlds.cluster_view import ClusterView
 from odradek.sim.worlds.cluster_writers import KeyedClients, PipelinedProducer
 
@@ -43,6 +44,7 @@ SYNCED: Final = "orders"
 COPIED: Final = "payments"  # acknowledged by all, synced by none
 PLAIN: Final = "events"
 SHARED: Final = "shared"
+MAY_BE_LOST: Final = "records.may_be_lost"
 SHARED_MAX: Final = 6  # partitions
 SHARED_SETTINGS: Final = {"retention.ms": "4000", "segment.bytes": "2048"}
 """Its records are dropped all the time, by every replica for itself."""
@@ -53,12 +55,16 @@ RECORDS_MAX: Final = 150
 FILLING: Final = bytes(300)
 FILLED_MAX: Final = 8
 SOME: Final = 2
-OWN_SETTINGS: Final = ("segment.bytes", "flush.messages")  # one of each administrator
+SEGMENT_BYTES: Final = "segment.bytes"
+SEGMENT_BYTES_MIN: Final = 4_096
+OWN_SETTINGS: Final = (SEGMENT_BYTES, "flush.messages")  # one of each administrator
 REPLICAS_MAX: Final = 3
 COMMITTED_MAX: Final = 9
+KEPT: Final = {"retention.ms": "-1", **SEGMENT}
+"""Whatever the retention of a broker is."""
 TOPICS: Final = (
-    Topic(SYNCED, 3, {"flush.before.ack": "true", **SEGMENT}, durably, 2, 3),
-    Topic(COPIED, 2, {"flush.before.ack": "false", **SEGMENT}, durably, 1, 3),
+    Topic(SYNCED, 3, {"flush.before.ack": "true", **KEPT}, durably, 2, 3),
+    Topic(COPIED, 2, {"flush.before.ack": "false", **KEPT}, durably, 1, 3),
     Topic(
         PLAIN,
         2,
@@ -75,7 +81,7 @@ class ClusterClients(Clients):
 
     def __init__(self, world: World, machine: Machine, users: Users, view: ClusterView) -> None:
         super().__init__(world, machine, users)
-        self._view = view
+        self._view, self._counts = view, world.history.counts
 
     def administrators(self) -> Sequence[tuple[str, Life]]:
         """Two, an operator, and somebody who fills what the two administrate."""
@@ -91,10 +97,14 @@ class ClusterClients(Clients):
         readers = OddReaders(self._note, chance, self._rest, (SYNCED, COPIED))
         pipelined = PipelinedProducer(self._note, chance, self._rest, TOPICS[0])
         keyed = KeyedClients(self._note, chance, self._rest, self._view)
+        renumbering = RenumberingProducer(
+            self._note, chance, TOPICS[0], lambda: self._counts[MAY_BE_LOST]
+        )
         left: list[Sequence[tuple[str, Life]]] = [
             [("pieces", readers.read_in_pieces)],
             [("nearby", readers.read_nearby)],
             [("pipelined", pipelined.produce)],
+            [("renumbering", renumbering.produce)],
             [("keyed-writer", keyed.write), ("keyed-reader", keyed.read)],
         ]
         drawn = [left.pop(chance.below(len(left))) for _ in range(SOME)]
@@ -126,6 +136,7 @@ class ClusterAdministrator(Administrator):
         self._name = name
         self._changed, self._setting = SHARED, OWN_SETTINGS[number - 1]
         self._view = view
+        self._made = 0
 
     async def administer(self, cluster: Cluster) -> None:
         """Sees to it that there is what both work at."""
@@ -137,7 +148,7 @@ class ClusterAdministrator(Administrator):
         await super().administer(cluster)
 
     async def _make(self, cluster: Cluster) -> None:
-        """Nobody has committed a position in it yet; then somebody does.
+        """No position is committed in it yet; then one is.
 
         They ask once all brokers that run have heard of it, also one whose place another process
         has taken: a coordinator that still knows the topic before it can only tell of that one.
@@ -162,6 +173,11 @@ class ClusterAdministrator(Administrator):
 
     def _replicas(self) -> int:
         return 1 + self._chance.below(REPLICAS_MAX)
+
+    def _settings(self) -> Mapping[str, str]:
+        """Others than the topic of that name had before: see `cluster_settings`."""
+        self._made += 1
+        return {SEGMENT_BYTES: str(SEGMENT_BYTES_MIN + self._made)}
 
     async def _grow(self, cluster: Cluster) -> None:
         """Its own topic, or the one that both grow."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from odradek.broker.control import broker_session
+from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controller_loop import ControllerLoop
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.registration import Registration
@@ -15,13 +17,15 @@ from odradek.controller.guarded_writes import GuardedWrites, StateWrite
 from odradek.controller.steps import StatesWritten, Steps
 from odradek.metadata.nouns import Broker
 from odradek.metadata.znodes.broker import BrokerZnode
+from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId
+from odradek.model.ids import BrokerId, TopicId
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.sim.simulation import Knob
+from odradek.zookeeper.client import session
 from odradek.zookeeper.protocol.codes import ANY_VERSION
 from odradek.zookeeper.protocol.jute_replies import Data
-from odradek.zookeeper.protocol.jute_requests import Check, SetData, WriteOp
+from odradek.zookeeper.protocol.jute_requests import Check, Exists, SetData, WriteOp
 
 
 def _alive(
@@ -110,6 +114,14 @@ class _Elsewhere:
         return f"/config/nowhere/{entity.name}"
 
 
+async def _by_name(session: BrokerSession, topics: Mapping[str, TopicId]) -> None:
+    """Settings that are known are those of the topic, whichever it is now."""
+    knows = session._settings.knows  # noqa: SLF001 - the wrong rule
+    unknown = {it: topics[it] for it in topics if not knows(Entity(EntityType.TOPICS, it))}
+    await _read_settings(session, unknown)
+
+
+_read_settings = BrokerSession.read_settings
 _operations = StateWrite.operations
 _check = MetadataCache.check
 
@@ -128,6 +140,9 @@ CONTROL_MISTAKES: Final[Mapping[str, Knob]] = {
     "conflicts-are-not-read": Knob(elections, "_look_again", _forget_conflicts),
     "no-answer-is-a-failure": Knob(GuardedWrites, "_read_back", _fail),
     "every-registration-is-our-own": Knob(Registration, "_takes_away_former_life", _take_away),
+    "a-server-that-does-not-serve-is-kept": Knob(session, "DOES_NOT_SERVE", frozenset()),
     "settings-outlive-their-topic": Knob(deletions, "SettingsZnode", _Elsewhere),
+    "settings-are-of-a-name": Knob(BrokerSession, "read_settings", _by_name),
+    "no-server-lags": Knob(broker_session, "Sync", Exists),
 }
 """By name."""

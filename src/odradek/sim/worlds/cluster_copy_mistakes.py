@@ -9,6 +9,7 @@ from odradek.broker.fetching.fetch_sessions import Session, Slot
 from odradek.broker.fetching.partition_reading import PartitionReading
 from odradek.broker.fetching.replica_fetchers import LeaderFetcher
 from odradek.broker.handlers import delete_records, produce_one
+from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.coordinator.groups import commits
 from odradek.coordinator.groups.errors import IllegalGeneration, UnknownMemberId
@@ -29,9 +30,9 @@ def _nothing(*_: object, **__: object) -> None:
     """What a mistake does instead."""
 
 
-def _todays(leader: Any) -> int:
+def _todays(leader: Any) -> None:
     """What is committed says the setting of today (before KIP-966)."""
-    return int(min(leader._settings.min_isr, len(leader._replicas)))  # noqa: SLF001
+    leader.min_isr = min(leader._settings.min_isr, len(leader._replicas))  # noqa: SLF001
 
 
 def _backwards(leader: Any, now: Any) -> LeaderEffects:
@@ -65,7 +66,7 @@ def _with_ends(progress: FollowerProgress, leader_end: Any, caught_up_at: Any) -
 
 
 def _written_is_committed(replica: LeadingReplica, end: Any, committer: Any) -> Any:
-    """What a leader has written is committed when the ISR has it, whoever leads."""
+    """What a leader has written is committed when the ISR has it, whichever broker leads."""
     if replica.is_over:
         committer.on_verdict(None)
         return None
@@ -134,7 +135,7 @@ def _any_member(groups: Groups, call: Any, _turn: Any) -> None:
 
 
 def _any_name(group: Any, member_id: str, _instance_id: Any) -> Any:
-    """A static member is known by its id, whoever has its name now."""
+    """A static member is known by its id, whichever member has its name now."""
     member = group.members.get(member_id)
     if member is None:
         raise UnknownMemberId
@@ -171,7 +172,7 @@ def _not_done(pipeline: Any) -> None:
 
 
 def _early(_reading: Any, _replica: Any, _reader: Any) -> bool:
-    """A throttle bounds whoever copies."""
+    """A throttle bounds every copy."""
     return True
 
 
@@ -196,7 +197,7 @@ _answer = CoordinatorShell._answer  # noqa: SLF001
 _on_applied = LeaderFetcher._on_applied  # noqa: SLF001
 
 COPY_MISTAKES: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
-    "eligible-by-todays-value": Knob(Leader, "min_isr", property(_todays)),
+    "eligible-by-todays-value": Knob(Leader, "_find_min_isr", _todays),
     "the-high-watermark-goes-back": Knob(Leader, "_advanced", _backwards),
     "a-leader-changes-the-isr-itself": Knob(Leader, "_proposed", _by_itself),
     "all-is-one": Knob(produce_one._OneCommitted, "on_written", produce_one._One.on_written),  # noqa: SLF001
@@ -222,6 +223,7 @@ COPY_MISTAKES: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     "a-coordinator-answers-after-its-lease": Knob(CoordinatorShell, "_answer", _answers_on),
     "commits-outlive-their-topic": Knob(Groups, "is_of_earlier_topic", _by_name),
     "what-was-not-answered-was-not-sent": Knob(Pipeline, "lose_window", _not_done),
+    "a-gap-that-a-refusal-made-is-told": Knob(RefusedBatches, "check", _nothing),
     "who-is-in-sync-is-throttled": Knob(PartitionReading, "is_throttled", _early),
 }
 """By name."""

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Any, Final
 
 from odradek.broker.partitions import roles
+from odradek.broker.partitions.full_disks import FullDisks
 from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.local_logs import LocalLogs
 from odradek.broker.partitions.log_starts import LogStarts
@@ -63,6 +64,16 @@ def _no_loss(*_: object) -> bool:
     return False
 
 
+def _no_room_needed(*_: object) -> bool:
+    """Who gave way for want of room follows like all others."""
+    return False
+
+
+def _no_other(*_: object) -> bool:
+    """A leader without room refuses, and leads on."""
+    return False
+
+
 def _no_doubt(*_: object) -> Known:
     """Which dirs were away does not matter."""
     return {}
@@ -113,6 +124,8 @@ DISK_MISTAKES: Final[Mapping[str, Knob]] = {
     "made-while-a-dir-is-offline": Knob(LocalLogs, "_choose", _anywhere),
     "what-is-deleted-keeps-its-name": Knob(LogDirs, "discard", _nothing),
     "of-two-logs-none-is-newer": Knob(LogDirs, "_newest", _any),
+    "a-full-disk-is-fetched-for": Knob(FullDisks, "waits", _no_room_needed),
+    "a-full-disk-leads-on": Knob(FullDisks, "_others_can_lead", _no_other),
     "a-name-is-a-topic": Knob(LocalLogs, "_is_missing", _of_the_same_topic),
 }
 """By name."""

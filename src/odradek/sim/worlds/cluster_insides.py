@@ -16,6 +16,7 @@ from odradek.sim.history import Event, History
 from odradek.sim.invariants import Invariant
 from odradek.sim.loop import SECOND
 from odradek.sim.picture import STATE
+from odradek.sim.worlds.cluster_min_isr import MinIsrs
 from odradek.sim.worlds.cluster_view import ClusterView, Cursor, Place, Row
 from odradek.storage.logs.log import PartitionLog
 
@@ -94,13 +95,15 @@ class Copies:
         self._history = history
         self._synced = synced  # topics that are synced before they are acknowledged
         self._min_isr = dict(min_isr)  # of topics that have had another, the lowest
+        self.min_isrs = MinIsrs(view, history.now)
         self._now = history.now
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
         self._lost_at: dict[BrokerId, int] = {}  # what they have now they will not have at once
         self._logs: list[tuple[BrokerId, Place, PartitionLog]] = []  # as of the last look
         self.states: Mapping[Place, PartitionState] = {}  # likewise, of those that have one
-        self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()  # likewise
+        self._replicas: Mapping[Place, Sequence[BrokerId]] = {}  # likewise
+        self._read: object = None  # what those were read from
         self._wanted: dict[TopicPartition, Place] = {}
         self._uncleanly: dict[Place, BrokerId] = {}  # who leads so, as long as it says so
         history.watch(self._on_told, TOLD)
@@ -121,6 +124,10 @@ class Copies:
         """
         name, _, _, isr = event.details
         found = [place for place in self.of if str(place) == name]
+        for place in found:
+            state = self.view.states().get(place)
+            if state is not None:
+                self.min_isrs.elects(place, state)
         self._see_unclean_elections(found)
         if any(self.of[place].lacking.intersection(isr) for place in found):
             self.look()
@@ -138,21 +145,25 @@ class Copies:
                 self._forget_one(place, state.leader_epoch - 1)
                 self._history.note("world", "records.may_be_lost", place.partition.topic)
 
+    def disks(self, place: Place, since: int) -> int:
+        """So many at least have what leaders have acknowledged since then."""
+        return min(self.min_isrs.lowest(place, since), len(self._replicas[place]))
+
     def _on_min_isr(self, event: Event) -> None:
-        """From now on so few may have to have what is acknowledged; or more, which says nothing."""
+        """From now on so few may be enough for a controller; or more, which says nothing."""
         topic, value = event.details
         self._min_isr[topic] = min(value, self._min_isr.get(topic, MIN_ISR))
 
-    def _disks(self, topic: str, replicas: Sequence[BrokerId]) -> int:
-        """So many at least have what is acknowledged now."""
+    def _may_elect(self, topic: str, replicas: Sequence[BrokerId]) -> int:
+        """A controller may name no eligible broker beside so many, whatever the leader asks for."""
         lowest = min(self._min_isr.get(name, MIN_ISR) for name in (topic, ""))
         return min(lowest, len(replicas))
 
     def _count_disks(self) -> None:
         """All of a partition's, again, once all replicas have what is committed."""
-        for place, replicas in self._places:
+        for place, replicas in self._replicas.items():
             copied, state = self.of[place], self.states.get(place)
-            now = self._disks(place.partition.topic, replicas)
+            now = self._may_elect(place.partition.topic, replicas)
             if copied.disks == now:
                 continue
             there = {*replicas} & copied.holders
@@ -172,6 +183,7 @@ class Copies:
         """
         before = self.states
         self._find()
+        self.min_isrs.look_if_due()
         for holder, place, found in self._logs:
             if not found.is_doubted:
                 self.of[place].ends[holder] = found.log_end_offset
@@ -255,8 +267,8 @@ class Copies:
     def _find(self) -> None:
         """All partitions, their states, and every replica that serves."""
         places, wanted = self.view.places(), self._wanted
-        if places is not self._places:
-            self._places = places
+        if places is not self._read:
+            self._read, self._replicas = places, dict(places)
             self.of = {place: self.of.get(place) or Copied() for place, _ in places}
             for where, replicas in places:
                 for gone in self.of[where].ends.keys() - {*replicas}:

@@ -9,6 +9,7 @@ from odradek.sim.worlds.cluster_disk_mistakes import DISK_MISTAKES
 from odradek.sim.worlds.cluster_fence_mistakes import FENCE_MISTAKES
 from odradek.sim.worlds.cluster_log_mistakes import LOG_MISTAKES
 from odradek.sim.worlds.cluster_mistakes import MISTAKES
+from odradek.sim.worlds.cluster_move_mistakes import MOVE_MISTAKES
 from odradek.sim.worlds.cluster_seat_mistakes import SEAT_MISTAKES
 from odradek.sim.worlds.cluster_state_mistakes import STATE_MISTAKES
 
@@ -16,6 +17,7 @@ _ALL: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     **MISTAKES,
     **FENCE_MISTAKES,
     **DISK_MISTAKES,
+    **MOVE_MISTAKES,
     **SEAT_MISTAKES,
     **STATE_MISTAKES,
     **LOG_MISTAKES,

@@ -123,7 +123,7 @@ class EpochsOnlyRise(Looks):
 
 
 class UncleanElectionsAreAllowed(Invariant):
-    """Nobody from outside the ISR leads where nobody has allowed it."""
+    """No broker from outside the ISR leads where that is not allowed."""
 
     watches: ClassVar = frozenset({"unclean.may_be", "elected.uncleanly"})
 

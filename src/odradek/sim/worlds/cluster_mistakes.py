@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from odradek.broker.fetching.pending_fetches import Fetch
+from odradek.broker.fetching.pending_fetch import Fetch
 from odradek.broker.partitions import group_commit
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import broker_changes, deletions
@@ -85,9 +85,9 @@ def _own_end(leader: Leader, _now: int) -> int:
     return leader.log_end_offset
 
 
-def _one(_leader: Leader) -> int:
+def _one(leader: Leader) -> None:
     """A leader alone is enough."""
-    return 1
+    leader.min_isr = 1
 
 
 def _no_bounce(old: Mapping[BrokerId, Broker], new: Mapping[BrokerId, Broker]) -> BrokersDelta:
@@ -150,7 +150,7 @@ _look_at = Fetch._look_at  # noqa: SLF001 - likewise
 MISTAKES: Final[Mapping[str, Knob]] = {
     "truncate-to-high-watermark": Knob(Follower, "begin", _begin_at_high_watermark),
     "committed-by-the-leader-alone": Knob(Leader, "_smallest_end", _own_end),
-    "no-minimum-of-replicas": Knob(Leader, "min_isr", property(_one)),
+    "no-minimum-of-replicas": Knob(Leader, "_find_min_isr", _one),
     "a-bounce-is-nothing": Knob(broker_changes, "brokers_delta", _no_bounce),
     "page-cache-trusted": Knob(DirUncleanLogs, "_unflushed", _none_of),
     "unclean-logs-forgotten": Knob(DirUncleanLogs, "_settle_unclean", _nothing),

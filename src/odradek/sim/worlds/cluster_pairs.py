@@ -177,7 +177,8 @@ class SecondStrike(ClusterFault):
         path = BrokerZnode.path(BrokerId(self.number_of(broker)))
         node = self.copies.view.tree.nodes.get(path)
         owner = 0 if node is None else node.owner
-        if owner in self.copies.view.sessions and not self._zookeeper.machine.paused:
+        is_there = self._zookeeper.serves and not self._zookeeper.machine.paused
+        if is_there and owner in self.copies.view.sessions:
             self._zookeeper.expire(owner)
 
     def _replace_disk(self, broker: BrokerMachine, chance: SeededRandom) -> None:

@@ -1,8 +1,8 @@
 """What must go on after the last fault, and by when: leaders, coordinators, answers; then peace.
 
 Soon each partition has a leader, each group a coordinator, and who asks them is answered. Some time
-later all are served, all brokers agree, and nobody who has asked before waits any longer. Then the
-clients go, and what the brokers still say to each other has an end.
+later all are served, all brokers agree, and no client that has asked before waits any longer. Then
+the clients go, and what the brokers still say to each other has an end.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -89,7 +89,7 @@ class Recovery:
         self._world.history.watch(lambda event: served.add(event.what), wanted)
         if self._becomes(lambda: served.issuperset(wanted), RECOVERY_SECONDS):
             return ""
-        return f"nobody noted {sorted({*wanted} - served)} in {RECOVERY_SECONDS} seconds"
+        return f"no client noted {sorted({*wanted} - served)} in {RECOVERY_SECONDS} seconds"
 
     def is_unsettled(self) -> str:
         """All agree."""
@@ -98,7 +98,7 @@ class Recovery:
         return f"{RECOVERY_SECONDS} seconds later {unsettled(self._view)}"
 
     def waits(self) -> str:
-        """Nobody has asked for something long ago."""
+        """No client has asked for something long ago."""
         return ", ".join(waiting_too_long(self._view))
 
     def is_restless(self) -> str:
@@ -132,7 +132,7 @@ def without_leader(view: ClusterView) -> str:
     for place, _ in view.places():
         state = view.state(place.partition)
         if state is None or state.leader is None or leads.get(place) != state.leader:
-            return f"nobody leads {place}: {state}"
+            return f"{place} has no leader: {state}"
     return ""
 
 

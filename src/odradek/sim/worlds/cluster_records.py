@@ -71,28 +71,33 @@ class LeadersHaveAll(Looks):
 
 
 class AcknowledgedByEnough(Invariant):
-    """What acks=all has acknowledged is on as many disks as the rule that held asks for, or more.
+    """What acks=all has acknowledged is on as many disks as its leader asked for, or more.
 
-    Which value held is known as far as that: the lowest one, of the setting and of replicas, since
-    all had everything. Brokers that are down, lack a disk, or have lost something since, may have
-    had it.
+    That is the lowest value that a leader of the partition had between the sending and the answer.
+    Brokers that are down, lack a disk, or have lost something since, may have had it.
     """
 
-    watches: ClassVar = frozenset({"client.acked"})
+    watches: ClassVar = frozenset({"client.sends", "client.acked"})
 
     def __init__(self, copies: Copies) -> None:
         self._copies = copies
+        self._sent: dict[str, int] = {}  # when, by the record
 
     def on(self, event: Event) -> None:
         """Counts, where somebody was told so just now."""
+        if event.what == "client.sends":
+            self._sent.update(dict.fromkeys(event.details[2], event.moment))
+            return
         topic, number, base, values = event.details
+        since = self._sent.get(values[0], event.moment)
         for place, copied in self._copies.of.items():
             if topic == PLAIN or place.partition != (topic, number) or copied.since:
                 continue
             end = base + len(values)
-            if self._holders(place, end) < copied.disks:
+            if self._holders(place, end) < self._copies.disks(place, since):
+                self._copies.min_isrs.look()
                 self._copies.look()
-            holders, disks = self._holders(place, end), self._copies.of[place].disks
+            holders, disks = self._holders(place, end), self._copies.disks(place, since)
             assert holders >= disks, f"{place}: {end} was acknowledged by {holders}, not {disks}"
 
     def _holders(self, place: Place, end: int) -> int:

@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from odradek.broker.control import controller_loop
 from odradek.broker.control.controller_policy import ControllerPolicy
-from odradek.controller import controller
-from odradek.controller.decisions import beginning, campaign, handover
+from odradek.controller import controller, standing
+from odradek.controller.decisions import beginning, campaign, handover, liveness
 from odradek.controller.decisions.campaign import Candidate
 from odradek.controller.seat import Seat
+from odradek.controller.standing import Standing
 from odradek.controller.steps import Steps
 from odradek.metadata.znodes.controller import Wish
 from odradek.sim.simulation import Knob
@@ -54,6 +55,18 @@ def _still_holds(*_: object) -> Steps[bool]:
     return True
 
 
+def _as_long_as_it_takes(me: Any, own: Standing, *of: Any) -> Any:
+    """Who is ready is waited for."""
+    return _abstains_for_ready(me, own._replace(lease_is_over=False), *of)
+
+
+def _also_for_the_dead(me: Any, own: Standing, *of: Any) -> Any:
+    """Who was ready is ready."""
+    return _abstains_for_ready(me, own._replace(gone=frozenset()), *of)
+
+
+_abstains_for_ready = standing.abstains_for_ready
+
 SEAT_MISTAKES: Final[Mapping[str, Knob]] = {
     "readiness-for-any-wish": Knob(handover, "_is_ready", _ready_for_any),
     "no-wish-is-refused": Knob(handover, "_refusal", _never_refused),
@@ -62,10 +75,13 @@ SEAT_MISTAKES: Final[Mapping[str, Knob]] = {
         ControllerPolicy, "has_fallback", property(_everybody)
     ),
     "nobody-is-left-the-seat": Knob(campaign, "_abstention", _to_nobody),
-    "a-new-controller-trusts-all-who-live": Knob(beginning, "_former_lives", _no_former),
+    "a-new-controller-trusts-all-who-live": Knob(beginning, "former_lives", _no_former),
     "a-warm-beginning-repairs-nothing": Knob(beginning, "_repair", _no_steps),
     "what-was-begun-is-not-resumed": Knob(beginning, "_resume", _no_steps),
-    "marks-of-before-are-not-read": Knob(beginning, "_mark_deletions", _nothing),
+    "marks-of-before-are-not-read": Knob(beginning, "mark_deletions", _nothing),
+    "a-candidate-that-dies-is-waited-for": Knob(liveness, "on_candidate_gone", _no_steps),
+    "who-is-ready-is-waited-for": Knob(campaign, "abstains_for_ready", _as_long_as_it_takes),
+    "the-dead-are-ready": Knob(campaign, "abstains_for_ready", _also_for_the_dead),
     "the-lease-is-not-looked-at-again": Knob(controller_loop, "still_holds", _still_holds),
 }
 """By name."""

@@ -5,6 +5,7 @@ from typing import Final
 
 from odradek.broker.broker import Broker
 from odradek.metadata.znodes.cluster import ControllerZnode
+from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicsZnode
 from odradek.sim.worlds.cluster_view import ClusterView, Place
 
@@ -23,7 +24,13 @@ def unsettled(view: ClusterView) -> str:
             return f"broker {number} does not serve"
         if not machine.is_whole:
             return f"broker {number} lacks a disk"
-    complaints = (*_in_tree(view), *_in_seat(view), *_in_images(view), *_in_logs(view))
+    complaints = (
+        *_in_tree(view),
+        *_in_seat(view),
+        *_in_images(view),
+        *_in_logs(view),
+        *_in_settings(view),
+    )
     return "; ".join(complaints[:3])
 
 
@@ -102,6 +109,19 @@ def _in_logs(view: ClusterView) -> Iterator[str]:
             leads = state is not None and state.leader == number
             if leads != (place.partition in led):
                 yield f"broker {number} {'does not lead' if leads else 'leads'} {place}"
+
+
+def _in_settings(view: ClusterView) -> Iterator[str]:
+    """Of topics that a broker holds a log of: it acts on what the tree says of them."""
+    for name in view.topics():
+        entity = Entity(EntityType.TOPICS, name)
+        node = view.tree.nodes.get(SettingsZnode.path(entity))
+        told = {} if node is None else SettingsZnode.decode(entity, node.data)
+        for number, broker in view.opened():
+            known = dict(broker.settings.overrides(entity))
+            logs = broker.services_of_this_life.replicas.dirs
+            if known != told and any(it.partition.topic == name for it in logs):
+                yield f"broker {number} acts on {known} of {name}, which are {told}"
 
 
 def _lacks(view: ClusterView, broker: Broker, place: Place) -> bool:

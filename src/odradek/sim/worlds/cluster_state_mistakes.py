@@ -7,7 +7,7 @@ from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.controlled import update_metadata
 from odradek.broker.controlled.control_requests import ControlRequests
 from odradek.broker.topics import config_admin
-from odradek.controller import controller, leaders
+from odradek.controller import controller, health, leaders
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions import (
     broker_changes,
@@ -125,7 +125,21 @@ def _online(
     return context.online(image)
 
 
+def _with_a_state(context: ControllerContext, partition: Any, image: Any, tell: Any) -> None:
+    """What has no state yet is not there yet."""
+    if image.state is not None:
+        _partition(context, partition, image, tell)
+
+
+def _of_those_with_a_state(context: ControllerContext, *arrived: Any) -> Any:
+    """Who arrives may lead what was led before."""
+    rule = _elect_where_needed(context, *arrived)
+    return lambda partition, image: None if image.state is None else rule(partition, image)
+
+
 _with_eligible = leaders.with_eligible
+_elect_where_needed = elections.elect_where_needed
+_partition = health._partition  # noqa: SLF001 - the wrong rule goes on with it
 _may_be_members = in_sync._may_be_members  # noqa: SLF001
 _judge = in_sync._judge  # noqa: SLF001
 _writes = config_admin._writes  # noqa: SLF001
@@ -154,6 +168,10 @@ STATE_MISTAKES: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     "a-lost-state-is-a-new-partition": Knob(TreeReading, "_on_lost", _never_lost),
     "what-is-not-named-is-deleted": Knob(ControlRequests, "_gone", _all_unnamed),
     "a-deletion-outlives-its-topic": Knob(ControllerContext, "forget_topic", _forgotten),
+    "what-has-no-state-is-not-named": Knob(health, "_partition", _with_a_state),
+    "a-new-partition-is-not-led-later": Knob(
+        broker_changes, "elect_where_needed", _of_those_with_a_state
+    ),
     "deletions-are-not-resumed": (
         Knob(broker_changes, "resume_deletions", _no_steps),
         Knob(controller, "resume_deletions", _no_steps),

@@ -6,8 +6,8 @@ from typing import Final
 from odradek.sim.broker_machine import BrokerMachine
 from odradek.sim.history import Event
 from odradek.sim.loop import SECOND
-from odradek.sim.machine import Machine
 from odradek.sim.world import World
+from odradek.sim.zookeeper_machine import ZooKeeperMachine
 
 PATIENCE_SECONDS: Final = 3
 ACKNOWLEDGEMENTS: Final = frozenset({"client.acked", "key.acked"})
@@ -17,7 +17,7 @@ class Supervisor:
     """Once nothing was acknowledged for some seconds, what is down, cut off or hangs goes on."""
 
     def __init__(
-        self, world: World, zookeeper: Machine, brokers: Mapping[int, BrokerMachine]
+        self, world: World, zookeeper: ZooKeeperMachine, brokers: Mapping[int, BrokerMachine]
     ) -> None:
         self._world, self._zookeeper, self._brokers = world, zookeeper, brokers
         self._last = 0  # when something was acknowledged, or seen to
@@ -33,7 +33,8 @@ class Supervisor:
             return
         self._last = self._world.loop.now
         self._world.wires.heal()
-        for machine in (self._zookeeper, *(it.machine for it in self._brokers.values())):
+        self._zookeeper.refusals.end()
+        for machine in (self._zookeeper.machine, *(it.machine for it in self._brokers.values())):
             machine.resume()
             machine.start_if_down()
         for broker in self._brokers.values():

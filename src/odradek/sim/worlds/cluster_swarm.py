@@ -8,6 +8,7 @@ from odradek.sim.chance import SeededRandom
 from odradek.sim.faults import Fault
 from odradek.sim.worlds.cluster_changes import changes_of
 from odradek.sim.worlds.cluster_damage import BitRotInOne, NonsenseInTree, ReplacedDisk
+from odradek.sim.worlds.cluster_ensemble import LaggingServer, RefusedClients, RefusedRequests
 from odradek.sim.worlds.cluster_misfortunes import (
     BouncedFollower,
     ClusterFault,
@@ -34,6 +35,8 @@ MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (
 MISFORTUNES_IN_A_WORLD: Final = 2
 SECOND_PROCESS_ONE_IN: Final = 4  # worlds
 DELETED_CONTROLLER_ONE_IN: Final = 2  # worlds
+REFUSALS_ONE_IN: Final = 2  # worlds
+LAG_ONE_IN: Final = 2  # worlds
 
 
 def misfortunes(
@@ -51,4 +54,8 @@ def misfortunes(
         found.append(SecondStrike(cluster))
     if chance.stream("deleted").one_in(DELETED_CONTROLLER_ONE_IN):
         found.append(DeletedController(cluster))
+    if chance.stream("refusals").one_in(REFUSALS_ONE_IN):
+        found += (RefusedRequests(cluster), RefusedClients(cluster))
+    if chance.stream("lag").one_in(LAG_ONE_IN):
+        found.append(LaggingServer(cluster))
     return [*found, *changes_of(cluster, chance.stream("changes"))]

@@ -32,7 +32,7 @@ from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import InvalidTransactionState, OutOfOrderSequence, StorageError
 from odradek.storage.files.failures import Failures
-from odradek.storage.logs.flushing import FlushJob
+from odradek.storage.logs.flushing import FlushJob, sync_group
 from odradek.storage.logs.log import Appended, PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.settings import LogConfig
@@ -214,7 +214,7 @@ class Keeper:
         try:
             job.run()
             if job.wants_sync:
-                job.sync()
+                sync_group([job])
         except StorageError as error:
             job.fail()
             self._tell("log.refused", log.partition, type(error).__name__)

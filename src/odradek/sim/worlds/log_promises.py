@@ -115,7 +115,7 @@ class NothingIsInvented(Invariant):
         partition, _, _, _, found = event.details
         values = [value for _, value in found]
         invented = [value for value in values if value not in self._tried[partition]]
-        assert not invented, f"{partition}: nobody wrote {invented[:3]}"
+        assert not invented, f"{partition}: no client wrote {invented[:3]}"
         twice = [value for value in values if values.count(value) > 1]
         assert not twice, f"{partition} has {twice[:3]} more than once"
 

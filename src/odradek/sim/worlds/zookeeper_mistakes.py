@@ -102,9 +102,12 @@ class LyingNetwork:
     def __init__(self, network: Network, tamper: Callable[[Stream], Stream]) -> None:
         self._network, self._tamper = network, tamper
 
-    async def listen(self, address: Address, accept: Callable[[Stream], Receiver]) -> Listener:
+    async def listen(
+        self, address: Address, accept: Callable[[Stream], Receiver], *, uses_reserve: bool = False
+    ) -> Listener:
         """The server is handed the lie."""
-        return await self._network.listen(address, lambda stream: accept(self._tamper(stream)))
+        lying = lambda stream: accept(self._tamper(stream))  # noqa: E731 - one place uses it
+        return await self._network.listen(address, lying, uses_reserve=uses_reserve)
 
     async def connect(self, address: Address, attach: Callable[[Stream], Receiver]) -> Stream:
         """A server does not connect."""

@@ -121,7 +121,7 @@ class AcknowledgedWritesSurvive(Invariant):
                 self._learn(fact, number)
             elif kind != "delete" and mzxid and not path.startswith("/live/"):
                 possible = any(until >= asked_at for until in known.deletes.values())
-                assert possible, f"{path} is gone, and nobody deleted it"
+                assert possible, f"{path} is gone, and no client deleted it"
 
     def _learn(self, fact: Fact, number: int) -> None:
         known = self._known.setdefault(fact.path, _Known())

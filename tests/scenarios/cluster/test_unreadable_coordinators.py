@@ -1,0 +1,85 @@
+"""A log of groups that cannot be read: its coordinator refuses, and health says so."""
+
+from odradek.cli import cluster_health
+from odradek.client import admin, member, transactions
+from odradek.client.coordinators import TRANSACTION
+from odradek.client.retries import PATIENCE
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.model.units import SECOND
+from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenario_clients import Client
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.list_groups import ListGroupsRequest
+from tests.scenarios.cluster.spoilt import spoil
+
+ORDERS = TopicPartition("orders", 0)
+ONE_COPY = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+
+
+def with_an_unreadable_log(t: ClusterScenario) -> tuple[Client, int]:
+    """A client, and the broker that cannot read the groups' only log."""
+    shop = t.client("shop")
+    shop.make("orders")
+    shop.does(member.commit(shop.cluster, "readers", {ORDERS: 10}))
+    return shop, spoilt_at_a_start(t, GROUP_METADATA_TOPIC)
+
+
+def spoilt_at_a_start(t: ClusterScenario, topic: str) -> int:
+    """The broker that has this topic's only log, once it has tried in vain to read it."""
+    alone = t.leader(topic)
+    spoil(t, alone, 0, topic)
+    t.broker(alone).stop()
+    t.run(seconds=1)
+    t.broker(alone).start()
+    t.wait_until(lambda: t.state(topic).leader == alone, "it leads")
+    t.run(seconds=3)
+    return alone
+
+
+@staged(settings=ONE_COPY)
+def test_a_list_of_groups_says_that_some_cannot_be_read(t: ClusterScenario) -> None:
+    """Not that they are still being read: a client would ask again until its time is over."""
+    shop, alone = with_an_unreadable_log(t)
+    connection = shop.does(shop.cluster.broker(BrokerId(alone)))
+    answer = shop.does(connection.ask(ListGroupsRequest()))
+    assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    began = t.world.loop.time()
+    assert shop.refusal_of(admin.list_groups(shop.cluster)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert t.world.loop.time() - began < PATIENCE / SECOND  # virtual: it gives up at once
+
+
+@staged(settings=ONE_COPY)
+def test_a_list_of_transactions_says_that_some_cannot_be_read(t: ClusterScenario) -> None:
+    """Not that they are still being read, which ends by itself."""
+    shop = t.client("shop")
+    begin = InitProducerIdRequest("copier", 60_000)
+    shop.does(shop.cluster.ask_coordinator("copier", begin, TRANSACTION, version=4))
+    spoilt_at_a_start(t, TRANSACTION_STATE_TOPIC)
+    began = t.world.loop.time()
+    listing = transactions.list_transactions(shop.cluster)
+    assert shop.refusal_of(listing) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert t.world.loop.time() - began < PATIENCE / SECOND
+
+
+@staged(settings=ONE_COPY)
+def test_a_coordinator_that_refuses_is_named_with_its_reason(t: ClusterScenario) -> None:
+    """Every partition has a leader, and still a group gets nothing but errors."""
+    _, alone = with_an_unreadable_log(t)
+    operator = t.client("operator")
+
+    def refusing() -> list[cluster_health.Sick]:
+        found = operator.does(cluster_health.sick(operator.cluster))
+        return [it for it in found if it.problem == cluster_health.COORDINATOR_REFUSES]
+
+    t.wait_until(refusing, "health says it")
+    (told,) = refusing()
+    assert told.partitions == {GROUP_METADATA_TOPIC: [0]}
+    assert told.cause.startswith(f"broker {alone} cannot read the log: ")

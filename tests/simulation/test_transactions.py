@@ -1,0 +1,18 @@
+"""The world of transactions notices rules that are wrong."""
+
+from typing import Final
+
+import pytest
+
+from odradek.sim.simulation import run
+from odradek.sim.worlds import kind
+
+SEEDS: Final = 60  # within so many each mistake must be found
+
+
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("mistake", kind("transactions").controls)
+def test_known_mistakes_are_found(mistake: str) -> None:
+    """Each breaks a promise soon."""
+    outcomes = (run(kind("transactions"), seed, control=mistake) for seed in range(1, 1 + SEEDS))
+    assert any(outcome.violation is not None for outcome in outcomes), mistake
