@@ -1,7 +1,7 @@
-"""Access rules of a cluster: added, and taken back, by its controller."""
+"""Access rules of a cluster: listed, added, and taken back, by its controller."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from odradek.access.filters import Filter
 from odradek.client.cluster import Cluster
@@ -9,6 +9,9 @@ from odradek.client.errors import check
 from odradek.model.access import Effect, Operation, Pattern, PatternType, ResourceType, Rule
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from odradek.wire.messages.describe_acls import DescribeAclsRequest
+
+EVERY_RULE: Final = Filter()
 
 
 class AccessRule(NamedTuple):
@@ -16,6 +19,12 @@ class AccessRule(NamedTuple):
 
     pattern: Pattern
     rule: Rule
+
+    @property
+    def filter(self) -> Filter:
+        """What means this rule, and no other."""
+        kind, how, name = self.pattern
+        return Filter(kind, how, name, *self.rule)
 
 
 def creation(rules: Sequence[AccessRule]) -> CreateAclsRequest:
@@ -38,6 +47,30 @@ async def create(cluster: Cluster, rules: Sequence[AccessRule]) -> None:
             check(result.error_code, result.error_message, about=str_of(pattern))
 
     await cluster.patiently(attempt)
+
+
+async def describe(cluster: Cluster, wanted: Filter = EVERY_RULE) -> list[AccessRule]:
+    """Those that a filter means. The controller is asked, which has made the last of them."""
+    request = DescribeAclsRequest(
+        wanted.resource_type,
+        wanted.name,
+        wanted.pattern_type,
+        wanted.principal,
+        wanted.host,
+        wanted.operation,
+        wanted.effect,
+    )
+
+    async def attempt() -> list[AccessRule]:
+        answer = await (await cluster.controller()).ask(request)
+        check(answer.error_code, answer.error_message)
+        return [
+            AccessRule(_pattern(it.resource_type, it.pattern_type, it.resource_name), _rule(row))
+            for it in answer.resources
+            for row in it.acls
+        ]
+
+    return sorted(await cluster.patiently(attempt))
 
 
 async def delete(cluster: Cluster, filters: Sequence[Filter]) -> list[AccessRule]:

@@ -12,6 +12,12 @@ DEFAULT_PORT: Final = 9092
 _ADDRESS = re.compile(rf"(?P<host>\[[^\s\[\]]+\]|[^\s:\[\]]+)(:(?P<port>{PORT}))?")
 
 
+def written(address: Address) -> str:
+    """As people write it: an address of IPv6 in brackets."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def addresses(text: str) -> tuple[Address, ...]:
     """`host:port,host:port`; the port may be left out."""
     found = []

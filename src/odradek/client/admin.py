@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import Refused, check
+from odradek.client.errors import Refused, UnreadableLog, check
 from odradek.client.member import commit
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
@@ -80,11 +80,13 @@ async def create_topic(cluster: Cluster, topic: NewTopic) -> None:
     check(made.error_code, made.error_message)
 
 
-async def delete_topics(cluster: Cluster, names: Iterable[str]) -> dict[str, ErrorCode]:
-    """Takes them away; each has its own outcome."""
+async def delete_topics(
+    cluster: Cluster, names: Iterable[str], timeout_ms: int = TIMEOUT_MS
+) -> dict[str, ErrorCode]:
+    """Takes them away; each has its own outcome. What is not begun in time is done later."""
     states = [DeleteTopicState(name) for name in names]
     controller = await cluster.controller()
-    answer = await controller.ask(DeleteTopicsRequest(states, timeout_ms=TIMEOUT_MS))
+    answer = await controller.ask(DeleteTopicsRequest(states, timeout_ms=timeout_ms))
     return {row.name: ErrorCode(row.error_code) for row in answer.responses}
 
 
@@ -144,11 +146,7 @@ async def alter_settings(
     """Sets some, and takes others back."""
     changes = [AlterableConfig(setting, SET, value) for setting, value in to.items()]
     changes += [AlterableConfig(setting, DELETE, None) for setting in delete]
-    connection = await who_knows(cluster, kind, name)
-    resource = AlterConfigsResource(kind, name, changes)
-    answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
-    (row,) = answer.responses
-    check(row.error_code, row.error_message)
+    await _change(cluster, kind, name, changes)
 
 
 async def alter_list(
@@ -166,10 +164,23 @@ async def alter_list(
     """
     operation = SUBTRACT if take else APPEND
     changes = [AlterableConfig(setting, operation, value) for setting, value in settings.items()]
+    await _change(cluster, kind, name, changes, asks_controller=asks_controller)
+
+
+async def _change(
+    cluster: Cluster,
+    kind: int,
+    name: str,
+    changes: list[AlterableConfig],
+    *,
+    asks_controller: bool = False,
+) -> None:
+    """A broker may not have heard of a topic that was just made: then the controller, which has."""
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, changes)])
     connection = await _whom(cluster, kind, name, asks_controller=asks_controller)
-    resource = AlterConfigsResource(kind, name, changes)
-    answer = await connection.ask(IncrementalAlterConfigsRequest([resource]))
-    (row,) = answer.responses
+    (row,) = (await connection.ask(request)).responses
+    if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        (row,) = (await (await cluster.controller()).ask(request)).responses
     check(row.error_code, row.error_message)
 
 
@@ -202,6 +213,8 @@ async def groups_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[Liste
     found = []
     for broker in brokers:
         answer = await (await cluster.broker(broker)).ask(ListGroupsRequest())
+        if answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+            raise UnreadableLog(broker, "groups")
         check(answer.error_code)
         found += answer.groups
     return sorted(found, key=lambda group: group.group_id)

@@ -16,6 +16,7 @@ from odradek.client.blocking_cluster import BlockingCluster
 from odradek.client.blocking_fetch import fetch_range
 from odradek.client.blocking_producer import BlockingProducer, BlockingProducerSettings
 from odradek.client.blocking_security import BlockingSecurity
+from odradek.client.blocking_transactional_producer import BlockingTransactionalProducer
 from odradek.client.cluster_metadata import ClusterMetadata, TopicMetadata
 from odradek.client.errors import DataLost, LogTruncated, OffsetExpired, TopicRecreated, check
 from odradek.client.fetching import FetchedBytes, FetchSettings, RangeFetch
@@ -40,6 +41,7 @@ from odradek.client.offsets import (
     read_list_offsets,
 )
 from odradek.client.retries import PATIENCE
+from odradek.client.transaction_requests import TIMEOUT, V2, TransactionalIdentity, Versions
 from odradek.model.errors import BrokerError
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch
@@ -226,6 +228,19 @@ class BlockingClient:
     ) -> BlockingProducer:
         """A producer with an identity of its own; it takes finished batches."""
         return BlockingProducer(self._cluster, settings)
+
+    def transactional_producer(
+        self,
+        transactional_id: str,
+        versions: Versions = V2,
+        settings: BlockingProducerSettings = BlockingProducerSettings(),  # noqa: B008 - frozen
+        timeout: Millis = TIMEOUT,
+    ) -> BlockingTransactionalProducer:
+        """A producer whose batches are seen together, or not; first it has to `begin`."""
+        identity = TransactionalIdentity(transactional_id)
+        return BlockingTransactionalProducer(
+            self._cluster, identity, versions=versions, settings=settings, timeout=timeout
+        )
 
     # Groups
 

@@ -11,6 +11,7 @@ from odradek.client.blocking_wire import now
 from odradek.client.cluster_metadata import ClusterMetadata
 from odradek.client.coordinators import (
     COORDINATOR_VERSION,
+    GROUP,
     check_coordinator,
     find_coordinator,
     read_coordinator,
@@ -43,7 +44,7 @@ class BlockingCluster:
         self._client_id = client_id
         self._security = security
         self._connections: dict[Address, BlockingConnection] = {}
-        self._coordinators: dict[str, Address] = {}  # by group
+        self._coordinators: dict[tuple[str, int], Address] = {}  # by name and kind
 
     def close(self) -> None:
         """Closes every connection."""
@@ -57,9 +58,21 @@ class BlockingCluster:
         """To this address; made once, and again when it is gone."""
         found = self._connections.get(address)
         if found is None or not found.is_open:
-            found = BlockingConnection(address, self._client_id, self._security)
+            others = max(len(self.metadata.brokers), len(self._bootstrap))
+            found = BlockingConnection(
+                address,
+                self._client_id,
+                self._security,
+                opening_ms=self._at_least_a_second(self.patience // others),
+                answer_ms_max=self._at_least_a_second(self.patience),
+            )
             self._connections[address] = found
         return found
+
+    @staticmethod
+    def _at_least_a_second(millis: int) -> Millis:
+        """Who has less patience only does not try again."""
+        return Millis(max(millis, SECOND))
 
     def any(self) -> BlockingConnection:
         """The first that can be had: brokers that are known, then the bootstrap addresses."""
@@ -113,25 +126,36 @@ class BlockingCluster:
             except BrokerError as error:
                 pause(retries.pause_after(error, now()))
 
-    def ask_coordinator(self, group: str, request: Request) -> Any:
-        """Asks the coordinator of a group, wherever it moves."""
+    def ask_coordinator(
+        self,
+        name: str,
+        request: Request,
+        kind: int = GROUP,
+        *,
+        version: int | None = None,
+        checked: Callable[[Any], None] = check_coordinator,
+    ) -> Any:
+        """Asks the coordinator of a group, or of a transactional id, wherever it moves.
+
+        `checked` raises what the answer refuses; what can be mended by asking again is asked again.
+        """
 
         def attempt() -> Any:
             try:
-                answer = self._coordinator(group).ask(request)
-                check_coordinator(answer)
+                answer = self._coordinator(name, kind).ask(request, version)
+                checked(answer)
             except BrokerError:
-                self._coordinators.pop(group, None)
+                self._coordinators.pop((name, kind), None)
                 raise
             return answer
 
         return self.patiently(attempt)
 
-    def _coordinator(self, group: str) -> BlockingConnection:
-        address = self._coordinators.get(group)
+    def _coordinator(self, name: str, kind: int) -> BlockingConnection:
+        address = self._coordinators.get((name, kind))
         if address is None:
-            answer = self.any().ask(find_coordinator(group), COORDINATOR_VERSION)
-            address = self._coordinators[group] = read_coordinator(answer)
+            answer = self.any().ask(find_coordinator(name, kind), COORDINATOR_VERSION)
+            address = self._coordinators[name, kind] = read_coordinator(answer)
         return self.connection(address)
 
 

@@ -2,7 +2,8 @@
 
 For processes that have no loop and want none, such as Spark's workers. Requests may be pipelined:
 `send` returns at once what will hold the answer, and `PendingAnswer.wait` reads until it is there;
-answers to others that come before it are kept for them. One thread at a time.
+answers to others that come before it are kept for them. One thread at a time. A name whose time is
+nearly over is proven again before the next request.
 """
 
 import socket
@@ -10,13 +11,15 @@ from typing import Any, Final
 
 from odradek.client.blocking_security import BlockingSecurity
 from odradek.client.blocking_wire import Wire, now
-from odradek.client.connection_limits import VERSIONS_MAX, patience
+from odradek.client.connection_limits import ANSWER_MS, VERSIONS_MAX, patience
 from odradek.client.errors import check
+from odradek.model.errors import BrokerError
 from odradek.model.units import SECOND, Millis
 from odradek.peers.errors import (
     ClosedByUs,
     ConnectionGone,
     MalformedAnswer,
+    NotAuthenticated,
     TimedOut,
     connecting_failed,
     connection_ended,
@@ -24,6 +27,7 @@ from odradek.peers.errors import (
 from odradek.peers.requests import RequestsInFlight, encode_request
 from odradek.peers.versions import NegotiatedVersions
 from odradek.ports import Address
+from odradek.security.client_exchange import SaslRequest, proven_again_in, version_of
 from odradek.wire.framing import InvalidFrame
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
@@ -63,26 +67,39 @@ class BlockingConnection:
     """Asks one broker; not opened again."""
 
     def __init__(
-        self, address: Address, client_id: str, security: BlockingSecurity | None = None
+        self,
+        address: Address,
+        client_id: str,
+        security: BlockingSecurity | None = None,
+        *,
+        opening_ms: Millis = ANSWER_MS,
+        answer_ms_max: Millis | None = None,
     ) -> None:
+        """A broker may take so long to take a connection; and so long for an answer, at most."""
         self.address = address
+        self._answer_ms_max: Millis | None = opening_ms
         self._flight: RequestsInFlight[PendingAnswer] = RequestsInFlight(client_id)
         self._reason: ConnectionGone | None = None
+        self._security = security
+        self._proven_again_at: Millis | None = None  # None: the name holds as long as all this
+        make = None if security is None else security.ready(address)
         try:
-            plain = socket.create_connection(address, CONNECT_MS / SECOND)
+            plain = socket.create_connection(address, min(CONNECT_MS, opening_ms) / SECOND)
         except OSError as error:
             raise connecting_failed(address, error) from error
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wire: Wire = Wire(plain)
         try:
             if security is not None:
-                self._wire = security.secured(plain, address, client_id)
+                self._wire, session_ms = security.secured(plain, address, client_id, make)
+                self._proven_for(session_ms)
             answer = self._post(ApiVersionsRequest(), 0).wait()
             check(answer.error_code)
         except BaseException:
             self.close()
             raise
         self.versions = NegotiatedVersions.of(answer, VERSIONS_MAX)
+        self._answer_ms_max = answer_ms_max
 
     @property
     def is_open(self) -> bool:
@@ -100,6 +117,8 @@ class BlockingConnection:
 
     def send(self, request: Request, version: int | None = None) -> PendingAnswer:
         """Sends a request, in the newest version if none is named."""
+        if self._proven_again_at is not None and now() >= self._proven_again_at:
+            self._prove_again()
         if version is None:
             version = self.versions.newest(request.KEY)
         return self._post(request, version)
@@ -108,11 +127,32 @@ class BlockingConnection:
         """The answer to a request."""
         return self.send(request, version).wait()
 
+    def _proven_for(self, session_ms: Millis) -> None:
+        pause = proven_again_in(session_ms)
+        self._proven_again_at = None if pause is None else Millis(now() + pause)
+
+    def _prove_again(self) -> None:
+        """Before its time is over (KIP-368). Answers that come before are kept for who waits."""
+        assert self._security is not None, "it was proven before"
+        try:
+            conversation = self._security.conversation(self.address)
+            request: SaslRequest | None = conversation.begin()
+            while request is not None:
+                request = conversation.answered(self._post(request, version_of(request)).wait())
+        except ConnectionGone as error:
+            self._end(error)
+            raise
+        except BrokerError as error:
+            refused = NotAuthenticated(f"{self.address[0]}:{self.address[1]}: {error}")
+            self._end(refused)
+            raise refused from error
+        self._proven_for(conversation.session_ms)
+
     def _post(self, request: Request, version: int) -> PendingAnswer:
         if self._reason is not None:
             raise self._reason
         pending = PendingAnswer(self)
-        kept = patience(request)
+        kept = min(patience(request), self._answer_ms_max or patience(request))
         deadline = Millis(now() + kept)
         frame = self._flight.send(encode_request(request, version), deadline, pending)
         try:

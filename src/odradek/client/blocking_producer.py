@@ -36,6 +36,14 @@ class BlockingProducerSettings:
     buffer_bytes_max: Bytes = Bytes(32 * MIB)  # unacknowledged; beyond them `send` waits
 
 
+class InTransactions(NamedTuple):
+    """Whose transactions batches belong to."""
+
+    transactional_id: str
+    identity: ProducerIdentity
+    produce_version: int
+
+
 class _InFlight(NamedTuple):
     """One request."""
 
@@ -46,13 +54,21 @@ class _InFlight(NamedTuple):
 class BlockingProducer:
     """`send` finished batches, then `flush`. After a refusal it is of no more use."""
 
-    def __init__(self, cluster: BlockingCluster, settings: BlockingProducerSettings) -> None:
+    def __init__(
+        self,
+        cluster: BlockingCluster,
+        settings: BlockingProducerSettings,
+        transactions: InTransactions | None = None,
+    ) -> None:
         self._cluster = cluster
         self._settings = settings
         self._retries = Retries(now(), settings.delivery_ms)
-        identity = cluster.patiently(self._take_identity)
-        self.identity = identity
-        self._sequencing = Sequencing(identity)
+        if transactions is None:
+            self._transactional_id, self._version = None, None
+            self.identity = cluster.patiently(self._take_identity)
+        else:
+            self._transactional_id, self.identity, self._version = transactions
+        self._sequencing = Sequencing(self.identity, is_transactional=transactions is not None)
         self._in_flight: dict[BrokerId, deque[_InFlight]] = {}
         self._produced: list[Produced] = []
 
@@ -132,9 +148,9 @@ class BlockingProducer:
             row = PartitionProduceData(it.partition.partition, it.data)
             topics.setdefault(it.partition.topic, []).append(row)
         rows = [TopicProduceData(name, partition_data=them) for name, them in topics.items()]
-        request = ProduceRequest(None, ACKS_ALL, self._settings.timeout_ms, rows)
+        request = ProduceRequest(self._transactional_id, ACKS_ALL, self._settings.timeout_ms, rows)
         try:
-            pending = connection.send(request)
+            pending = connection.send(request, self._version)
         except BrokerError as error:
             self._failed(batches, error)
             raise

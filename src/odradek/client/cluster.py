@@ -13,6 +13,7 @@ from odradek.client.cluster_metadata import BrokerEndpoint, ClusterMetadata
 from odradek.client.connection import Connection
 from odradek.client.coordinators import (
     COORDINATOR_VERSION,
+    GROUP,
     check_coordinator,
     find_coordinator,
     read_coordinator,
@@ -52,7 +53,7 @@ class Cluster:
         self.metadata = ClusterMetadata()
         self._bootstrap = tuple(bootstrap)
         self._client_id = client_id
-        self._coordinators: dict[str, Address] = {}  # by group
+        self._coordinators: dict[tuple[str, int], Address] = {}  # by name and kind
         self._connections: dict[Address, Connection] = {}
         self._dialling: dict[Address, asyncio.Lock] = {}
 
@@ -121,13 +122,13 @@ class Cluster:
             await self.refresh([partition.topic])
             return self.metadata.leader(partition)
 
-    async def coordinator(self, group: str) -> Connection:
-        """Who coordinates a group, as far as is known."""
-        address = self._coordinators.get(group)
+    async def coordinator(self, name: str, kind: int = GROUP) -> Connection:
+        """Who coordinates a group, or a transactional id, as far as is known."""
+        address = self._coordinators.get((name, kind))
         if address is None:
             connection = await self.any()
-            answer = await connection.ask(find_coordinator(group), COORDINATOR_VERSION)
-            address = self._coordinators[group] = read_coordinator(answer)
+            answer = await connection.ask(find_coordinator(name, kind), COORDINATOR_VERSION)
+            address = self._coordinators[name, kind] = read_coordinator(answer)
         return await self.connection(address)
 
     # Metadata
@@ -198,15 +199,26 @@ class Cluster:
                     self.metadata = self.metadata.of_topics(frozenset())
             await clock.sleep_until(Millis(now + pause))
 
-    async def ask_coordinator(self, group: str, request: Request) -> Any:
-        """Asks the coordinator of a group, wherever it moves."""
+    async def ask_coordinator(
+        self,
+        name: str,
+        request: Request,
+        kind: int = GROUP,
+        *,
+        version: int | None = None,
+        checked: Callable[[Any], None] = check_coordinator,
+    ) -> Any:
+        """Asks the coordinator of a group, or of a transactional id, wherever it moves.
+
+        `checked` raises what the answer refuses; what can be mended by asking again is asked again.
+        """
 
         async def attempt() -> Any:
             try:
-                answer = await (await self.coordinator(group)).ask(request)
-                check_coordinator(answer)
+                answer = await (await self.coordinator(name, kind)).ask(request, version)
+                checked(answer)
             except BrokerError:
-                self._coordinators.pop(group, None)
+                self._coordinators.pop((name, kind), None)
                 raise
             return answer
 

@@ -5,9 +5,9 @@ behind: of a topic with the same id a partition's leader is replaced only by one
 later leader epoch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from odradek.client.errors import NoLeader
 from odradek.model.errors import ErrorCode
@@ -107,11 +107,16 @@ def _partition(row: MetadataResponsePartition) -> PartitionMetadata:
     return PartitionMetadata(
         BrokerId(row.leader_id),
         LeaderEpoch(row.leader_epoch),
-        tuple(map(BrokerId, row.replica_nodes)),
-        tuple(map(BrokerId, row.isr_nodes)),
-        tuple(map(BrokerId, row.offline_replicas)),
-        ErrorCode(row.error_code),
+        _brokers(row.replica_nodes),
+        _brokers(row.isr_nodes),
+        _brokers(row.offline_replicas),
+        ErrorCode(row.error_code) if row.error_code else ErrorCode.NONE,
     )
+
+
+def _brokers(ids: Sequence[int]) -> tuple[BrokerId, ...]:
+    """All at once: a listing of ten thousand partitions has many."""
+    return cast("tuple[BrokerId, ...]", tuple(ids))
 
 
 def _newer(known: TopicMetadata | None, told: TopicMetadata) -> TopicMetadata:

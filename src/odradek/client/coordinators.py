@@ -1,4 +1,4 @@
-"""Group coordinators: how they are found, and how they say that they are not the one."""
+"""Coordinators: how they are found, and how they say that they are not the one."""
 
 from typing import Any, Final
 
@@ -7,7 +7,9 @@ from odradek.model.errors import ErrorCode
 from odradek.ports import Address
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
-COORDINATOR_VERSION: Final = 3  # one group at a time
+COORDINATOR_VERSION: Final = 3  # one at a time
+GROUP: Final = 0
+TRANSACTION: Final = 1
 NOT_SERVED: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -17,9 +19,9 @@ NOT_SERVED: Final = frozenset(
 )
 
 
-def find_coordinator(group: str) -> FindCoordinatorRequest:
-    """Any broker answers it, at COORDINATOR_VERSION."""
-    return FindCoordinatorRequest(key=group)
+def find_coordinator(key: str, kind: int = GROUP) -> FindCoordinatorRequest:
+    """Of a group, or of a transactional id; any broker answers it, at COORDINATOR_VERSION."""
+    return FindCoordinatorRequest(key=key, key_type=kind)
 
 
 def read_coordinator(answer: FindCoordinatorResponse) -> Address:
@@ -37,7 +39,7 @@ def check_coordinator(answer: Any) -> None:
     if code and ErrorCode(code).retriable:
         raise Refused(code)
     row = answer
-    for name in ("groups", "results", "topics", "partitions"):
+    for name in ("groups", "results", "transaction_states", "topics", "partitions"):
         rows = getattr(row, name, None)
         if rows:
             row = rows[0]

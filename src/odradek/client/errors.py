@@ -26,6 +26,26 @@ class NoLeader(BrokerError):
     code = ErrorCode.LEADER_NOT_AVAILABLE
 
 
+class CorruptRecords(Refused):
+    """A batch fails its checksum at every broker that was asked for it."""
+
+    def __init__(self, partition: TopicPartition, offset: int, broker: int) -> None:
+        text = (
+            f"the batch there fails its checksum at broker {broker}, "
+            "and no other broker has led the partition instead"
+        )
+        about = f"{partition} at offset {offset}"
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, text, about=about)
+
+
+class UnreadableLog(Refused):
+    """A coordinator cannot read its log: a person has to mend that, not another attempt."""
+
+    def __init__(self, broker: int, of: str) -> None:
+        text = f"broker {broker} cannot read the log of some {of}"
+        super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, text)
+
+
 class DataLost(BrokerError):
     """The records at a position cannot be read any more."""
 

@@ -160,7 +160,7 @@ class RangeFetch:
             behind = base + 1  # an old message, or a set of them under the offset of its last
             if magic == MAGIC:
                 if self.settings.check_crc:
-                    check_crc(data, read_header(data, at), at)
+                    self._check(data, at, base)
                 behind += DELTA.unpack_from(data, at + DELTA_AT)[0]
                 epoch = LeaderEpoch(batch_epoch)
             if behind <= next_offset:  # or it would be asked for again, for ever
@@ -168,6 +168,12 @@ class RangeFetch:
             next_offset = Offset(behind)
             at += size
         return at, Position(next_offset, epoch)
+
+    def _check(self, data: memoryview, at: int, base: int) -> None:
+        try:
+            check_crc(data, read_header(data, at), at)
+        except CorruptBatch as error:
+            raise CorruptBatch(f"{self.partition} at offset {base}: {error}") from None
 
 
 def _offsets(row: PartitionData) -> tuple[Offset, Offset, Offset]:

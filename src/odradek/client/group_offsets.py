@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from odradek.client.errors import Refused, check
 from odradek.client.offsets import Position
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicPartition, by_topic
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -55,10 +55,10 @@ def committed_request(
     group: str, partitions: Iterable[TopicPartition] | None
 ) -> OffsetFetchRequest:
     """Where a group is; None: everywhere that it has committed."""
-    topics: dict[str, list[int]] = {}
-    for it in partitions or ():
-        topics.setdefault(it.topic, []).append(it.partition)
-    rows = [OffsetFetchRequestTopics(name, partition_indexes=them) for name, them in topics.items()]
+    rows = [
+        OffsetFetchRequestTopics(name, partition_indexes=them)
+        for name, them in by_topic(partitions or ()).items()
+    ]
     wanted = OffsetFetchRequestGroup(group, topics=None if partitions is None else rows)
     return OffsetFetchRequest(groups=[wanted])
 

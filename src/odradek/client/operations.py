@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from odradek.client.cluster import Cluster
+from odradek.client.connection import Connection
 from odradek.client.errors import check
 from odradek.model.admin_operations import CLUSTER_NAME, AdminOperation
 from odradek.model.ids import BrokerId
@@ -24,6 +25,18 @@ class Wanted(NamedTuple):
 
 async def operate(cluster: Cluster, wanted: Wanted) -> dict[str, Any]:
     """Its result. UnsupportedVersion: the brokers are Kafka's, or older than the operation."""
+
+    async def attempt() -> dict[str, Any]:
+        broker = wanted.broker
+        return await operate_on(
+            await (cluster.any() if broker is None else cluster.broker(broker)), wanted
+        )
+
+    return await cluster.patiently(attempt)
+
+
+async def operate_on(connection: Connection, wanted: Wanted) -> dict[str, Any]:
+    """Likewise, asked once, of the broker at the other end."""
     request = OdradekAdminRequest(
         operation=wanted.operation.name,
         resource_type=wanted.operation.resource,
@@ -31,13 +44,7 @@ async def operate(cluster: Cluster, wanted: Wanted) -> dict[str, Any]:
         arguments=json.dumps(wanted.arguments) if wanted.arguments else None,
         timeout_ms=wanted.timeout,
     )
-
-    async def attempt() -> dict[str, Any]:
-        broker = wanted.broker
-        connection = await (cluster.any() if broker is None else cluster.broker(broker))
-        answer = await connection.ask(request)
-        check(answer.error_code, answer.error_message)
-        result: dict[str, Any] = json.loads(answer.result or "{}")
-        return result
-
-    return await cluster.patiently(attempt)
+    answer = await connection.ask(request)
+    check(answer.error_code, answer.error_message)
+    result: dict[str, Any] = json.loads(answer.result or "{}")
+    return result

@@ -9,7 +9,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
 from odradek.client.errors import Refused, check
 from odradek.model.errors import BrokerError
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicPartition, by_topic
 from odradek.model.units import SECOND, Millis
 from odradek.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -129,10 +129,7 @@ async def elect(
     An unclean election is refused where a replica that may have everything is on a live broker,
     unless it is forced.
     """
-    topics: dict[str, list[int]] = {}
-    for it in partitions or ():
-        topics.setdefault(it.topic, []).append(it.partition)
-    rows = [TopicPartitions(name, numbers) for name, numbers in topics.items()]
+    rows = [TopicPartitions(*it) for it in by_topic(partitions or ()).items()]
     request = ElectLeadersRequest(
         kind.value, None if partitions is None else rows, TIMEOUT, force=is_forced
     )

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 
 Placement = dict[TopicPartition, tuple[int, ...]]
@@ -19,6 +20,12 @@ class Room(NamedTuple):
     """The brokers that may be used, with their racks."""
 
     racks: Mapping[int, str | None]
+    cordoned: frozenset[int] = frozenset()  # of these: they keep what they have, and get no more
+
+    @property
+    def open(self) -> list[int]:
+        """Those that may get replicas."""
+        return [it for it in self.racks if it not in self.cordoned]
 
     def rack(self, broker: int) -> str | None:
         """Where a broker is, if it says so."""
@@ -37,9 +44,11 @@ def planned(
     load: Counter[int] = Counter(dict.fromkeys(room.racks, 0))
     for partition, replicas in current.items():
         count = len(replicas) if factor is None else factor
-        if count > len(room.racks):
+        may = len({*room.open, *room.cordoned.intersection(replicas)})
+        if count > may:
             raise TooFewBrokers(
-                f"{partition}: {count} replicas need {count} brokers; {len(room.racks)} may be used"
+                f"{partition}: replication factor {count} needs {counted(count, 'broker')}; "
+                f"{may} may be used"
             )
         plan[partition] = [it for it in replicas if it in room.racks][:count]
         load.update(plan[partition])
@@ -64,8 +73,9 @@ def drained(current: Mapping[TopicPartition, Sequence[int]], room: Room, gone: i
         stay = [it for it in replicas if it != gone]
         if len(set(room.racks) - set(stay)) < 1:
             raise TooFewBrokers(
-                f"{partition}: {len(replicas)} replicas need {len(replicas)} brokers; "
-                f"without broker {gone} and cordoned ones there are {len(room.racks)}"
+                f"{partition}: replication factor {len(replicas)} needs "
+                f"{counted(len(replicas), 'broker')}; "
+                f"{len(room.racks)} may be used without broker {gone} and cordoned ones"
             )
         _add(stay, load, room)
         chosen = stay[-1]
@@ -75,7 +85,7 @@ def drained(current: Mapping[TopicPartition, Sequence[int]], room: Room, gone: i
 
 def _add(replicas: list[int], load: Counter[int], room: Room) -> None:
     used = {room.rack(it) for it in replicas} - {None}
-    free = [it for it in room.racks if it not in replicas]
+    free = [it for it in room.open if it not in replicas]
     chosen = min(free, key=lambda it: (room.rack(it) in used, load[it], it))
     replicas.append(chosen)
     load[chosen] += 1
@@ -88,8 +98,8 @@ def _even_out(
     current: Mapping[TopicPartition, Sequence[int]],
 ) -> None:
     """What is new there anyway moves first, preferred leaders last."""
-    for _ in range(sum(map(len, plan.values()))):
-        full, empty = (f(room.racks, key=lambda it: (load[it], it)) for f in (max, min))
+    for _ in range(sum(map(len, plan.values())) if room.open else 0):
+        full, empty = (f(room.open, key=lambda it: (load[it], it)) for f in (max, min))
         if load[full] - load[empty] <= 1:
             return
         may = [it for it in plan if _may_move(plan[it], full, empty, room)]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from odradek.client.errors import DataLost
+from odradek.client.errors import DataLost, UnreadableLog
 from odradek.model.errors import BrokerError
 from odradek.model.units import SECOND, Millis
 
@@ -33,7 +33,7 @@ class Retries:
 
     def pause_after(self, error: BrokerError, now: Millis) -> Millis:
         """How long to wait before the next attempt; raises the error if there is to be none."""
-        final = isinstance(error, DataLost) or not error.code.retriable
+        final = isinstance(error, DataLost | UnreadableLog) or not error.code.retriable
         if final or self.is_over(now):
             raise error
         pause = self._pause

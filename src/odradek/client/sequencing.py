@@ -18,7 +18,7 @@ from odradek.client.errors import Refused
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_PRODUCER, ProducerId, TopicPartition
 from odradek.model.positions import NO_OFFSET, NO_PRODUCER_EPOCH, Offset, ProducerEpoch
-from odradek.records.batch import read_header, seal
+from odradek.records.batch import TRANSACTIONAL_BIT, read_header, seal
 
 IN_FLIGHT_MAX: Final = 5
 SEQUENCES: Final = 1 << 31
@@ -63,9 +63,10 @@ class _Queue:
 class Sequencing:
     """All batches that were not acknowledged yet."""
 
-    def __init__(self, identity: ProducerIdentity) -> None:
+    def __init__(self, identity: ProducerIdentity, *, is_transactional: bool = False) -> None:
         self.unacknowledged_bytes = 0
         self._identity = identity
+        self._attributes = TRANSACTIONAL_BIT if is_transactional else 0
         self._ready: dict[TopicPartition, None] = {}  # with a batch that may go out now
         self._queues: dict[TopicPartition, _Queue] = {}
 
@@ -77,6 +78,7 @@ class Sequencing:
         if self._identity.producer_id >= 0:
             header.producer_id, header.producer_epoch = self._identity
             header.base_sequence = queue.sequence
+            header.attributes |= self._attributes
             queue.sequence = (queue.sequence + header.record_count) % SEQUENCES
             seal(data, header)
         queue.batches.append(Outgoing(partition, data, header.record_count))

@@ -8,7 +8,8 @@ from threading import Thread
 
 import pytest
 
-from odradek.client import connection_limits
+from odradek.client import blocking_cluster, connection_limits
+from odradek.client.blocking_cluster import BlockingCluster
 from odradek.client.blocking_connection import BlockingConnection
 from odradek.model.units import MIB, Millis
 from odradek.peers.errors import ClosedByPeer, MalformedAnswer, TimedOut
@@ -118,3 +119,32 @@ def test_a_broker_that_falls_silent_in_an_answer_is_given_up(
         pending = connection.send(FetchRequest(max_wait_ms=0), VERSION)
         with pytest.raises(TimedOut):
             pending.wait()
+
+
+def test_who_has_little_patience_waits_no_longer_for_a_broker_that_hangs() -> None:
+    """Neither for its first answer nor for a later one."""
+    soon = Millis(20)
+    with saying(stays=True) as address, pytest.raises(TimedOut):
+        BlockingConnection(address, "us", opening_ms=soon)
+    with saying(GREETING, stays=True) as address:
+        connection = BlockingConnection(address, "us", answer_ms_max=soon)
+        with pytest.raises(TimedOut):
+            connection.ask(FetchRequest(max_wait_ms=0), VERSION)
+
+
+def test_patience_is_shared_among_the_brokers_that_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All may hang; at least a second is waited for each."""
+    limits: list[Millis] = []
+
+    def hangs(*_: object, opening_ms: Millis, **__: object) -> BlockingConnection:
+        limits.append(opening_ms)
+        raise TimedOut("no answer")
+
+    monkeypatch.setattr(blocking_cluster, "BlockingConnection", hangs)
+    for patience in (9_000, 1):
+        cluster = BlockingCluster("a:1,b:2,c:3", "us", Millis(patience))
+        with pytest.raises(TimedOut):
+            cluster.any()
+    assert limits == [3_000] * 3 + [1_000] * 3

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from odradek.client import admin
+from odradek.client import admin, transactions
 from odradek.client.addresses import addresses
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.connection import Connection
-from odradek.client.coordinators import check_coordinator
+from odradek.client.coordinators import TRANSACTION, check_coordinator
 from odradek.client.errors import Refused
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, committed, ranges, starting_positions
@@ -19,11 +19,13 @@ from odradek.client.producer import Producer, ProducerSettings, murmur2
 from odradek.client.reader import Reader
 from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.ids import TopicPartition
-from odradek.model.units import Millis
+from odradek.model.units import Millis, Timestamp
 from odradek.peers.errors import ConnectionGone
 from odradek.records.compression import Codec
 from odradek.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from odradek.wire.messages.heartbeat import HeartbeatResponse
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitResponse,
@@ -31,7 +33,9 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseGroup
+from odradek.wire.messages.produce import ProduceRequest
 from odradek.wire.schema import Request
+from tests.samples.transactions import one_marker, one_record
 from tests.unit.broker.stage import PORT, Stage
 
 Talk = Callable[[Cluster], Coroutine[Any, Any, Any]]
@@ -321,3 +325,91 @@ def test_the_offsets_of_many_partitions_are_one_question(monkeypatch: pytest.Mon
     with Stage() as stage:
         talk(stage, conversation)
     assert asked == ["MetadataRequest", "ListOffsetsRequest"]
+
+
+def test_a_marker_that_ends_nothing_makes_nothing_seen() -> None:
+    """An abort that comes twice stands before the next aborted transaction of its producer."""
+    orders = TopicPartition("orders", 0)
+
+    async def conversation(cluster: Cluster) -> list[bytes | None]:
+        leader = await cluster.leader(orders)
+        abort = one_marker(epoch=0, committed=False, transactions=0)
+        for sequence in range(2):
+            await leader.ask(ProduceRequest("copier", -1, 5_000, one_record(sequence)), 11)
+            await leader.ask(abort, 1)
+            await leader.ask(abort, 1)
+        reader = Reader(cluster, {orders: 0}, committed=True)
+        found = []
+        while reader.positions[orders] < 6:
+            found += await reader.poll()
+        return [it.record.value for it in found]
+
+    with Stage(transaction_partition_verification_enable="false") as stage:
+        stage.make("orders")
+        assert talk(stage, conversation) == []
+
+
+def test_only_the_transaction_that_was_looked_at_is_aborted() -> None:
+    """Its producer may have begun another one since, in the same epoch."""
+    orders = TopicPartition("orders", 0)
+
+    async def conversation(cluster: Cluster) -> None:
+        leader = await cluster.leader(orders)
+        await leader.ask(ProduceRequest("copier", -1, 5_000, one_record(0)), 11)
+        (first,) = await transactions.open_in(cluster, orders)
+        await leader.ask(one_marker(epoch=0, committed=True, transactions=0), 1)
+        await leader.ask(ProduceRequest("copier", -1, 5_000, one_record(1)), 11)
+        with pytest.raises(transactions.NothingOpen, match="from offset 0"):
+            await transactions.abort(cluster, first)
+        (second,) = await transactions.open_in(cluster, orders)
+        await transactions.abort(cluster, second)
+        assert not await transactions.open_in(cluster, orders)
+
+    with Stage(transaction_partition_verification_enable="false") as stage:
+        stage.make("orders")
+        talk(stage, conversation)
+
+
+def test_what_is_in_no_list_of_a_coordinator_is_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An id may change its coordinator while they are asked; all suspects are one question."""
+    orders = TopicPartition("orders", 0)
+    asked: list[str] = []
+    ask = Connection.ask
+
+    async def moving(self: Connection, request: Request, version: int | None = None) -> Any:
+        asked.append(type(request).__name__)
+        answer = await ask(self, request, version)
+        if (
+            isinstance(request, ListTransactionsRequest)
+            and asked.count("ListTransactionsRequest") == 1
+        ):
+            answer.transaction_states = []
+        return answer
+
+    async def conversation(cluster: Cluster) -> list[int]:
+        began = await cluster.ask_coordinator(
+            "mover", InitProducerIdRequest("mover", 60_000), TRANSACTION
+        )
+        leader = await cluster.leader(orders)
+        batch = one_record(0, producer=began.producer_id)
+        await leader.ask(ProduceRequest("mover", -1, 5_000, batch), 12)
+        for stranger in (8_001, 8_002):
+            batch = one_record(0, producer=stranger)
+            await leader.ask(ProduceRequest("stray", -1, 5_000, batch), 11)
+        assert len(await transactions.open_in(cluster, orders)) == 3
+        monkeypatch.setattr(Connection, "ask", moving)
+        late = Timestamp(1 << 50)
+        looked = await transactions.hanging(cluster, [orders], late)
+        return [it.producer_id for it in looked.found]
+
+    with Stage(
+        transaction_partition_verification_enable="false",
+        transaction_state_log_replication_factor="1",
+        transaction_state_log_min_isr="1",
+    ) as stage:
+        stage.make("orders")
+        assert talk(stage, conversation) == [8_001, 8_002]
+    assert asked.count("ListTransactionsRequest") == 2
+    assert asked.count("DescribeTransactionsRequest") == 1

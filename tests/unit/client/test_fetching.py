@@ -99,7 +99,7 @@ def test_a_flipped_bit_is_found_unless_the_caller_looks_himself() -> None:
     """Whoever decodes may check the sums there."""
     data = bytearray(batch(0, 5))
     data[-1] ^= 1
-    with pytest.raises(CorruptBatch):
+    with pytest.raises(CorruptBatch, match="-0 at offset 0: the checksum is "):
         reading(0, 5).take(answer(bytes(data)))
     assert reading(0, 5, check_crc=False).take(answer(bytes(data))) is not None
 

@@ -73,8 +73,21 @@ def test_more_and_fewer_replicas() -> None:
         2,
         3,
     }
-    with pytest.raises(TooFewBrokers, match="orders-0: 3 replicas need 3 brokers; 2 may be used"):
+    with pytest.raises(
+        TooFewBrokers, match="orders-0: replication factor 3 needs 3 brokers; 2 may be used"
+    ):
         planned(topic((1,)), room(1, 2), factor=3)
+
+
+def test_a_cordoned_broker_keeps_what_it_has_and_gets_no_more() -> None:
+    """Where more replicas are wanted, or others have more than it."""
+    room_of_three = Room(dict.fromkeys((1, 2, 3)), frozenset({3}))
+    before = topic((1,), (2,), (1, 3), (2, 3), (1, 2))
+    after = planned(before, room_of_three, factor=2)
+    assert [{*it} for it in after.values()] == [{1, 2}, {1, 2}, {1, 3}, {2, 3}, {1, 2}]
+    assert planned(topic((3,)), Room({3: None}, frozenset({3}))) == topic((3,))
+    with pytest.raises(TooFewBrokers, match="replication factor 3 needs 3 brokers; 2 may be used"):
+        planned(topic((1,)), room_of_three, factor=3)
 
 
 def test_only_what_a_broker_has_moves_when_it_goes() -> None:
@@ -82,5 +95,7 @@ def test_only_what_a_broker_has_moves_when_it_goes() -> None:
     current = {TopicPartition("a", 0): (3, 1), TopicPartition("a", 1): (1, 2)}
     room = Room({1: None, 2: None, 4: None})
     assert drained(current, room, 3) == {TopicPartition("a", 0): (4, 1)}
-    with pytest.raises(TooFewBrokers, match="2 replicas need 2 brokers; without broker 3"):
+    with pytest.raises(
+        TooFewBrokers, match="replication factor 2 needs 2 brokers; 1 may be used without broker 3"
+    ):
         drained(current, Room({1: None}), 3)
