@@ -13,12 +13,12 @@ PRODUCER = 7
 
 
 def one_record(
-    sequence: int, *, epoch: int = 0, transactional: bool = True
+    sequence: int, *, epoch: int = 0, transactional: bool = True, producer: int = PRODUCER
 ) -> list[TopicProduceData]:
     """What a request of Produce has of it."""
     batch = build_batch(
         [Record(0, 1_700_000_000_000, None, b"in transaction")],
-        producer_id=PRODUCER,
+        producer_id=producer,
         producer_epoch=epoch,
         base_sequence=sequence,
         transactional=transactional,

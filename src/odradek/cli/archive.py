@@ -24,6 +24,7 @@ from odradek.cli.with_spark import (
     watched_session,
     with_spark,
 )
+from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.pipelines.moving.reports import Account, BatchReport, Listener
@@ -141,10 +142,11 @@ def each(notes: "Sequence[Listener]") -> "Listener":
 def say_batch(report: "BatchReport") -> None:
     """A line for a person who watches."""
     account = report.account
-    skipped = f", {account.skipped} offsets skipped" if account.skipped else ""
+    skipped = f", {counted(account.skipped, 'offset')} skipped" if account.skipped else ""
     took = f"{report.duration_ms} ms"
     clear = CLEAR if sys.stderr.isatty() else ""
-    click.echo(f"{clear}batch {report.number}: {account.written} rows{skipped}, {took}", err=True)
+    rows = counted(account.written, "row")
+    click.echo(f"{clear}batch {report.number}: {rows}{skipped}, {took}", err=True)
 
 
 def report_account(total: "Account") -> None:
@@ -162,10 +164,10 @@ def report_account(total: "Account") -> None:
             }
         )
         return
-    more = f"; {total.skipped} offsets skipped" if total.skipped else ""
+    more = f"; {counted(total.skipped, 'offset')} skipped" if total.skipped else ""
     if total.rewritten is not None:
         more += f"; {total.rewritten:.1f} bytes rewritten for each byte changed"
     click.echo(
-        f"{total.read} records read: {total.written} written, {total.dropped} dropped, "
-        f"{total.dead} dead letters{more}"
+        f"{counted(total.read, 'record')} read: {total.written} written, {total.dropped} dropped, "
+        f"{counted(total.dead, 'dead letter')}{more}"
     )

@@ -16,6 +16,7 @@ from odradek.cli.with_spark import (
     spark_session,
     with_spark,
 )
+from odradek.model.counting import counted
 
 
 @click.command(cls=Verb)
@@ -64,10 +65,10 @@ def command(*, spark_choice: SparkChoice, topics: str | None, log_dirs: tuple[st
     else:
         for it in done.faults:
             click.echo(str(it))
-        click.echo(f"{done.batches} batches of {done.partitions} partitions compared")
+        partitions = counted(done.partitions, "partition")
+        click.echo(f"{counted(done.batches, 'batch')} of {partitions} compared")
     if done.faults:
-        count = len(done.faults)
-        raise Failed(f"{count} fault{'s' if count > 1 else ''} found")
+        raise Failed(f"{counted(len(done.faults), 'fault')} found")
 
 
 def _by_broker(log_dirs: tuple[str, ...]) -> dict[str, list[Path]]:

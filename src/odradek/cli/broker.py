@@ -8,11 +8,12 @@ import click
 from odradek.cli.broker_clients import clients
 from odradek.cli.broker_demote import demote
 from odradek.cli.broker_drain import drain, undrain
+from odradek.cli.cells import Size, cell
 from odradek.cli.cordon import cordoned
 from odradek.cli.grammar import Noun
 from odradek.cli.logdirs import hanging_of, log_dirs_of, state_of
 from odradek.cli.naming import brokers_named
-from odradek.cli.printing import cell, show, show_table
+from odradek.cli.printing import is_terminal, show, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Ongoing, reassignments_if_known
@@ -113,8 +114,12 @@ def describe(*, broker: int) -> None:
     assert isinstance(dirs, list)
     names = (*COLUMNS, "cordoned")
     lines = [f"{name.replace('_', ' ')}: {cell(found[name])}" for name in names]
-    lines += [f"log dir {it['log_dir']}: {it['state']}, {it['size']} bytes" for it in dirs]
+    lines += [f"log dir {it['log_dir']}: {it['state']}, {_size(it['size'])}" for it in dirs]
     show(found, *lines)
+
+
+def _size(size: int) -> str:
+    return cell(Size(size), for_people=True) if is_terminal() else f"{size} bytes"
 
 
 @command.command()

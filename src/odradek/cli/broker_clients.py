@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import click
 
+from odradek.cli.cells import Size
 from odradek.cli.grammar import Verb
 from odradek.cli.naming import brokers_that_answer
-from odradek.cli.printing import Size, show_table
+from odradek.cli.printing import show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
@@ -16,7 +17,16 @@ from odradek.model.admin_operations import CLIENTS_WATCH
 from odradek.model.ids import BrokerId
 from odradek.model.units import SECOND, Millis
 
-COLUMNS: Final = ("broker", "client_id", "address", "connections", "requests", "in", "out")
+COLUMNS: Final = (
+    "broker",
+    "client_id",
+    "address",
+    "connections",
+    "requests",
+    "throttle_ms",
+    "in",
+    "out",
+)
 
 
 @click.command(cls=Verb)
@@ -32,6 +42,7 @@ def clients(*, brokers: tuple[int, ...], seconds: int) -> None:
     """List who asks how much: requests and bytes in a second, the busiest first.
 
     By client id and address, over the next seconds; other brokers that replicate are in it, too.
+    THROTTLE_MS is the longest pause by a quota, told meanwhile or not over yet.
     """
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
@@ -60,7 +71,8 @@ async def _rows(cluster: Cluster, broker: BrokerId, seconds: int) -> list[tuple[
 def _row(broker: BrokerId, it: Mapping[str, Any], seconds: int) -> tuple[object, ...]:
     size_in, size_out = (Size(it[name] // seconds) for name in ("bytes_in", "bytes_out"))
     who = (it["client_id"] or None, it["address"], it["connections"])
-    return (broker, *who, round(it["requests"] / seconds, 1), size_in, size_out)
+    throttle = it.get("throttle_ms") or None  # not there in older brokers
+    return (broker, *who, round(it["requests"] / seconds, 1), throttle, size_in, size_out)
 
 
 def _bytes(row: tuple[Any, ...]) -> int:

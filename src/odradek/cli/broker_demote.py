@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -10,13 +10,17 @@ from odradek.cli.cordon import cordon
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Verb
 from odradek.cli.moving import ROUNDS, check_known, partitions_named, placement_of
-from odradek.cli.printing import counted, show
+from odradek.cli.options import pasted
+from odradek.cli.printing import show
 from odradek.cli.reassigning import Targets
 from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Election, elect, reassign
+from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
+
+NAMED: Final = 10
 
 
 class _Look(NamedTuple):
@@ -26,6 +30,7 @@ class _Look(NamedTuple):
     after: Targets
     led: list[TopicPartition]
     another_can: list[TopicPartition]  # of those that it leads
+    moving: list[TopicPartition]  # in which it is not the last, and which cannot be changed now
 
 
 @click.command(cls=Verb)
@@ -39,35 +44,50 @@ def demote(*, broker: int, dry_run: bool) -> None:
     takes it back.
     """
 
-    async def ask(cluster: Cluster) -> tuple[int, list[TopicPartition], bool]:
+    async def ask(cluster: Cluster) -> tuple[int, _Look, bool]:
         if dry_run:
             look = await _look(cluster, broker)
-            return len(look.after), look.led, False
+            return len(look.after), look, False
         return await demoted(cluster, broker)
 
-    count, left, failed = talk(ask, endless=True)
-    fields = {"broker": broker, "reordered": count, "leads": [str(it) for it in left]}
+    count, look, failed = talk(ask, endless=True)
+    left = [it for it in look.led if it not in look.moving]
+    fields = {
+        "broker": broker,
+        "reordered": count,
+        "leads": [str(it) for it in look.led],
+        "moving": [str(it) for it in look.moving],
+    }
     verb = "would be" if dry_run else "is"
     text = f"broker {broker} {verb} the last of {counted(count, 'more assignment')}"
     leads = f"; it still leads {counted(len(left), 'partition')}, where no other can"
     show(fields, text + (leads if left and not dry_run else ""))
-    if failed or (left and not dry_run):
+    if look.moving:
+        click.echo(f"odradek: left out, being moved: {_names(look.moving)}", err=True)
+        again = f"odradek broker demote {broker}"
+        waits = f"once `odradek partition reassignments` lists none of them: {again}"
+        click.echo(f"  next: {pasted(waits)}", err=True)
+    if failed or (not dry_run and (left or look.moving)):
         sys.exit(FAILED)
+
+
+def _names(partitions: Sequence[TopicPartition]) -> str:
+    """For a line: the first few, and how many there are."""
+    more = len(partitions) - NAMED
+    text = ", ".join(map(str, partitions[:NAMED]))
+    return f"{text} and {more} more" if more > 0 else text
 
 
 async def _look(cluster: Cluster, broker: int) -> _Look:
     found = await partitions_named(cluster, ())
     placement = await placement_of(cluster, found)
     await check_known(cluster, [broker], placement)
-    before = {
-        it: replicas
-        for it, replicas in placement.wanted.items()
-        if broker in replicas[:-1] and it not in placement.moving
-    }
+    not_last = {it: them for it, them in placement.wanted.items() if broker in them[:-1]}
+    before = {it: them for it, them in not_last.items() if it not in placement.moving}
     after = {it: _last(broker, to, found[it].isr_nodes) for it, to in before.items()}
     led = [it for it, row in found.items() if row.leader_id == broker]
     another_can = [it for it in led if set(found[it].isr_nodes) - {broker}]
-    return _Look(before, after, led, another_can)
+    return _Look(before, after, led, another_can, [it for it in not_last if it not in before])
 
 
 def _last(broker: int, replicas: Sequence[int], isr: Sequence[int]) -> tuple[int, ...]:
@@ -76,8 +96,8 @@ def _last(broker: int, replicas: Sequence[int], isr: Sequence[int]) -> tuple[int
     return (*others, broker)
 
 
-async def demoted(cluster: Cluster, broker: int) -> tuple[int, list[TopicPartition], bool]:
-    """How many assignments were reordered, what it leads still, and whether one was refused."""
+async def demoted(cluster: Cluster, broker: int) -> tuple[int, _Look, bool]:
+    """How many assignments were reordered, what is left, and whether one was refused."""
     await _look(cluster, broker)  # refuses before anything is done
     await cordon(cluster, broker)
     look = await _look(cluster, broker)
@@ -94,4 +114,4 @@ async def demoted(cluster: Cluster, broker: int) -> tuple[int, list[TopicPartiti
         if look.another_can:
             await elect(cluster, Election.PREFERRED, look.another_can)
         look = await _look(cluster, broker)
-    return len(reordered), look.led, failed
+    return len(reordered), look, failed

@@ -6,11 +6,13 @@ from which `undrain` puts replicas and leaders back.
 """
 
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import click
 
+from odradek.cli.cells import Size
 from odradek.cli.cluster_health import why_leaderless
 from odradek.cli.cordon import cordon, cordoned, uncordon
 from odradek.cli.failing import FAILED, Failed
@@ -18,6 +20,7 @@ from odradek.cli.grammar import Verb
 from odradek.cli.moving import (
     COLUMNS,
     ROUNDS,
+    Found,
     How,
     Placement,
     Rows,
@@ -26,7 +29,8 @@ from odradek.cli.moving import (
     partitions_named,
     placement_of,
 )
-from odradek.cli.printing import Size, counted, show_table
+from odradek.cli.options import pasted
+from odradek.cli.printing import show_table
 from odradek.cli.reassigning import Targets, sizes_of, waits_for
 from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
@@ -34,6 +38,7 @@ from odradek.cli.throttle import RATE
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Election, elect
 from odradek.client.reassignment_plan import Room, TooFewBrokers, drained
+from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 
 NAMED_MAX: Final = 5
@@ -100,7 +105,8 @@ def drain(*, broker: int, rate: int | None, no_wait: bool, is_status: bool, dry_
         text = f"broker {broker} is cordoned, but still has {counted(left.number, 'replica')}"
         raise Failed(f"{text}: {left.text}", left.next_step(broker))
     done = f"broker {broker} is cordoned and empty: it can be stopped"
-    being = f"broker {broker} is being emptied: drain --status"
+    ask = pasted(f"odradek broker drain {broker} --status")
+    being = f"broker {broker} is being emptied; how far it is: {ask}"
     click.echo(being if left.number else done, err=True)
 
 
@@ -108,8 +114,7 @@ async def _drain(cluster: Cluster, broker: int, how: How) -> tuple[Rows, "_Left"
     """All that can move moves, in several rounds; what cannot is named in the end."""
     plan = await _plan(cluster, broker)  # refuses before anything is done
     if not how.dry_run:
-        await cordon(cluster, broker)
-        plan = await _plan(cluster, broker)
+        plan = await _cordoned_plan(cluster, broker)
     saved = await SavedPlan.of(cluster, broker)
     rows: dict[object, tuple[object, ...]] = {}
     for _ in range(ROUNDS):
@@ -123,10 +128,31 @@ async def _drain(cluster: Cluster, broker: int, how: How) -> tuple[Rows, "_Left"
         rows |= {row[0]: row for row in more}
         if how.dry_run or not how.wait:
             break
-        former, plan = plan, await _plan(cluster, broker)
+        former = plan
+        with suppress(Failed):  # another broker was cordoned meanwhile: what is left is told below
+            plan = await _plan(cluster, broker)
         if plan.going == former.going:  # it waits for what does not come back soon
             break
     return list(rows.values()), await _left(cluster, broker, plan, rows)
+
+
+async def _cordoned_plan(cluster: Cluster, broker: int) -> _Plan:
+    """Somebody may have cordoned another meanwhile: if it is refused now, no mark is left."""
+    had_mark = broker in await cordoned(cluster, asks_controller=True)
+    await cordon(cluster, broker)
+    try:
+        return await _plan(cluster, broker)
+    except Failed:
+        if not had_mark:
+            await uncordon_if_unused(cluster, broker)
+        raise
+
+
+async def uncordon_if_unused(cluster: Cluster, broker: int) -> None:
+    """Unless another drain of this broker has begun meanwhile: it needs the mark."""
+    placement = await placement_of(cluster, await partitions_named(cluster, ()))
+    if not _under_way(placement, broker):
+        await uncordon(cluster, broker)
 
 
 def _rows_of_stuck(plan: _Plan, broker: int) -> dict[object, tuple[object, ...]]:
@@ -143,6 +169,7 @@ class _Left(NamedTuple):
     states: Mapping[TopicPartition, str]
     stuck: Mapping[TopicPartition, str]
     alone: frozenset[TopicPartition]  # no other broker has a replica, not even an older one
+    held: bool  # some are on their way to a broker that has gone
 
     @property
     def number(self) -> int:
@@ -164,6 +191,8 @@ class _Left(NamedTuple):
     def next_step(self, broker: int) -> str:
         """Records that only this broker has are lost with it: what gives them up is said last."""
         again = f"odradek broker drain {broker}"
+        if not self.stuck and self.held:
+            return f"start what is waited for, or another broker to take its place; then {again}"
         if not self.stuck:
             return f"{again} goes on"
         older = sorted({it.topic for it in self.stuck if it not in self.alone})
@@ -179,13 +208,24 @@ async def _left(
 ) -> _Left:
     found = await partitions_named(cluster, ())
     there = {it: row for it, row in found.items() if broker in row.replica_nodes}
+    stuck, held = await _standing(cluster, plan.placement, there)
+    states = {it: stuck.get(it) or held.get(it) or _state(it, plan, rows) for it in there}
+    return _Left(states, stuck, _alone(stuck, plan.placement), bool(held))
+
+
+async def _standing(
+    cluster: Cluster, placement: Placement, there: Found
+) -> tuple[dict[TopicPartition, str], dict[TopicPartition, str]]:
+    """Which of these no broker can copy now, and which go to a broker that has gone; why."""
     leaderless = [it for it, row in there.items() if row.leader_id < 0]
     stuck = {**(await why_leaderless(cluster, leaderless) if leaderless else {})}
-    moving = {it: row.target for it, row in plan.placement.moving.items()}
+    moving = {it: row.target for it, row in placement.moving.items()}
     held = {it: waits_for([it], moving, cluster.brokers) for it in there if it in moving}
-    states = {it: stuck.get(it) or held.get(it) or _state(it, plan, rows) for it in there}
-    alone = frozenset(it for it in stuck if len(plan.placement.whole.get(it, ())) == 1)
-    return _Left(states, stuck, alone)
+    return stuck, {it: why for it, why in held.items() if why}
+
+
+def _alone(stuck: Iterable[TopicPartition], placement: Placement) -> frozenset[TopicPartition]:
+    return frozenset(it for it in stuck if len(placement.whole.get(it, ())) == 1)
 
 
 def _state(it: TopicPartition, plan: _Plan, rows: Mapping[object, tuple[object, ...]]) -> str:
@@ -213,12 +253,14 @@ def _lost(
 
 
 def _show_status(broker: int) -> None:
-    async def ask(cluster: Cluster) -> dict[str, object]:
+    async def ask(cluster: Cluster) -> tuple[dict[str, object], _Left]:
         found = await partitions_named(cluster, ())
         placement = await placement_of(cluster, found)
         await check_known(cluster, [broker], placement, await cordoned(cluster))
-        there = [it for it, row in found.items() if broker in row.replica_nodes]
+        there = {it: row for it, row in found.items() if broker in row.replica_nodes}
         sizes = await sizes_of(cluster, {broker})
+        stuck, held = await _standing(cluster, placement, there)
+        standing = _Left({**held, **stuck}, stuck, _alone(stuck, placement), bool(held))
         return {
             "broker": broker,
             "cordoned": broker in await cordoned(cluster),
@@ -226,14 +268,42 @@ def _show_status(broker: int) -> None:
             "leaders": sum(row.leader_id == broker for row in found.values()),
             "replicas": len(there),
             "leaving": len(_under_way(placement, broker)),
+            "standing": standing.number,
             "bytes": sum(sizes.get((it, broker), 0) for it in there),
-        }
+        }, standing
 
-    found = talk(ask)
+    found, standing = talk(ask)
     size = found["bytes"]
     assert isinstance(size, int)
     shown = {**found, "bytes": Size(size)}
     show_table(tuple(shown), [tuple(shown.values())])
+    if standing.number:
+        click.echo(f"{standing.text}\n{standing.next_step(broker)}", err=True)
+
+
+class _Restored(NamedTuple):
+    """What comes back; the rest was decided otherwise since."""
+
+    targets: Targets
+    other_factor: list[str]  # it stays for good
+    waits: list[str]  # for brokers that are cordoned, too
+
+
+def _restored(former: Targets, wanted: Targets, closed: Container[int]) -> _Restored:
+    found = _Restored({}, [], [])
+    targets: dict[TopicPartition, tuple[int, ...]] = {}
+    for partition, to in former.items():
+        new = [it for it in to if it in closed and it not in wanted[partition]]
+        if len(to) != len(wanted[partition]):
+            had = f"{partition} had {counted(len(to), 'replica')}"
+            now = f"and is to have {len(wanted[partition])} now"
+            found.other_factor.append(f"{had}, {now}: it stays where it is")
+        elif new:
+            text = f"{partition} had a replica on broker {new[0]}, which is cordoned"
+            found.waits.append(f"{text}: odradek broker undrain {new[0]}, and then this again")
+        else:
+            targets[partition] = to
+    return found._replace(targets=targets)
 
 
 @click.command(cls=Verb)
@@ -261,12 +331,16 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
             await check_known(cluster, [broker], placement, await cordoned(cluster))
         if not dry_run:
             await uncordon(cluster, broker)
-        targets = {it: to for it, to in former.items() if it in placement.wanted}
-        rows, failed = await move(cluster, targets, placement, how)
+        closed = {*await cordoned(cluster, asks_controller=True)} - {broker}
+        there = {it: to for it, to in former.items() if it in placement.wanted}
+        restored = _restored(there, placement.wanted, closed)
+        for text in (*restored.other_factor, *restored.waits):
+            click.echo(f"odradek: {text}", err=True)
+        rows, failed = await move(cluster, restored.targets, placement, how)
         is_over = how.wait or not rows  # otherwise the plan is needed once more, for leaders
-        if former and not dry_run and not failed and is_over:
-            if targets:
-                await elect(cluster, Election.PREFERRED, targets)
+        if former and not dry_run and not failed and is_over and not restored.waits:
+            if restored.targets:
+                await elect(cluster, Election.PREFERRED, restored.targets)
             plan.drop()
         return rows, failed
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from odradek.cli import settings
+from odradek.cli.failing import FAILED
 from odradek.cli.grammar import LocalVerb
 from odradek.cli.options import options
-from odradek.cli.printing import counted, print_json
+from odradek.cli.printing import print_json
 from odradek.config import sources
 from odradek.config.broker import NO_EFFECT
 from odradek.config.findings import Finding, Severity
+from odradek.model.counting import counted
 
 
 @click.command(cls=LocalVerb)
@@ -36,10 +38,11 @@ def command(
     """Check a properties file, and the host it is for.
 
     FILE is read as a broker would read it, with the environment's KAFKA_ and KAFKA_CFG_ variables
-    and the overrides over it. Every error and every warning is printed, with the line; a note says
-    what has no effect and needs none. Of this host are looked at: ports, log dirs, the limit of
-    open files, whether clients can reach what is advertised, and ZooKeeper. Exit code 1 if there is
-    an error: a broker would not start.
+    and the overrides over it. Every error is printed, then every warning, with the line; a note
+    says what has no effect and needs none. What nothing is said about works as in Kafka. Of this
+    host are looked at: ports, log dirs, the limit of open files, certificates, whether clients can
+    reach what is advertised, ZooKeeper, and issuers, which are asked for keys and a token. Exit
+    code 1 if there is an error: a broker would not start.
     """
     given, doubts = settings.gather(file, overrides)
     if file is None and not given:
@@ -54,14 +57,15 @@ def command(
         from odradek.runtime.dropped_dirs import examine_dropped
 
         findings = (*findings, *examine_dropped(config, dropped))
+    ordered = [it for severity in Severity for it in findings if it.severity is severity]
     if options().as_json:
-        print_json([_fields(finding) for finding in findings])
+        print_json([_fields(finding) for finding in ordered])
     else:
-        _print(file, findings)
-    sys.exit(1 if _count(findings, Severity.ERROR) else 0)
+        _print(file, ordered)
+    sys.exit(FAILED if _count(findings, Severity.ERROR) else 0)
 
 
-def _print(file: Path | None, findings: tuple[Finding, ...]) -> None:
+def _print(file: Path | None, findings: Sequence[Finding]) -> None:
     for severity in Severity:
         for line in _lines([it for it in findings if it.severity is severity]):
             click.echo(f"{severity.value}: {line}")
@@ -80,18 +84,26 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
         if not finding.why or len(together) == 1:
             yield str(finding)
         elif finding is together[0]:
-            yield f"{len(together)} settings have no effect; {finding.why}:"
+            yield f"{counted(len(together), 'setting')} without effect; {finding.why}:"
             for one in together:
                 yield f"  {one.sentence.removesuffix(f': {NO_EFFECT}; {one.why}')}"
 
 
-def _count(findings: tuple[Finding, ...], severity: Severity) -> int:
+def _count(findings: Sequence[Finding], severity: Severity) -> int:
     return sum(finding.severity is severity for finding in findings)
+
+
+def _effect(finding: Finding) -> str:
+    """What a broker does with the settings that it names; one that no finding names works."""
+    if finding.severity is Severity.ERROR:
+        return "refused"
+    return "none" if NO_EFFECT in finding.sentence else "otherwise"
 
 
 def _fields(finding: Finding) -> dict[str, str | list[str]]:
     return {
         "severity": finding.severity.value,
+        "effect": _effect(finding),
         "settings": list(finding.names),
         "sentence": finding.sentence,
     }

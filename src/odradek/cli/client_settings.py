@@ -14,15 +14,21 @@ import click
 from odradek.cli.context_file import ContextFile
 from odradek.cli.failing import MISUSED, Failed, nearest
 from odradek.cli.options import options
+from odradek.cli.outside import outside_of_process
+from odradek.config.findings import Given, refuse
 from odradek.config.properties import parse
+from odradek.config.providers import PROVIDERS, is_of_providers, resolve
 from odradek.security import client_settings as security
+from odradek.security.jaas import CLASSES
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:9092"
 BOOTSTRAP: Final = "bootstrap.servers"
+ADMIN_TOKEN: Final = "admin.listener.token"  # noqa: S105 - its name
 BOOTSTRAP_VARIABLE: Final = "ODRADEK_BOOTSTRAP"
 
 HONOURED: Final = {
     BOOTSTRAP: "Brokers to connect to first.",
+    PROVIDERS: "Where values such as ${file:/run/secrets/client:password} stand (KIP-297).",
     "client.id": "The name by which brokers count and log this client.",
     "request.timeout.ms": "How long the cluster is waited for; --timeout comes first.",
     "default.api.timeout.ms": "Likewise.",
@@ -35,6 +41,7 @@ HONOURED: Final = {
     "auto.offset.reset": "consume: where a group begins that has committed nothing.",
     "isolation.level": "consume: read_committed leaves out what was aborted.",
     "session.timeout.ms": "consume: after how long a silent member leaves its group.",
+    ADMIN_TOKEN: "debug bundle: the bearer token of the brokers' metrics.",
     **security.HONOURED,
 }
 """What this command does with a setting."""
@@ -83,7 +90,39 @@ def client_settings() -> dict[str, str]:
     found |= _checked(said.settings, "-X")
     if said.bootstrap is not None:
         found[BOOTSTRAP] = said.bootstrap
-    return {BOOTSTRAP: DEFAULT_ADDRESS, **found}
+    found = _resolved(found)
+    return {BOOTSTRAP: DEFAULT_ADDRESS, **_of_jaas_file(found), **found}
+
+
+def _resolved(found: dict[str, str]) -> dict[str, str]:
+    """With what `config.providers` have, which are no business of anything else."""
+    if PROVIDERS not in found:
+        return found
+    given = {name: Given(text, "settings of this client") for name, text in found.items()}
+    resolved, findings = resolve(given, outside_of_process())
+    refuse(findings)
+    return {name: it.text for name, it in resolved.items() if not is_of_providers(name)}
+
+
+def _of_jaas_file(found: dict[str, str]) -> dict[str, str]:
+    """The login module of the file that `KAFKA_OPTS` names, where the settings need one."""
+    mechanism = found.get(security.MECHANISM, "")
+    if security.JAAS in found or mechanism not in CLASSES or not os.environ.get("KAFKA_OPTS"):
+        return {}
+    from odradek.config.sources import of_java
+    from odradek.security.jaas_file import entry_of
+    from odradek.security.zookeeper_access import JAAS_FILE
+
+    file = of_java(os.environ).get(JAAS_FILE)
+    if file is None:
+        return {}
+    where = f"{JAAS_FILE}={file}"
+    try:
+        data = Path(file).read_bytes()
+    except OSError as error:
+        raise Failed(f"{where}: {error.strerror}", code=MISUSED) from None
+    module = entry_of(data, ["KafkaClient"], CLASSES[mechanism], where)
+    return {} if module is None else {security.JAAS: module.text}
 
 
 def of_file(path: Path) -> dict[str, str]:
@@ -107,7 +146,7 @@ def _checked(settings: dict[str, str], where: str) -> dict[str, str]:
             if name not in security.WITHOUT_EFFECT:
                 raise _not_secure(given, where)
             continue
-        if name in HONOURED:
+        if name in HONOURED or is_of_providers(name):
             found[name] = value
         elif name not in WITHOUT_EFFECT:
             near = nearest(name, {*HONOURED, *WITHOUT_EFFECT})

@@ -6,16 +6,18 @@ import click
 
 from odradek.cli.broker import COLUMNS as BROKER_COLUMNS
 from odradek.cli.broker import rows_of
+from odradek.cli.cluster_features import features
 from odradek.cli.cluster_health import Sick, sick
 from odradek.cli.cluster_roll import roll
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Noun
 from odradek.cli.options import options
-from odradek.cli.printing import counted, print_json, show_table
+from odradek.cli.printing import print_json, show_table
 from odradek.cli.restart_order import order_of
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import reassignments_if_known
+from odradek.model.counting import counted
 from odradek.wire.messages.metadata import MetadataResponse
 
 
@@ -51,9 +53,9 @@ def describe() -> None:
 def health() -> None:
     """Say whether the cluster is healthy, and if not, what is wrong and why.
 
-    Exit code 1 if a partition has no leader or is out of sync, a reassignment or a deletion waits,
-    a broker does not answer, a log dir is offline, a disk hangs or may fail soon, or there is no
-    controller.
+    Exit code 1 if a partition has no leader or is out of sync, a reassignment waits or stands, a
+    deletion waits, a broker does not answer, a log dir is offline, a disk hangs, is nearly full or
+    may fail soon, a certificate ends soon, or there is no controller.
     """
     found = talk(sick)
     if options().as_json:
@@ -68,6 +70,7 @@ def health() -> None:
 
 
 command.add_command(roll)
+command.add_command(features)
 
 
 @command.command("restart-order")

@@ -10,24 +10,35 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from odradek.cli import throttle
+from odradek.cli.cells import Size, cell
 from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.naming import ANSWER_SECONDS, silence
+from odradek.cli.naming import answer_seconds, silence
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.model.admin_operations import (
+    CERTIFICATES_DESCRIBE,
     CLUSTER_HEALTH,
     CONTROLLER_PLACEMENT,
+    COORDINATORS_DESCRIBE,
+    FETCHERS_DESCRIBE,
     LOG_DIRS_DESCRIBE,
+    MOVES_DESCRIBE,
+    AdminOperation,
 )
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.moments import moment_text
+from odradek.model.units import MIB, SECOND, Millis
 from odradek.peers.errors import ConnectionGone
+from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 TOPICS_NAMED: Final = 4
 """More are only counted, on the screen; `--json` has them all."""
 
+NOTHING_DECIDED: Final = "nothing is decided"
 NO_LEADER: Final = "no leader"
 DELETION_WAITS: Final = "deletion waits"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
@@ -37,8 +48,34 @@ BEING_DELETED: Final = "has not deleted its replica yet"
 
 THROTTLE_LEFT: Final = "throttle left"
 DISK_MAY_FAIL: Final = "disk may fail soon"
+DISK_FULL: Final = "disk full"
+DISK_NEARLY_FULL: Final = "disk nearly full"
+FREE_MIN: Final = 0.1
+"""Less is nearly full, for the alert as well; `FULL_BYTES` hold no batch of the usual maximum."""
+FULL_BYTES: Final = MIB
+MAKE_ROOM: Final = "make room: odradek logdirs balance, a shorter retention.ms, or topic trim"
+MOVE_STANDS: Final = "reassignment stands"
+STANDS: Final = Millis(60 * SECOND)
+APART: Final = Millis(5 * SECOND)
+"""A leader that was killed is looked for so long by its followers, until its session is over."""
+CORRUPT_NEXT: Final = "mended once another replica is in sync; look at the disk"
+COORDINATOR_REFUSES: Final = "coordinator refuses"
+BROKERS_APART: Final = "brokers apart"
+REFUSES_NEXT: Final = (
+    "start the brokers of its other replicas, else runbook A coordinator that refuses"
+)
+CERTIFICATE_ENDS: Final = "certificate ends soon"
 WARNINGS: Final = frozenset(
-    {DELETION_WAITS, REASSIGNMENT_WAITS, CAPPED, THROTTLE_LEFT, DISK_MAY_FAIL}
+    {
+        DELETION_WAITS,
+        REASSIGNMENT_WAITS,
+        CAPPED,
+        THROTTLE_LEFT,
+        DISK_MAY_FAIL,
+        DISK_NEARLY_FULL,
+        CERTIFICATE_ENDS,
+        MOVE_STANDS,
+    }
 )
 """What may last for weeks, and what a restart of a broker makes no worse."""
 
@@ -61,8 +98,8 @@ class Sick(NamedTuple):
             return "-"
         named = [f"{topic}: {spans(them)}" for topic, them in self.partitions.items()]
         more = len(named) - TOPICS_NAMED
-        text = ", ".join(named[:TOPICS_NAMED]) + (f" and {more} more topics" if more > 0 else "")
-        return f"{count} ({text})"
+        rest = f" and {counted(more, 'more topic')}" if more > 0 else ""
+        return f"{count} ({', '.join(named[:TOPICS_NAMED])}{rest})"
 
 
 def spans(numbers: Iterable[int]) -> str:
@@ -78,15 +115,19 @@ def spans(numbers: Iterable[int]) -> str:
 
 async def sick(cluster: Cluster) -> list[Sick]:
     """All that is wrong."""
-    answer = await cluster.refresh([])
-    missing = await _missing_controller(cluster, answer)
-    if missing is not None:
-        found = [missing, *_concluded(await cluster.refresh(None), {})]
-    else:
-        found = await _partition_problems(cluster)
+    found = await decided_problems(cluster)
     silent, sick_dirs = await _asked_of_brokers(cluster, sorted(cluster.brokers))
     left = await _left_throttle(cluster, sorted(cluster.brokers.keys() - silent))
     return [*found, *sick_dirs, *left]
+
+
+async def decided_problems(cluster: Cluster) -> list[Sick]:
+    """What the controller knows of: no other broker is asked."""
+    answer = await cluster.refresh([])
+    missing = await _missing_controller(cluster, answer)
+    if missing is None:
+        return await _partition_problems(cluster)
+    return [missing, *_concluded(await cluster.refresh(None), {})]
 
 
 async def _left_throttle(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[Sick]:
@@ -139,11 +180,18 @@ async def why_leaderless(
 
 
 async def _partition_problems(cluster: Cluster) -> list[Sick]:
+    asked = await cluster.any()
     try:
-        return _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
+        async with asyncio.timeout(answer_seconds()):
+            return _told(await operate(cluster, Wanted(CLUSTER_HEALTH)))
     except UnsupportedVersion:
         moves = await reassignments_if_known(cluster)
         return _concluded(await cluster.refresh(None), moves)
+    except TimeoutError:
+        asked.close()  # what is asked next would wait behind this
+        answer = await cluster.refresh(None)
+        cause = f"broker {answer.controller_id} is the controller and does not answer"
+        return [Sick(cause, NOTHING_DECIDED), *_concluded(answer, {})]
 
 
 async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sick | None:
@@ -163,7 +211,7 @@ async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sic
                 "no preferred broker lives, and allow.preferred.controller.fallback is false: "
                 "`odradek controller prefer BROKER` gives the cluster a controller"
             )
-    return Sick(cause, "nothing is decided") if is_missing else None
+    return Sick(cause, NOTHING_DECIDED) if is_missing else None
 
 
 def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) -> list[Sick]:
@@ -195,16 +243,16 @@ def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> str:
     if broker not in alive:
         return f"broker {broker} is not registered"
     if broker in row.offline_replicas:
-        return f"a log dir of broker {broker} is offline"
-    return f"broker {broker} has not caught up yet"
+        return f"broker {broker} or its replica is offline"  # one that is gone is listed, too
+    return f"broker {broker} has not caught up with broker {row.leader_id} yet"
 
 
 async def _asked_of_brokers(
     cluster: Cluster, brokers: Iterable[BrokerId]
 ) -> tuple[set[BrokerId], list[Sick]]:
-    """Who does not answer; that, and the log dirs to see to, as each broker tells of its own."""
+    """Who does not answer; that, and what each of the others tells of its own."""
     async with asyncio.TaskGroup() as tasks:
-        asked = {it: tasks.create_task(_sick_log_dirs(cluster, it)) for it in brokers}
+        asked = {it: tasks.create_task(_sick_broker(cluster, it)) for it in brokers}
     told = {it: task.result() for it, task in asked.items()}
     silent = {it for it, found in told.items() if isinstance(found, str)}
     return silent, [one for it, found in told.items() for one in _of_broker(it, found)]
@@ -214,14 +262,31 @@ def _of_broker(broker: BrokerId, found: list[Sick] | str) -> list[Sick]:
     return [Sick(found, f"no answer from broker {broker}")] if isinstance(found, str) else found
 
 
-async def _sick_log_dirs(cluster: Cluster, broker: BrokerId) -> list[Sick] | str:
+async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | str:
     """Or why it does not answer: one that stands still is listed until its session is over."""
     try:
-        async with asyncio.timeout(ANSWER_SECONDS):
+        async with asyncio.timeout(answer_seconds()):
             await cluster.broker(broker)
-            return await _log_dirs_to_see_to(cluster, broker)
+            dirs = await _log_dirs_to_see_to(cluster, broker)
+            ends = await _certificates_to_renew(cluster, broker)
+            refusing = await _coordinators_that_refuse(cluster, broker)
+            apart = await _leaders_out_of_reach(cluster, broker)
+            moves = await _moves_that_stand(cluster, broker)
+            return [*dirs, *refusing, *apart, *ends, *moves]
     except (BrokerError, TimeoutError) as error:
         return silence(error)
+
+
+async def _told_by(
+    cluster: Cluster, broker: BrokerId, operation: AdminOperation, name: str
+) -> list[Mapping[str, Any]]:
+    """What a broker says of itself under this name; nothing if it is older than the question."""
+    try:
+        told = await operate(cluster, Wanted(operation, resource=str(broker), broker=broker))
+    except UnsupportedVersion:
+        return []
+    found: list[Mapping[str, Any]] = told[name]
+    return found
 
 
 async def _log_dirs_to_see_to(cluster: Cluster, broker: BrokerId) -> list[Sick]:
@@ -230,20 +295,99 @@ async def _log_dirs_to_see_to(cluster: Cluster, broker: BrokerId) -> list[Sick]:
     try:
         dirs = (await operate(cluster, wanted))["dirs"]
     except UnsupportedVersion:
-        offline = await log_dirs_of(cluster, broker)
-        dirs = [{"dir": it.log_dir, "state": "offline"} for it in offline if it.error_code]
+        dirs = [_as_kafka_tells(it) for it in await log_dirs_of(cluster, broker)]
     return [
         Sick(f"broker {broker}: {it['dir']}{why}", problem)
         for it in dirs
-        for problem, why in _of_log_dir(it)
+        for problem, why in (*problems_of_log_dir(it), *_lack_of_room(it))
     ]
 
 
-def _of_log_dir(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _as_kafka_tells(found: DescribeLogDirsResult) -> dict[str, Any]:
+    """In the words of ours."""
+    state = "offline" if found.error_code else "online"
+    room = {"free": found.usable_bytes, "total": found.total_bytes}
+    return {"dir": found.log_dir, "state": state, **(room if found.total_bytes > 0 else {})}
+
+
+def _lack_of_room(log_dir: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    free, total = log_dir.get("free"), log_dir.get("total")
+    if free is None or not total:
+        return
+    problem = lack_of_room(free, total)
+    if problem is not None:
+        left, whole = (cell(Size(it), for_people=True) for it in (free, total))
+        yield problem, f": {left} of {whole} free; {MAKE_ROOM}"
+
+
+def lack_of_room(free: int, total: int) -> str | None:
+    """What is wrong with a disk that has so much left, if anything."""
+    if free < FULL_BYTES:
+        return DISK_FULL
+    return DISK_NEARLY_FULL if free < total * FREE_MIN else None
+
+
+async def _certificates_to_renew(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Those that have ended or will soon; with them clients and brokers stay away."""
+    found = await _told_by(cluster, broker, CERTIFICATES_DESCRIBE, "certificates")
+    return [
+        Sick(
+            f"broker {broker}: the certificate of listener {it['listener']} ends "
+            f"{moment_text(it['ends'])}",
+            CERTIFICATE_ENDS if it["left"] > 0 else "certificate has ended",
+        )
+        for it in found
+        if it["soon"]
+    ]
+
+
+async def _coordinators_that_refuse(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Groups and transactions of partitions that have a leader, which cannot read their logs."""
+    unreadable = await _told_by(cluster, broker, COORDINATORS_DESCRIBE, "unreadable")
+    return [
+        Sick(
+            f"broker {broker} cannot read the log: {it['why']}; {REFUSES_NEXT}",
+            COORDINATOR_REFUSES,
+            {it["topic"]: [it["partition"]]},
+        )
+        for it in unreadable
+    ]
+
+
+async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Those that are registered, and do not answer this follower."""
+    unreached = await _told_by(cluster, broker, FETCHERS_DESCRIBE, "unreached")
+    return [
+        Sick(
+            f"broker {broker} does not reach broker {it['leader']}: {it['error']}",
+            BROKERS_APART,
+            it["partitions"],
+        )
+        for it in unreached
+        if it["for_ms"] >= APART and it["leader"] in cluster.brokers
+    ]
+
+
+async def _moves_that_stand(cluster: Cluster, leader: BrokerId) -> list[Sick]:
+    """Replicas that are being added to a broker that lives, and to which nothing comes."""
+    moves = await _told_by(cluster, leader, MOVES_DESCRIBE, "moves")
+    found: dict[int, dict[str, list[int]]] = {}
+    for it in moves:
+        if it["stands"] >= STANDS and it["broker"] in cluster.brokers:
+            found.setdefault(it["broker"], {}).setdefault(it["topic"], []).append(it["partition"])
+    text = f"has copied nothing from broker {leader} for a minute"
+    return [Sick(f"broker {it} {text}", MOVE_STANDS, where) for it, where in found.items()]
+
+
+def problems_of_log_dir(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of one that its broker describes: what is wrong, and why."""
     if found["state"] == "offline":
         yield "log dir offline", ""
         return
     if found["state"] == "hangs":
         yield "disk hangs", ""
+    for it in found.get("corrupt", ()):
+        where = f"{it['file']} is corrupt at byte {it['position']}, offset {it['offset']}"
+        yield "corrupt batch", f": {where}: {CORRUPT_NEXT}"
     if found.get("reason"):
         yield DISK_MAY_FAIL, f": {found['reason']}"

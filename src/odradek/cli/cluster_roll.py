@@ -17,20 +17,26 @@ import click
 from odradek.cli.cluster_health import WARNINGS, Sick, sick
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import Verb
-from odradek.cli.printing import counted, show
+from odradek.cli.options import pasted
+from odradek.cli.printing import show
+from odradek.cli.progress import REST_SECONDS_MAX, Pace
 from odradek.cli.restart_order import order_of
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.model.admin_operations import CONTROLLER_DESCRIBE
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 POLL_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 600.0
-LOOKS: Final = 20
+LOOKS_MIN: Final = 10
+"""So often it is looked before patience ends."""
+PASSING_SECONDS: Final = 10.0
+"""What ends by itself within this time holds nothing up."""
 MIN_ISR: Final = "min.insync.replicas"
 
 
@@ -69,6 +75,7 @@ def roll(
     """
     called = f"odradek cluster roll --command {shlex.quote(template)}"
     called += f" --patience {patience:g}" if patience != PATIENCE_SECONDS else ""
+    called += " --below-min-isr" if below_min_isr else ""
 
     async def ask(cluster: Cluster) -> list[int]:
         before = await _registrations(cluster)
@@ -80,17 +87,19 @@ def roll(
         for it in await sick(cluster) if order else ():
             if it.problem in WARNINGS:
                 click.echo(f"odradek: not in the way: {it.cause}: {it.problem}", err=True)
-        for number, broker in enumerate(order, 1):
-            await _check(cluster, broker, next_step, below_min_isr=below_min_isr)
-            click.echo(f"broker {broker} ({number} of {len(order)}): restarting", err=True)
-            former = (await _registrations(cluster)).get(broker)
-            code = await _restart(cluster, broker, template)
-            next_one = f"its events say why; {next_step}"
-            if code:
-                click.echo(f"broker {broker}: the command ended with {code}", err=True)
-                next_one = f"the command ended with {code}; {next_step}"
-            await _await_new(cluster, (broker, former), patience, next_one)
-            await _await_health(cluster, broker, patience, next_step)
+        try:
+            for number, broker in enumerate(order, 1):
+                await _check(cluster, broker, next_step, below_min_isr=below_min_isr)
+                click.echo(f"broker {broker} ({number} of {len(order)}): restarting", err=True)
+                why = await _restart(cluster, broker, template, patience)
+                if why is not None:
+                    text = f"broker {broker} has not registered anew in {patience:g} s"
+                    raise Failed(text, f"{why}; {next_step}")
+                await _await_health(cluster, broker, patience, next_step)
+        except asyncio.CancelledError:
+            again = pasted(f"{called} --since {began}")
+            click.echo(f"\nwhat was begun goes on; then: {again}", err=True)
+            raise
         return order
 
     order = talk(ask, endless=True)
@@ -111,13 +120,13 @@ async def _in_the_way(cluster: Cluster) -> list[Sick]:
 
 async def _check(cluster: Cluster, broker: int, next_step: str, *, below_min_isr: bool) -> None:
     """Refuses to restart it now; what passes within seconds is waited for."""
-    for _ in range(LOOKS):
-        found = await _in_the_way(cluster)
-        if not found:
-            break
-        await asyncio.sleep(POLL_SECONDS)
-    else:
-        raise Failed(f"the cluster is not healthy: {found[0].cause}: {found[0].problem}", next_step)
+    pace = Pace(POLL_SECONDS, PASSING_SECONDS / LOOKS_MIN)
+    last = pace.now + PASSING_SECONDS
+    while found := await _in_the_way(cluster):
+        if pace.now >= last:
+            text = f"the cluster is not healthy: {found[0].cause}: {found[0].problem}"
+            raise Failed(text, next_step)
+        await pace.rest()
     if below_min_isr:
         return
     answer = await cluster.refresh(None)
@@ -130,7 +139,7 @@ async def _check(cluster: Cluster, broker: int, next_step: str, *, below_min_isr
             if broker in row.isr_nodes and is_wide and others < least:
                 text = f"without broker {broker} {topic.name}-{row.partition_index} has {others}"
                 text += f" in sync, and {MIN_ISR} is {least}: acks=all would be refused"
-                raise Failed(text, "another replica, or --below-min-isr")
+                raise Failed(text, f"{next_step}; or with --below-min-isr")
 
 
 async def _minimums(cluster: Cluster, topics: list[str]) -> Mapping[str, int]:
@@ -144,18 +153,38 @@ async def _minimums(cluster: Cluster, topics: list[str]) -> Mapping[str, int]:
     }
 
 
-async def _restart(cluster: Cluster, broker: int, template: str) -> int:
-    """How the command ended; whether the broker has restarted is looked at all the same."""
-    host = cluster.brokers[BrokerId(broker)].address[0]
-    text = template.replace("{host}", host).replace("{broker}", str(broker))
+async def _restart(cluster: Cluster, broker: int, template: str, patience: float) -> str | None:
+    """Returns once it has registered anew, however its command ends; or why it may not have."""
+    former = (await _registrations(cluster)).get(broker)
+    found = cluster.brokers.get(BrokerId(broker))
+    if found is None:
+        return "it is not registered any more"
+    text = template.replace("{host}", found.address[0]).replace("{broker}", str(broker))
     process = await asyncio.create_subprocess_shell(text, stdin=subprocess.DEVNULL)
-    return await process.wait()
+    async with asyncio.TaskGroup() as tasks:
+        watch = tasks.create_task(_tell_how_it_ended(broker, process))
+        is_back = await _is_new(cluster, (broker, former), patience)
+        watch.cancel()
+    if is_back:
+        return None
+    code = process.returncode
+    if code is None:
+        return "the command has not ended"
+    return f"the command ended with {code}" if code else "its events say why"
 
 
-async def _await_new(
-    cluster: Cluster, was: tuple[int, int | None], patience: float, next_step: str
-) -> None:
+async def _tell_how_it_ended(broker: int, process: asyncio.subprocess.Process) -> None:
+    if code := await process.wait():
+        click.echo(f"broker {broker}: the command ended with {code}", err=True)
+
+
+def _pace(patience: float) -> Pace:
+    return Pace(POLL_SECONDS, min(patience / LOOKS_MIN, REST_SECONDS_MAX))
+
+
+async def _is_new(cluster: Cluster, was: tuple[int, int | None], patience: float) -> bool:
     broker, before = was
+    pace = _pace(patience)
     try:
         async with asyncio.timeout(patience):
             while True:
@@ -164,15 +193,14 @@ async def _await_new(
                 except BrokerError:  # it was the controller, or the broker that was asked
                     now = before
                 if now is not None and now != before:
-                    return
-                await asyncio.sleep(POLL_SECONDS)
+                    return True
+                await pace.rest()
     except TimeoutError:
-        text = f"broker {broker} has not registered anew in {patience:g} s"
-        raise Failed(text, next_step) from None
+        return False
 
 
 async def _await_health(cluster: Cluster, broker: int, patience: float, next_step: str) -> None:
-    last = ""
+    last, pace = "", _pace(patience)
     try:
         async with asyncio.timeout(patience):
             while True:
@@ -184,7 +212,7 @@ async def _await_health(cluster: Cluster, broker: int, patience: float, next_ste
                     if not found:
                         return
                     last = f"{found[0].cause}: {found[0].problem}"
-                await asyncio.sleep(POLL_SECONDS)
+                await pace.rest()
     except TimeoutError:
         text = f"broker {broker} is back, and after {patience:g} s there is still: {last}"
         raise Failed(text, next_step) from None

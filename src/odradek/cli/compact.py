@@ -7,6 +7,7 @@ from odradek.cli.options import options
 from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
 from odradek.cli.with_spark import SparkChoice, in_sentences, spark_session, with_spark
+from odradek.model.counting import counted
 
 HOUR_MS = 3_600_000
 
@@ -55,6 +56,7 @@ def command(
         )
     else:
         click.echo(
-            f"{done.merged} files merged into {done.into}; {done.expired} versions forgotten, "
-            f"{done.orphans} orphans deleted"
+            f"{counted(done.merged, 'file')} merged into {done.into}; "
+            f"{counted(done.expired, 'version')} forgotten, "
+            f"{counted(done.orphans, 'orphan')} deleted"
         )

@@ -29,6 +29,7 @@ def describe(*, kind: str, name: str, everything: bool) -> None:
 
     `config describe broker` without a number shows the settings that hold for all brokers.
     """
+    _refuse_nameless(kind, name)
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         await _there(cluster, kind, name)
@@ -40,6 +41,11 @@ def describe(*, kind: str, name: str, everything: bool) -> None:
         ]
 
     show_table(("setting", "value", "source"), talk(ask))
+
+
+def _refuse_nameless(kind: str, name: str) -> None:
+    if kind == "topic" and not name:
+        raise click.UsageError("name a topic")
 
 
 async def _there(cluster: Cluster, kind: str, name: str) -> None:
@@ -62,6 +68,7 @@ def alter(*, kind: str, name: str, settings: tuple[str, ...], gone: tuple[str, .
 
     `config alter broker` without a number changes them for all brokers.
     """
+    _refuse_nameless(kind, name)
     changes = settings_of(settings)
     if not changes and not gone:
         raise click.UsageError("nothing to change: use --set or --delete")

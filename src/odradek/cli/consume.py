@@ -1,7 +1,7 @@
 """`odradek consume`: records become lines."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -17,6 +17,7 @@ from odradek.cli.record_json import json_of_record
 from odradek.cli.talking import chosen, talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.errors import CorruptRecords
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import Member, starting_positions
 from odradek.client.offsets import EARLIEST, LATEST
@@ -27,6 +28,10 @@ from odradek.model.units import Millis
 Printer = Callable[[Found], bytes]
 BEGINNING = frozenset({"beginning", "earliest"})
 END = frozenset({"end", "latest"})
+CORRUPT_NEXT: Final = (
+    "odradek cluster health names its file; start a broker that has a replica, "
+    "or go on behind it with --offset"
+)
 
 
 class Wanted(NamedTuple):
@@ -91,10 +96,13 @@ def command(  # noqa: PLR0913 - each is an option
 
     async def ask(cluster: Cluster) -> None:
         run = Run(cluster, wanted, (printer, count))
-        if group is None:
-            await run.alone()
-        else:
-            await run.as_member(group, Millis(session_ms))
+        try:
+            if group is None:
+                await run.alone()
+            else:
+                await run.as_member(group, Millis(session_ms))
+        except CorruptRecords as error:
+            raise Failed(str(error), CORRUPT_NEXT) from None
 
     output()
     talk(ask, endless=True)

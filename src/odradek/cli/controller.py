@@ -5,12 +5,13 @@ from typing import Any, Final
 
 import click
 
+from odradek.cli.cells import cell
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import brokers_named
 from odradek.cli.options import options
-from odradek.cli.printing import cell, print_json, show, show_outcomes, show_table
+from odradek.cli.printing import print_json, show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -20,6 +21,7 @@ from odradek.model.admin_operations import (
     CONTROLLER_DESCRIBE,
     CONTROLLER_MOVE,
     CONTROLLER_PLACEMENT,
+    CONTROLLER_UNPREFER,
 )
 from odradek.model.moments import moment_text
 
@@ -138,19 +140,25 @@ def prefer(*, broker: int) -> None:
 @command.command(cls=DestroyingVerb)
 @_broker
 def unprefer(*, broker: int) -> None:
-    """Prefer BROKER no longer; if it is the controller, it stays so until another is ready."""
+    """Prefer BROKER no longer; if it is the controller, it stays so until another is ready.
+
+    A broker that is gone is not preferred either when it comes back, unless its own settings file
+    says so.
+    """
     found = talk(_placement)
     others = [it for it in found["preferred"] if it != broker]
     if not others and not found["fallback"]:
         confirm(
             f"broker {broker} is the last preferred one, and no other may be the controller "
-            "(allow.preferred.controller.fallback is false): once it stops there is none"
+            "(allow.preferred.controller.fallback is false): without it there is none"
         )
     _set_preference(broker, preferred=False)
 
 
 def _set_preference(broker: int, *, preferred: bool) -> None:
     async def ask(cluster: Cluster) -> bool:
+        if not preferred and await _was_preferred_and_is_gone(cluster, broker):
+            return True
         await brokers_named(cluster, [broker])
         before = broker in (await _placement(cluster))["preferred"]
         to = {PREFERRED_CONTROLLER.name: "true" if preferred else "false"}
@@ -162,6 +170,15 @@ def _set_preference(broker: int, *, preferred: bool) -> None:
     else:
         said = f"broker {broker} is {'preferred' if preferred else 'preferred no longer'}"
     show_outcomes([(said, {"broker": broker, "preferred": preferred})])
+
+
+async def _was_preferred_and_is_gone(cluster: Cluster, broker: int) -> bool:
+    """Then another broker has taken the preference away: the one that is gone cannot."""
+    await cluster.refresh([])
+    if broker in cluster.brokers:
+        return False
+    asked = Wanted(CONTROLLER_UNPREFER, {"broker": broker})
+    return bool((await operate(cluster, asked))["was"])
 
 
 @command.command()

@@ -7,20 +7,21 @@ written, so it is safe beside a running broker; what the broker has in memory on
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from odradek.cli.failing import Failed
+from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import LocalVerb
 from odradek.cli.options import options
 from odradek.cli.printing import json_text, output
+from odradek.cli.record_texts import DECODERS
 from odradek.model.errors import CorruptBatch
 from odradek.ports import File
 from odradek.records.control import read_end_marker
-from odradek.records.record import read_records
+from odradek.records.record import Record, read_records
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files import checkpoints, names
 from odradek.storage.logs import producer_snapshot
@@ -46,7 +47,8 @@ def command(paths: tuple[Path, ...], *, deep: bool) -> None:
     """Show the contents of log files, and where they are corrupt.
 
     PATHS are files, or folders of partitions: segments, indexes, snapshots and checkpoints are
-    read. Exit code 1 if any is corrupt.
+    read, with --deep also what records of groups and transactions say. Exit code 1 if any is
+    corrupt.
     """
     corrupt, as_json = False, options().as_json
     output()
@@ -63,7 +65,7 @@ def command(paths: tuple[Path, ...], *, deep: bool) -> None:
                 corrupt = True
                 found = {"corrupt_at": error.position, "reason": error.reason}
                 show({"file": str(file), **found}, as_json=as_json)
-    sys.exit(1 if corrupt else 0)
+    sys.exit(FAILED if corrupt else 0)
 
 
 def log_files(path: Path) -> list[Path]:
@@ -82,7 +84,8 @@ def show(row: Row, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(row))
     else:
-        name = Path(row.pop("file")).name
+        path = Path(row.pop("file"))
+        name = path if "corrupt_at" in row else path.name  # of many partitions this is looked for
         click.echo(f"{name}: " + " ".join(f"{key}={value}" for key, value in row.items()))
 
 
@@ -107,7 +110,7 @@ def rows(path: Path, *, deep: bool) -> Iterator[Row]:
 
 def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
     """Each batch, checked by its CRC, and its records if asked."""
-    end = 0
+    end, read = 0, _reader(path)
     for position, header, batch in walk_batches(file, path, 0, size):
         if header.base_offset < end:
             reason = f"offset {header.base_offset} does not follow {end}"
@@ -140,7 +143,7 @@ def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
                         None if marker is None else "commit" if marker.committed else "abort"
                     )
                 else:
-                    row |= {"key": json_text(record.key), "value": json_text(record.value)}
+                    row["key"], row["value"] = read(record)
                     row["headers"] = [
                         {"name": key.decode("utf-8", "replace"), "value": json_text(value)}
                         for key, value in record.headers
@@ -148,6 +151,16 @@ def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
                 yield row
         except CorruptBatch as error:
             raise CorruptFile(path, position, str(error)) from None
+
+
+def _reader(path: str) -> Callable[[Record], tuple[Any, Any]]:
+    """Records of internal topics are read; the folder names its partition."""
+    topic = Path(path).absolute().parent.name.rpartition("-")[0]
+    return DECODERS.get(topic, _plain)
+
+
+def _plain(it: Record) -> tuple[Any, Any]:
+    return json_text(it.key), json_text(it.value)
 
 
 def entries(path: Path, suffix: str, base_offset: int) -> Iterator[Row]:

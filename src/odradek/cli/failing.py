@@ -13,6 +13,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from odradek.client.errors import Refused
 from odradek.model.errors import BrokerError, ErrorCode
 
 FAILED: Final = 1
@@ -29,10 +30,16 @@ NEXT_STEPS: Final = {
     ErrorCode.NOT_ENOUGH_REPLICAS: "odradek cluster health names what is not in sync",
     ErrorCode.LEADER_NOT_AVAILABLE: "odradek cluster health names the partitions without a leader",
     ErrorCode.INVALID_REPLICATION_FACTOR: "odradek broker list shows how many brokers there are",
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "odradek broker list names those that take replicas",
     ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists makes that no error",
+    ErrorCode.SASL_AUTHENTICATION_FAILED: "look at security.protocol, sasl.mechanism and password",
+    ErrorCode.SECURITY_DISABLED: "authorizer.class.name in the settings of all brokers turns it on",
     ErrorCode.NETWORK_EXCEPTION: "odradek up starts a broker; --bootstrap HOST:PORT names another",
 }
-"""What helps after an error that a broker answered."""
+"""What helps after an error of this code."""
+
+UNREADABLE: Final = "odradek cluster health names the log dir, or the log"
+"""What helps after a broker answered KAFKA_STORAGE_ERROR; where a disk is our own, its error says."""
 
 
 class Failed(Exception):
@@ -48,7 +55,8 @@ def failed_by(error: BrokerError | OSError) -> Failed:
     """What went wrong below the command line, for a person."""
     if isinstance(error, BrokerError):
         code = UNREACHABLE if error.code is ErrorCode.NETWORK_EXCEPTION else FAILED
-        return Failed(str(error), NEXT_STEPS.get(error.code, ""), code)
+        answered = isinstance(error, Refused) and error.code is ErrorCode.KAFKA_STORAGE_ERROR
+        return Failed(str(error), UNREADABLE if answered else NEXT_STEPS.get(error.code, ""), code)
     if error.strerror:
         return Failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return Failed(str(error))

@@ -11,13 +11,14 @@ from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import GROUP, TOPIC, groups_named, groups_told, matching, topic_named
 from odradek.cli.options import options
-from odradek.cli.printing import counted, print_json, show_outcomes, show_table
+from odradek.cli.printing import print_json, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
 from odradek.client.offsets import LATEST
+from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from odradek.wire.messages.describe_groups import DescribedGroup

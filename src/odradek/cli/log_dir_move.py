@@ -1,12 +1,11 @@
 """Replicas that move to another log dir of their broker: what is asked for, and how far it is."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from odradek.cli.cells import Size
 from odradek.cli.failing import Failed
-from odradek.cli.printing import Size
-from odradek.cli.progress import progress
+from odradek.cli.progress import Pace, progress
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.model.errors import ErrorCode
@@ -17,8 +16,8 @@ COLUMNS: Final = ("partition", "from", "to", "size", "state")
 GOOD: Final = frozenset({"planned", "moving", "moved", "is there"})
 POLL_SECONDS: Final = 0.2
 Rows = list[tuple[object, ...]]
-Look = Callable[[], Awaitable[Sequence[DescribeLogDirsResult]]]
-"""What lies in the log dirs of the broker now."""
+Look = Callable[[Sequence[TopicPartition]], Awaitable[Sequence[DescribeLogDirsResult]]]
+"""What lies of these partitions in the log dirs of the broker now."""
 
 
 class Replica(NamedTuple):
@@ -63,7 +62,7 @@ class Moves:
 
     async def begin(self, cluster: Cluster, *, dry_run: bool) -> None:
         """Asks for what is not in the target dir; `Failed` if that cannot take replicas."""
-        dirs = await self._look()
+        dirs = await self._look(self._partitions)
         check_target(self.broker, self.target, dirs)
         self._before = standing(dirs).current
         for it in self._partitions:
@@ -80,20 +79,16 @@ class Moves:
         before, going = self._before, self._in_state("moving")
         if not going:
             return
-        with progress("copying", sum(before[it].size for it in going)) as bar:
-            shown = 0
-            while True:
-                now = standing(await self._look())
-                left = [it for it in going if it in now.future]
-                done = sum(
-                    min(now.future[it].size, before[it].size) if it in left else before[it].size
-                    for it in going
-                )
-                bar.update(max(done - shown, 0))
-                shown = max(done, shown)
-                if not left:
-                    break
-                await asyncio.sleep(POLL_SECONDS)
+        total, left, pace = sum(before[it].size for it in going), going, Pace(POLL_SECONDS)
+        with progress("copying", Size(total)) as bar:
+            while left:
+                now = standing(await self._look(left))
+                left = [it for it in left if it in now.future]
+                short = (before[it].size - now.future[it].size for it in left)
+                bar.reach(total - sum(max(it, 0) for it in short))
+                if left:
+                    await pace.rest()
+        now = standing(await self._look(going))
         for it in going:
             found = now.current.get(it)
             is_there = found is not None and found.log_dir == self.target

@@ -8,12 +8,13 @@ from typing import Any, Final
 import click
 
 from odradek.cli import log_dir_balance, log_dir_move
+from odradek.cli.cells import Size
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.log_dir_throttle import between_log_dirs
 from odradek.cli.naming import TOPIC, brokers_named, brokers_that_answer, topics_named
-from odradek.cli.printing import Size, show, show_outcomes, show_table
+from odradek.cli.printing import show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.cli.throttle import LIFT, RATE, rates, told_of_log_dirs
 from odradek.client.cluster import Cluster
@@ -27,10 +28,15 @@ from odradek.model.admin_operations import (
     LOG_DIRS_DESCRIBE,
     AdminOperation,
 )
+from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode, UnsupportedVersion
-from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition, by_topic
 from odradek.model.moments import moment_text
-from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
+from odradek.wire.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResult,
+)
 
 SIZES: Final = ("bytes", "free")
 DESCRIBED: Final = (
@@ -49,9 +55,14 @@ DESCRIBED: Final = (
 _brokers = click.option("--broker", "brokers", type=int, multiple=True, help="Only this broker.")
 
 
-async def log_dirs_of(cluster: Cluster, broker: BrokerId) -> list[DescribeLogDirsResult]:
-    """One broker's, with the replicas in them."""
-    answer = await (await cluster.broker(broker)).ask(DescribeLogDirsRequest(None))
+async def log_dirs_of(
+    cluster: Cluster, broker: BrokerId, partitions: Iterable[TopicPartition] | None = None
+) -> list[DescribeLogDirsResult]:
+    """One broker's, with its replicas in them: those of these partitions, or all."""
+    wanted = None
+    if partitions is not None:
+        wanted = [DescribableLogDirTopic(*it) for it in by_topic(partitions).items()]
+    answer = await (await cluster.broker(broker)).ask(DescribeLogDirsRequest(wanted))
     check(answer.error_code)
     return list(answer.results)
 
@@ -210,7 +221,7 @@ def offline(*, directory: str, broker: int | None) -> None:
         return
     asked = f"take {directory} offline, with every replica in it"
     found = _operate(LOG_DIR_OFFLINE, directory, broker, asked)
-    show(found, f"{directory} is offline; {found['replicas']} replicas were in it")
+    show(found, f"{directory} is offline; it held {counted(found['replicas'], 'replica')}")
 
 
 @command.command()
@@ -223,7 +234,7 @@ def replace(*, directory: str, broker: int | None) -> None:
     goes on meanwhile.
     """
     found = _operate(LOG_DIR_REPLACE, directory, broker)
-    show(found, f"{directory} is online; {found['replicas']} replicas are filled again")
+    show(found, f"{directory} is online; to be filled: {counted(found['replicas'], 'replica')}")
 
 
 @command.command()

@@ -13,14 +13,16 @@ from typing import Final, NamedTuple
 import click
 
 from odradek.cli import throttle
+from odradek.cli.cells import Size
 from odradek.cli.failing import Failed
 from odradek.cli.former_assignment import former_of, keep, path_of
 from odradek.cli.naming import topics_of
-from odradek.cli.printing import Size, counted
+from odradek.cli.options import pasted
 from odradek.cli.reassigning import POLL_SECONDS, Targets, bytes_to_copy, sizes_of, wait_for
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
 from odradek.client.placement_admin import Ongoing, Outcomes, reassign, reassignments
+from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.metadata import MetadataResponsePartition
@@ -90,7 +92,7 @@ async def check_known(
     for number in numbers:
         if number not in there:
             known = ", ".join(map(str, sorted(there)))
-            text = f"there is no broker {number}, and it has no replica; there are {known}"
+            text = f"there is no broker {number}, and it has no replica; brokers are {known}"
             raise Failed(text, "odradek broker list")
 
 
@@ -154,11 +156,13 @@ async def bounded(
 ) -> AsyncIterator[throttle.Bound]:
     """A throttle lasts as long as its moves; one that was left behind is named before.
 
-    Whoever goes on with moves takes away at their end what an earlier call has left of it.
+    Who goes on with moves takes away at their end what an earlier call has left of it; and who
+    waits for them, what `partition throttle` has set meanwhile.
     """
     bound = throttle.Bound()
+    was_left = False
     if how.rate is None:
-        await _tell_of_throttle(cluster, goes_on=how.goes_on)
+        was_left = await _tell_of_throttle(cluster, goes_on=how.goes_on)
     else:
         await throttle.limit(cluster, whole, targets, how.rate)
     try:
@@ -169,21 +173,27 @@ async def bounded(
         elif how.rate is not None:
             await throttle.lift(cluster, targets)
         raise
-    if how.wait and (how.rate is not None or bound.is_left):
+    is_ours = how.rate is not None or bound.is_left
+    if how.wait and not is_ours and not was_left:
+        is_ours = bool((await throttle.rates(cluster)).moves)  # somebody has bounded these
+    if how.wait and is_ours:
         await throttle.lift(cluster, targets.keys() - {*bound.waiting})
     if how.rate is not None and (bound.goes_on or not how.wait):
         click.echo(f"the throttle stays; once the move is over: {throttle.LIFT}", err=True)
 
 
-async def _tell_of_throttle(cluster: Cluster, *, goes_on: bool) -> None:
+async def _tell_of_throttle(cluster: Cluster, *, goes_on: bool) -> bool:
+    """Whether there is one, and stays."""
     left = (await throttle.rates(cluster)).moves
     if not left:
-        return
+        return False
     text = throttle.told(left)
     if goes_on and await reassignments(cluster):
         click.echo(f"odradek: {text}, until the moves are over", err=True)
     elif throttle.is_unwanted(text):
         await throttle.lift_all(cluster)
+        return False
+    return True
 
 
 async def _elsewhere(cluster: Cluster, targets: Targets) -> dict[TopicPartition, str]:
@@ -262,10 +272,10 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
         for it, to in former.items()
         if (it not in back or it in overtaken) and placement.wanted.get(it, to) != to
     ]
-    if over:
+    if over and back:
         call = f"odradek partition reassign --file {path_of(cluster_id)}"
         what = counted(len(over), "partition")
-        click.echo(f"{what} had been moved before the cancel; back: {call}", err=True)
+        click.echo(f"{what} had been moved before the cancel; back: {pasted(call)}", err=True)
     return rows, any(outcomes.values())
 
 

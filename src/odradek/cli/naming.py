@@ -13,8 +13,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from odradek.cli.failing import Failed, unknown
+from odradek.cli.options import options
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
@@ -77,7 +79,7 @@ async def topic_named(cluster: Cluster, name: str) -> MetadataResponseTopic:
     """Exactly one topic."""
     found = await topics_named(cluster, [name])
     if len(found) > 1:
-        raise Failed(f"{name!r} matches {len(found)} topics; name one")
+        raise Failed(f"{name!r} matches {counted(len(found), 'topic')}; name one")
     return found[0]
 
 
@@ -102,7 +104,8 @@ async def brokers_named(cluster: Cluster, numbers: Iterable[int]) -> list[Broker
     for number in numbers:
         if number not in cluster.brokers:
             known = ", ".join(map(str, sorted(cluster.brokers)))
-            raise Failed(f"there is no broker {number}; the cluster has {known}")
+            text = f"there is no broker {number}; the cluster has {known}"
+            raise Failed(text, "odradek broker list")
     return [BrokerId(it) for it in numbers] or sorted(cluster.brokers)
 
 
@@ -112,24 +115,29 @@ async def brokers_that_answer(cluster: Cluster, numbers: Iterable[int]) -> list[
     A broker that has died is listed for a while.
     """
     named = list(numbers)
-    found = []
-    for broker in await brokers_named(cluster, named):
-        if named:
+    found = await brokers_named(cluster, named)
+    if named:
+        for broker in found:
             await cluster.broker(broker)
-        if named or await _answers(cluster, broker):
-            found.append(broker)
-    return found
+        return found
+    answers = await asyncio.gather(*(_answers(cluster, broker) for broker in found))
+    return [broker for broker, answered in zip(found, answers, strict=True) if answered]
+
+
+def answer_seconds() -> float:
+    """How long one broker's answer is waited for, where others are asked as well."""
+    return min(ANSWER_SECONDS, options().seconds / 4)
 
 
 def silence(error: Exception) -> str:
     """Why a broker did not answer; a time-out has no words of its own."""
-    return str(error) or f"not within {ANSWER_SECONDS:g} s"
+    return str(error) or "nothing came back in time"
 
 
 async def _answers(cluster: Cluster, broker: BrokerId) -> bool:
     """One that stands still has an open port, and is listed until its session is over."""
     try:
-        async with asyncio.timeout(ANSWER_SECONDS):
+        async with asyncio.timeout(answer_seconds()):
             await cluster.broker(broker)
     except (ConnectionGone, TimeoutError) as error:
         click.echo(f"odradek: broker {broker} does not answer: {silence(error)}", err=True)

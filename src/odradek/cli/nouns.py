@@ -15,10 +15,16 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "topic": "Topics: create, list, describe, alter, trim, delete.",
         "group": "Consumer groups: list, describe, reset offsets, delete.",
         "user": "Users with a SCRAM password: list, add, remove.",
+        "quota": "Quotas of users, clients, addresses: list, set, remove.",
+        "acl": "Access rules (ACLs): list, add, remove.",
+        "security": "What a principal may do and why; which certificates end.",
         "config": "Settings of topics and brokers: describe, alter.",
         "logdirs": "Log dirs: sizes, free space, failures.",
         "offsets": "Offsets of partitions: first, last, by time.",
+        "transaction": "Transactions: list, describe, find and abort those that hang.",
         "producer-id": "Producer ids that partitions remember.",
+        "doctor": "Find out what keeps a client here from working.",
+        "debug": "For who is to help: one archive of what is known of a cluster.",
     },
     "Records": {
         "produce": "Produce each line of FILE, or of standard input, as a record.",
@@ -35,6 +41,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Servers": {
         "up": "Start brokers on this machine, to try things with.",
+        "demo": "Show what a cluster does when a broker dies and a disk fails.",
         "serve": "Start a broker with the settings of a properties file.",
         "zookeeper": "The ZooKeeper server that comes with Odradek.",
     },
@@ -59,23 +66,25 @@ SCRIPTS: Final = (
     "kafka-console-consumer",
     "kafka-consumer-groups",
     "kafka-configs",
+    "kafka-acls",
     "kafka-log-dirs",
     "kafka-reassign-partitions",
     "kafka-leader-election",
     "kafka-get-offsets",
     "kafka-delete-records",
     "kafka-dump-log",
+    "kafka-transactions",
+    "kafka-features",
     "kafka-producer-perf-test",
     "kafka-consumer-perf-test",
+    "zookeeper-security-migration",
 )
 """Kafka's scripts: `odradek kafka-topics` takes what `kafka-topics.sh` takes."""
 
 ELSEWHERE: Final[dict[str, str]] = {
-    "kafka-acls": "Kafka's own script can be pointed at these brokers",
     "kafka-broker-api-versions": "odradek broker apis",
     "kafka-cluster": "odradek cluster describe",
-    "kafka-delegation-tokens": "there is no authentication here",
-    "kafka-features": "brokers coordinate through ZooKeeper, without finalized features",
+    "kafka-delegation-tokens": "there are no delegation tokens here",
     "kafka-groups": "odradek group list",
     "kafka-metadata-quorum": "odradek cluster describe names the controller",
     "kafka-replica-verification": "Kafka's own script can be pointed at these brokers",
@@ -83,13 +92,13 @@ ELSEWHERE: Final[dict[str, str]] = {
     "kafka-server-stop": "send SIGTERM to the broker's process",
     "kafka-share-groups": "there are no share groups here",
     "kafka-storage": "log dirs need no formatting here",
-    "kafka-transactions": "there are no transactions here",
     "zookeeper-server-start": "odradek zookeeper serve --data DIRECTORY",
     "zookeeper-shell": "ZooKeeper's own zkCli.sh works with both",
 }
 """Scripts of Kafka that are not here, and what is instead."""
 
 ALIASES: Final[dict[str, str]] = {
+    "acls": "acl",
     "brokers": "broker",
     "clusters": "cluster",
     "configs": "config",
@@ -100,7 +109,14 @@ ALIASES: Final[dict[str, str]] = {
     "partitions": "partition",
     "pipelines": "pipeline",
     "producer-ids": "producer-id",
+    "quotas": "quota",
     "start": "serve",
     "topics": "topic",
+    "transactions": "transaction",
 }
 """Other names under which a noun is found."""
+
+
+def module_of(script: str) -> str:
+    """Where it is found."""
+    return script.removeprefix("kafka-").replace("-", "_")

@@ -5,6 +5,8 @@ an option is given twice, the later one counts. What decides about a setting of 
 first that names it: the command line, the environment, `--command-config`, the context.
 """
 
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +80,24 @@ def pairs(given: tuple[str, ...]) -> Mapping[str, str]:
     return found
 
 
+OTHERS_CLUSTER: Final = re.compile(
+    r"\bodradek (?!(?:up|demo|serve|check|context|completion|zookeeper)\b)(?=[a-z-]+(?: |$|`))"
+)
+"""A printed call of a verb that talks to the cluster."""
+
+
+def pasted(text: str) -> str:
+    """A text with calls that talk to the same cluster as this one, when they are pasted."""
+    found = options()
+    given = (
+        ("-b", found.bootstrap),
+        ("--context", found.context),
+        ("--command-config", found.command_config),
+    )
+    same = "".join(f"{name} {shlex.quote(str(it))} " for name, it in given if it is not None)
+    return OTHERS_CLUSTER.sub(f"odradek {same}".replace("\\", r"\\"), text) if same else text
+
+
 def of_the_cluster() -> list[click.Parameter]:
     """For verbs that talk to a cluster."""
     return [
@@ -90,13 +110,7 @@ def of_the_cluster() -> list[click.Parameter]:
             help="Brokers to connect to first.  [default: $ODRADEK_BOOTSTRAP, the context, "
             "127.0.0.1:9092]",
         ),
-        CommonOption(
-            "timeout",
-            "--timeout",
-            type=click.FloatRange(min=0.1),
-            metavar="SECONDS",
-            help=f"How long to wait for the cluster.  [default: {TIMEOUT_SECONDS:.0f}]",
-        ),
+        how_long(),
         CommonOption(
             "settings",
             "-X",
@@ -114,6 +128,17 @@ def of_the_cluster() -> list[click.Parameter]:
             "context", "--context", metavar="NAME", help="Use this context (odradek context)."
         ),
     ]
+
+
+def how_long() -> click.Parameter:
+    """For verbs that wait for servers."""
+    return CommonOption(
+        "timeout",
+        "--timeout",
+        type=click.FloatRange(min=0.1),
+        metavar="SECONDS",
+        help=f"How long to wait for the cluster.  [default: {TIMEOUT_SECONDS:.0f}]",
+    )
 
 
 def for_programs() -> click.Parameter:

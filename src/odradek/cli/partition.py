@@ -11,7 +11,7 @@ from odradek.cli.failing import FAILED
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moving import Found, Rows, partitions_named
 from odradek.cli.naming import TOPIC
-from odradek.cli.printing import aligned, show_table
+from odradek.cli.printing import show_table, tell_table
 from odradek.cli.reassign import list_reassignments, reassign_, throttle_
 from odradek.cli.talking import talk
 from odradek.cli.unclean_loss import COLUMNS as LOSS_COLUMNS
@@ -79,8 +79,7 @@ def elect_(
 
     needed, could_lead = talk(look)
     if could_lead:
-        for line in aligned(LOSS_COLUMNS, [it.row for it in could_lead]):
-            click.echo(line.replace("_", " "), err=True)
+        tell_table(LOSS_COLUMNS, [it.row for it in could_lead])
     if unclean and needed and not dry_run:
         names = ", ".join(map(str, list(needed)[:5])) + (" ..." if len(needed) > 5 else "")
         confirm(f"elect a leader of {names}, and lose for ever what only other replicas have")
@@ -96,7 +95,7 @@ def elect_(
                 str(it),
                 row.leader_id if row.leader_id >= 0 else None,
                 leaders[it],
-                _plan(row) if dry_run else _outcome(outcomes.get(it)),
+                _plan(row) if dry_run else _outcome(it, outcomes.get(it)),
             )
             for it, row in needed.items()
         ]
@@ -132,7 +131,7 @@ def _plan(row: MetadataResponsePartition) -> str:
     return "planned" if in_sync else WAITS
 
 
-def _outcome(refused: Refused | None) -> str:
+def _outcome(partition: TopicPartition, refused: Refused | None) -> str:
     if refused is None or refused.code is ErrorCode.ELECTION_NOT_NEEDED:
         return "elected"
-    return str(refused)
+    return str(refused).removeprefix(f"{partition}: ")  # it stands in the row already

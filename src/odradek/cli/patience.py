@@ -7,17 +7,25 @@ says what it was that did not come.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, Final, TypeVar, cast
 
 import click
 
+from odradek.cli.failing import Failed
+from odradek.cli.options import TIMEOUT_SECONDS
 from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
 from odradek.model.errors import BrokerError
 from odradek.model.units import Millis
-from odradek.peers.errors import ClosedByPeer, MalformedAnswer
+from odradek.peers.errors import (
+    ClosedByPeer,
+    ConnectionGone,
+    MalformedAnswer,
+    TimedOut,
+    TlsFailed,
+)
 from odradek.ports import Address
 from odradek.wire.apis import APIS
 from odradek.wire.schema import Request
@@ -74,7 +82,7 @@ class Waits:
             text = self.text()
             if text and text not in self._said:
                 self._said.add(text)
-                click.echo(f"odradek: {text}; --timeout {self._seconds:g} ends it", err=True)
+                click.echo(f"odradek: {text}, for {self._seconds:g} s at most", err=True)
         self._timer = loop.call_later(LOOK_SECONDS, self.look)
 
     def close(self) -> None:
@@ -84,12 +92,17 @@ class Waits:
 
 
 class Asking:
-    """A connection whose requests are noted; everything else is the connection's."""
+    """A connection whose requests are noted; everything else is the connection's.
 
-    def __init__(self, connection: Connection, address: str, waits: Waits) -> None:
+    No answer is waited for longer than a user wants to wait: a broker that hangs keeps its
+    connections open.
+    """
+
+    def __init__(self, connection: Connection, cluster: "PatientCluster", address: Address) -> None:
         self._connection = connection
+        self._cluster = cluster
         self._address = address
-        self._waits = waits
+        self._was_answered = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -99,10 +112,26 @@ class Asking:
     ) -> Any:
         """Requests that a broker is to keep for a while are no wait."""
         kept = getattr(request, "max_wait_ms", 0) or getattr(request, "rebalance_timeout_ms", 0)
-        name = APIS[request.KEY].name
-        what = "" if kept else f"waiting for {self._address} to answer {name}"
-        with self._waits.waiting(what):
-            return await self._connection.ask(request, version, at_most=at_most)
+        who, name = self._cluster.named(self._address), APIS[request.KEY].name
+        what = "" if kept else f"waiting for {who} to answer {name}"
+        is_short = self._cluster.seconds < TIMEOUT_SECONDS  # otherwise the connection's own counts
+        limit = asyncio.timeout(self._cluster.seconds + kept / 1_000 if is_short else None)
+        try:
+            with self._cluster.waits.waiting(what):
+                async with limit:
+                    answer = await self._connection.ask(request, version, at_most=at_most)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._connection.close()  # answers come in order: the next would wait behind this
+            text = f"{who} has not answered {name} within {self._cluster.seconds:g} s"
+            raise TimedOut(text) from None
+        except ClosedByPeer:
+            if not self._was_answered and self._cluster.is_plain:
+                await _refuse_without_login(self._address)
+            raise
+        self._was_answered = True
+        return answer
 
 
 class PatientCluster(Cluster):
@@ -110,25 +139,51 @@ class PatientCluster(Cluster):
 
     waits: Waits
     seconds: float
+    in_tls = False
+    is_plain = True  # neither TLS nor a login
+
+    def named(self, address: Address) -> str:
+        """A broker by its number where that is known."""
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        number = next((it for it, found in self.brokers.items() if found.address == address), None)
+        return f"{host}:{address[1]}" + ("" if number is None else f" (broker {number})")
+
+    async def any(self) -> Connection:
+        """One that is silent holds up nothing where another answers."""
+        addresses = dict.fromkeys((*(it.address for it in self.brokers.values()), *self._bootstrap))
+        for address in addresses:
+            if (found := self._connections.get(address)) is not None and found.is_open:
+                return await self.connection(address)
+        for address in addresses if len(addresses) > 1 else ():
+            with suppress(ConnectionGone, TimeoutError, Failed):
+                async with asyncio.timeout(SILENT_SECONDS):
+                    return await self.connection(address)
+        return await super().any()
 
     async def connection(self, address: Address) -> Connection:
         """Where a server speaks another protocol, it is recognised."""
-        host = f"[{address[0]}]" if ":" in address[0] else address[0]
-        text = f"{host}:{address[1]}"
-        with self.waits.waiting(f"waiting for {text} to speak Kafka's protocol"):
-            found = await self._recognising(address)
-        return cast(Connection, Asking(found, text, self.waits))
+        who = self.named(address)
+        limit = asyncio.timeout(self.seconds)
+        try:
+            with self.waits.waiting(f"waiting for {who} to speak Kafka's protocol"):
+                async with limit:
+                    found = await self._recognising(address)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimedOut(f"{who} has not answered within {self.seconds:g} s") from None
+        return cast(Connection, Asking(found, self, address))
 
     async def _recognising(self, address: Address) -> Connection:
         """A broker that is silent is waited for: it may be starting."""
         try:
             async with asyncio.timeout(SILENT_SECONDS):
                 return await super().connection(address)
-        except (ClosedByPeer, MalformedAnswer):
-            await _refuse_wrong_port(address)
+        except (ClosedByPeer, MalformedAnswer, TlsFailed):
+            await _refuse_wrong_port(address, in_tls=self.in_tls)
             raise
         except TimeoutError:
-            await _refuse_wrong_port(address)
+            await _refuse_wrong_port(address, in_tls=self.in_tls)
         return await super().connection(address)
 
     async def patiently(
@@ -150,8 +205,15 @@ class PatientCluster(Cluster):
             return await super().patiently(noted, Millis(int(self.seconds * 1_000)))
 
 
-async def _refuse_wrong_port(address: Address) -> None:
+async def _refuse_wrong_port(address: Address, *, in_tls: bool) -> None:
     from odradek.cli.wrong_port import wrong_port
 
-    if (found := await wrong_port(address)) is not None:
+    if (found := await wrong_port(address, in_tls=in_tls)) is not None:
+        raise found
+
+
+async def _refuse_without_login(address: Address) -> None:
+    from odradek.cli.wrong_port import wants_login
+
+    if (found := await wants_login(address)) is not None:
         raise found

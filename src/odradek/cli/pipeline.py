@@ -30,6 +30,7 @@ from odradek.cli.with_spark import (
     watched_session,
     with_spark,
 )
+from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.pipelines.definition.definition import Definition
@@ -237,7 +238,7 @@ def reset(file: Path, *, topic: str | None) -> None:
         definition = chosen(load(file), topic)
         confirm(f"all rows of {definition.archive.table} will be gone")
         gone = empty(definition)
-    show({"table": definition.archive.table, "rows": gone}, f"{gone} rows are gone")
+    show({"table": definition.archive.table, "rows": gone}, f"{counted(gone, 'row')} removed")
 
 
 @command.command(cls=LocalVerb)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odradek.cli.printing import Size, show_table
+from odradek.cli.cells import Size
+from odradek.cli.printing import show_table
+from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.cli.with_spark import Words
@@ -50,8 +52,9 @@ def show_status(
     for gap in found.gaps:
         click.echo(f"not in the table: {gap}")
     held = "unknown rows"
-    if found.files is not None:
-        held = f"{found.rows} rows in {found.files} files ({Size(found.bytes)})"
+    if found.rows is not None and found.files is not None:
+        rows_held, files = counted(found.rows, "row"), counted(found.files, "file")
+        held = f"{rows_held} in {files} ({Size(found.bytes)})"
     click.echo(f"{held}, {_known(found.dead_letters)} dead letters, lag {_known(found.lag)}")
     if found.keys:
         click.echo(f"one row for each {', '.join(found.keys)}{_rewritten(found.rewritten)}")

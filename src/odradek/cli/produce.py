@@ -10,19 +10,22 @@ from typing import Final, NamedTuple
 
 import click
 
+from odradek.cli.cells import Size
 from odradek.cli.client_settings import client_settings
+from odradek.cli.confirming import can_ask
 from odradek.cli.escapes import unescaped
 from odradek.cli.failing import INTERRUPTED, MISUSED, Failed, failed_by, nearest
 from odradek.cli.grammar import Verb
 from odradek.cli.lines import Lines, opened
 from odradek.cli.naming import TOPIC
 from odradek.cli.options import options
-from odradek.cli.printing import counted, print_json
+from odradek.cli.printing import print_json
 from odradek.cli.progress import progress
 from odradek.cli.record_json import RecordFields, record_of_json
 from odradek.cli.talking import chosen, talk
 from odradek.client.cluster import Cluster
 from odradek.client.producer import Producer, ProducerSettings
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB
@@ -174,7 +177,7 @@ class Sender:
             click.echo("Each line is sent as a record. Ctrl-D ends.", err=True)
         size = 0 if source.file is None else source.file.stat().st_size
         try:
-            with progress(f"producing to {source.topic}", size) as bar:
+            with progress("producing", Size(size)) as bar:
                 done = 0
                 async for chunk in lines.chunks():
                     await self._send(chunk, fixed)
@@ -189,7 +192,7 @@ class Sender:
 
     def _interrupt(self, lines: Lines) -> None:
         self._sent.interrupted = True
-        if sys.stdin is not None and sys.stdin.isatty():
+        if can_ask():
             click.echo(err=True)  # behind the ^C of the terminal
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
         lines.stop()

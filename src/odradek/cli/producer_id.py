@@ -2,9 +2,10 @@
 
 import click
 
+from odradek.cli.cells import Moment
 from odradek.cli.grammar import Noun
 from odradek.cli.naming import TOPIC, topics_named
-from odradek.cli.printing import Moment, show_table
+from odradek.cli.printing import show_table
 from odradek.cli.talking import talk
 from odradek.cli.topic import led_partitions
 from odradek.client.cluster import Cluster

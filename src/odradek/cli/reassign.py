@@ -8,6 +8,8 @@ from typing import Final
 import click
 
 from odradek.cli import chosen_log_dirs, throttle
+from odradek.cli.cells import Size
+from odradek.cli.cordon import cordoned
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import Verb
 from odradek.cli.moving import (
@@ -22,14 +24,15 @@ from odradek.cli.moving import (
     placement_of,
 )
 from odradek.cli.naming import TOPIC, brokers_named
-from odradek.cli.printing import Size, counted, show, show_table
+from odradek.cli.printing import show, show_table
 from odradek.cli.reassigning import sizes_of
 from odradek.cli.reassignment_file import Plan, plan_of
 from odradek.cli.talking import talk
-from odradek.cli.throttle import RATE
+from odradek.cli.throttle import LIFT, RATE
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Ongoing, reassignments
 from odradek.client.reassignment_plan import Room, TooFewBrokers, planned
+from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 
 IN_PLACE: Final = "every partition is where it should be, or is being moved there"
@@ -52,7 +55,11 @@ def ids(text: str) -> tuple[int, ...]:
 @click.option("--brokers", metavar="IDS", help="Spread over these brokers, moving little.")
 @click.option("--without", "without", metavar="IDS", help="Spread over all brokers but these.")
 @click.option(
-    "-r", "--replication-factor", "factor", type=int, help="So many replicas of each partition."
+    "-r",
+    "--replication-factor",
+    "factor",
+    type=click.IntRange(min=1),
+    help="So many replicas of each partition.",
 )
 @click.option(
     "--file",
@@ -97,6 +104,7 @@ def reassign_(  # noqa: PLR0913 - one for each option
         if plan is not None:
             return await _carry_out(cluster, plan, placement, how)
         if replicas is not None:
+            await check_known(cluster, ids(replicas), placement)
             targets = dict.fromkeys(placement.wanted, ids(replicas))
         else:
             await check_known(cluster, ids(without) if without else (), placement)
@@ -117,8 +125,10 @@ def reassign_(  # noqa: PLR0913 - one for each option
 async def _room(cluster: Cluster, brokers: str | None, without: str | None) -> Room:
     known = await brokers_named(cluster, ids(brokers) if brokers else ())
     gone = set(ids(without)) if without else set()
+    closed = () if brokers else await cordoned(cluster, asks_controller=True)
     answer = await cluster.refresh([])
-    return Room({it.node_id: it.rack for it in answer.brokers if it.node_id in set(known) - gone})
+    racks = {it.node_id: it.rack for it in answer.brokers if it.node_id in set(known) - gone}
+    return Room(racks, frozenset(closed).intersection(racks))
 
 
 async def _carry_out(
@@ -126,6 +136,8 @@ async def _carry_out(
 ) -> tuple[Rows, bool]:
     """A file's: log dirs of new replicas are told before these come, the others move then."""
     whole = {it: placement.whole.get(it, ()) for it in plan.replicas}
+    targets = {broker for to in plan.replicas.values() for broker in to}
+    await check_known(cluster, sorted(targets), placement)
     await chosen_log_dirs.check(cluster, plan.log_dirs)
     if not how.dry_run:
         await chosen_log_dirs.remember(cluster, plan.log_dirs, whole)
@@ -184,6 +196,7 @@ def throttle_(*, rate: str) -> None:
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
         await change_throttle(cluster, ongoing, wanted)
         text = f"{counted(len(ongoing), 'reassignment')}: {throttle.text_of(wanted)}"
+        click.echo(f"where no command waits for the moves, it stays behind them: {LIFT}", err=True)
         return text, {"reassignments": len(ongoing), "bytes_per_second": wanted}
 
     text, fields = talk(ask)

@@ -3,15 +3,14 @@
 A partition that is over counts as whole. Where nothing was written yet partitions are counted.
 """
 
-import asyncio
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import click
 
+from odradek.cli.cells import Size
 from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.progress import progress
+from odradek.cli.progress import Pace, progress
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import reassignments
 from odradek.model.ids import BrokerId, TopicPartition
@@ -20,18 +19,23 @@ from odradek.peers.errors import ConnectionGone
 POLL_SECONDS: Final = 0.5
 LEADER_LOOKS: Final = 4
 """So many polls lie between two looks at leaders, and at two looks there was none."""
-GONE_LOOKS: Final = 20
-"""So many polls in a row a broker is not registered that does not come back soon."""
+GONE_SECONDS: Final = 10.0
+"""A broker that is not registered for so long does not come back soon."""
 Targets = Mapping[TopicPartition, tuple[int, ...]]
 Sizes = dict[tuple[TopicPartition, int], int]
 
 
-async def sizes_of(cluster: Cluster, brokers: set[int]) -> Sizes:
-    """Bytes of each replica on these brokers; those of brokers that are gone are not known."""
+async def sizes_of(
+    cluster: Cluster, brokers: set[int], partitions: Iterable[TopicPartition] | None = None
+) -> Sizes:
+    """Bytes of each replica on these brokers; those of brokers that are gone are not known.
+
+    Of these partitions, or of all.
+    """
     found: Sizes = {}
     for broker in sorted(brokers & set(cluster.brokers)):
         try:
-            log_dirs = await log_dirs_of(cluster, BrokerId(broker))
+            log_dirs = await log_dirs_of(cluster, BrokerId(broker), partitions)
         except ConnectionGone:  # it has just gone, and is listed for a moment still
             continue
         for log_dir in log_dirs:
@@ -76,34 +80,34 @@ async def wait_for(
     """
     total = sum(to_copy.values())
     added = {broker for it, target in targets.items() for broker in set(target) - set(before[it])}
-    leaders, absent = _Leaders(cluster), _Absent()
-    with progress("copying" if total else "reassigning", total or len(targets)) as bar:
-        shown, told = 0, ""
+    leaders, absent, pace = _Leaders(cluster), _Absent(), Pace(POLL_SECONDS)
+    what, length = ("copying", Size(total)) if total else ("reassigning", len(targets))
+    with progress(what, length) as bar:
+        told = ""
         while True:
             ongoing = {it for it in await reassignments(cluster) if it in targets}
             done = len(targets) - len(ongoing)
-            if total:
+            if total and bar.is_shown:
                 done = sum(to_copy[it] for it in targets if it not in ongoing)
-                sizes = await sizes_of(cluster, added) if ongoing else {}
+                sizes = await sizes_of(cluster, added, ongoing) if ongoing else {}
                 for it in ongoing:
                     new = set(targets[it]) - set(before[it])
                     copied = sum(sizes.get((it, broker), 0) for broker in new)
                     done += min(copied, to_copy[it])
-            bar.update(max(done - shown, 0))
-            shown = max(done, shown)
+            bar.reach(done)
             if not ongoing:
                 return {}
             await cluster.refresh([])
             held_up = waits_for(ongoing, targets, cluster.brokers)
             if gives_up:
                 stuck = dict.fromkeys(await leaders.missing(ongoing), NO_LEADER_YET)
-                stuck |= absent.among(ongoing, targets, cluster.brokers)
+                stuck |= absent.among(ongoing, targets, cluster.brokers, pace.now)
                 if stuck.keys() == ongoing:
                     return stuck
             if held_up and held_up != told:
                 click.echo(f"\n{held_up}; Ctrl-C leaves the move to the cluster", err=True)
             told = held_up
-            await asyncio.sleep(POLL_SECONDS)
+            await pace.rest()
 
 
 NO_LEADER_YET: Final = "waits: it has no leader"
@@ -113,15 +117,19 @@ class _Absent:
     """Which partitions go to a broker that has been away for longer than a restart takes."""
 
     def __init__(self) -> None:
-        self._polls: Counter[int] = Counter()
+        self._since: dict[int, float] = {}
 
     def among(
-        self, ongoing: Iterable[TopicPartition], targets: Targets, brokers: Collection[int]
+        self,
+        ongoing: Iterable[TopicPartition],
+        targets: Targets,
+        brokers: Collection[int],
+        now: float,
     ) -> dict[TopicPartition, str]:
         """Of these, with what each waits for."""
         away = {broker for it in ongoing for broker in targets[it]} - set(brokers)
-        self._polls = Counter({broker: self._polls[broker] + 1 for broker in away})
-        known = {*brokers, *(it for it, polls in self._polls.items() if polls < GONE_LOOKS)}
+        self._since = {broker: self._since.get(broker, now) for broker in away}
+        known = {*brokers, *(it for it, at in self._since.items() if now - at < GONE_SECONDS)}
         found = {it: waits_for([it], targets, known) for it in ongoing}
         return {it: why for it, why in found.items() if why}
 

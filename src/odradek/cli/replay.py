@@ -13,6 +13,7 @@ from odradek.cli.with_spark import (
     spark_session,
     with_spark,
 )
+from odradek.model.counting import counted
 
 
 @click.command(cls=Verb)
@@ -51,4 +52,4 @@ def command(  # noqa: PLR0913 - each is an option
     if options().as_json:
         print_json({"sent": done.sent, "held": done.held})
     else:
-        click.echo(f"{done.sent} records sent to {target}; it held {done.held} already")
+        click.echo(f"{counted(done.sent, 'record')} sent to {target}; it held {done.held} already")

@@ -8,18 +8,19 @@ replicas were in sync at the end no backup knows: brokers that were not have to 
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
 
 from odradek.cli.failing import Failed
-from odradek.cli.grammar import LocalVerb
-from odradek.cli.printing import counted, show
-from odradek.cli.tree import in_tree
+from odradek.cli.printing import show
+from odradek.cli.tree import TreeVerb, access_by, connection, in_tree
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.metadata.znodes.cluster import ProducerIdBlock, ProducerIdBlockZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode
+from odradek.model.counting import counted
 from odradek.model.ids import BrokerId, ProducerId, TopicPartition
 from odradek.model.positions import LeaderEpoch
 from odradek.zookeeper.client.errors import NoNode
@@ -39,17 +40,15 @@ class Raised(NamedTuple):
     first_producer_id: int
 
 
-@click.command("raise-epochs", cls=LocalVerb)
-@click.option(
-    "--connect", required=True, metavar="HOST:PORT,.../PATH", help="As zookeeper.connect has it."
-)
-def raise_epochs(*, connect: str) -> None:
+@click.command("raise-epochs", cls=TreeVerb)
+@connection
+def raise_epochs(*, connect: str, tls_file: Path | None) -> None:
     """Make a tree that was restored from a backup fit for its brokers.
 
     Leader epochs and producer ids that were given after the backup stand in the logs; those of the
     tree are put above them. No broker may be registered. See the runbook.
     """
-    raised = asyncio.run(in_tree(connect, raise_all))
+    raised = asyncio.run(in_tree(connect, raise_all, access_by(tls_file)))
     text = f"{counted(raised.partitions, 'leader epoch')} raised by {EPOCHS}; producer ids go on"
     show(raised._asdict(), f"{text} at {raised.first_producer_id}")
 
@@ -59,12 +58,16 @@ async def raise_all(client: ZooKeeperClient) -> Raised:
     alive = (await client.children(BrokerIdsZnode.PATH)).names
     if alive:
         names = ", ".join(sorted(alive))
-        raise Failed(f"brokers {names} are registered", "stop all brokers first")
+        next_step = (
+            "stop all brokers; those of the backup, and those that were killed, are registered"
+            " until their sessions end (zookeeper.session.timeout.ms): then call it again"
+        )
+        raise Failed(f"brokers {names} are registered", next_step)
     writes: list[WriteOp] = []
     partitions = [it async for it in _partitions(client)]
     answers = await client.batch([GetData(PartitionStateZnode.path(it)) for it in partitions])
     for partition, answer in zip(partitions, answers, strict=True):
-        if isinstance(answer, NoNode):  # a lost state elects nobody, before and afterwards
+        if isinstance(answer, NoNode):  # without a state no leader is elected
             continue
         if not isinstance(answer, Data):
             raise Failed(f"{PartitionStateZnode.path(partition)}: {answer}")

@@ -19,7 +19,8 @@ import click
 
 from odradek import __version__
 from odradek.cli import failing, grammar
-from odradek.cli.nouns import ALIASES, ELSEWHERE, NOUNS, SCRIPTS, SECTIONS
+from odradek.cli.nouns import ALIASES, ELSEWHERE, NOUNS, SCRIPTS, SECTIONS, module_of
+from odradek.cli.options import pasted
 from odradek.model.errors import BrokerError
 
 
@@ -46,9 +47,14 @@ class Nouns(grammar.Noun):
             return super().make_context(*args, **attributes)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Carries it out."""
-        with _noticing_that_the_reader_is_gone():
-            return super().invoke(ctx)
+        """Carries it out. What to do next names its cluster: later no option is known any more."""
+        try:
+            with _noticing_that_the_reader_is_gone():
+                return super().invoke(ctx)
+        except (failing.Failed, BrokerError) as error:
+            found = failing.failed_by(error) if isinstance(error, BrokerError) else error
+            found.next_step = pasted(found.next_step)
+            raise found from error.__cause__
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """In the order of the table."""
@@ -62,7 +68,7 @@ class Nouns(grammar.Noun):
             assert isinstance(cluster, click.Group)
             return cluster.get_command(ctx, "health")
         if (script := name.removesuffix(".sh")) in SCRIPTS:
-            module = import_module(f"odradek.cli.kafka.{script[6:].replace('-', '_')}")
+            module = import_module(f"odradek.cli.kafka.{module_of(script)}")
         elif name in NOUNS:
             module = import_module(f"odradek.cli.{name.replace('-', '_')}")
         else:

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from odradek.cli.outside import outside_of_process
 from odradek.config import properties, sources
 from odradek.config.findings import Finding, Given
+from odradek.config.providers import resolve
 
 
 def overrides(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,4 +43,5 @@ def gather(
             data = opened.read(properties.FILE_BYTES_MAX + 1)
         in_file, findings = sources.from_file(data, str(file))
     outside = sources.from_environment(os.environ) | sources.from_overrides(overrides)
-    return in_file | outside, findings
+    given, unresolved = resolve(in_file | outside, outside_of_process())
+    return given, (*findings, *unresolved)

@@ -9,6 +9,7 @@ from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb
 from odradek.cli.printing import show
 from odradek.cli.with_spark import SparkChoice, in_sentences, spark_session, with_spark
+from odradek.model.counting import counted
 
 SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
 
@@ -49,7 +50,8 @@ def command(
         "errors": sum(it.count for it in found.events if it.level == "error"),
         "outages": len(found.outages),
     }
-    show(document, f"{out}: {found.lines} lines, {len(found.outages)} outages of brokers")
+    outages = counted(len(found.outages), "outage")
+    show(document, f"{out}: {counted(found.lines, 'line')}, {outages} of brokers")
 
 
 def _seconds(text: str) -> int:

@@ -5,14 +5,16 @@ every later move is bounded by them until somebody takes them away.
 """
 
 import re
-import sys
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import click
 
-from odradek.cli.printing import Size, cell
+from odradek.cli.cells import Size, cell
+from odradek.cli.confirming import can_ask
+from odradek.cli.failing import MISUSED, Failed
+from odradek.cli.options import pasted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
@@ -31,6 +33,7 @@ DYNAMIC_BROKER: Final = 2
 DYNAMIC_TOPIC: Final = 1
 """Where a setting is from, by the numbers of DescribeConfigs."""
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+RATE_MAX: Final = (1 << 63) - 1
 LIFT: Final = "odradek partition throttle none"
 
 Assignments = Mapping[TopicPartition, Sequence[int]]
@@ -48,7 +51,10 @@ class Rate(click.ParamType[int]):
             self.fail(f"{value!r} is no rate: 20000000 or 20M, in bytes a second", param, ctx)
         rate = int(found[1]) * UNITS[found[2].upper()]
         if not rate:
-            self.fail("with a rate of 0 nothing would be copied; leave it out for none", param, ctx)
+            text = "with a throttle of 0 nothing would be copied"
+            raise Failed(text, f"leave it out for none; one that is set: {LIFT}", MISUSED)
+        if rate > RATE_MAX:
+            raise Failed(f"no broker counts so far as {rate}", "name a rate such as 20M", MISUSED)
         return rate
 
 
@@ -66,7 +72,7 @@ class Bound:
 
     goes_on: bool = False  # moves are under way that need it
     is_left: bool = False  # an earlier call may have left one behind for these
-    waiting: Collection[TopicPartition] = ()  # for whom nobody waits any longer
+    waiting: Collection[TopicPartition] = ()  # no command waits for them any longer
 
 
 class Rates(NamedTuple):
@@ -148,7 +154,7 @@ async def set_rate(cluster: Cluster, brokers: Iterable[int], rate: int) -> None:
 
 
 async def lift(cluster: Cluster, partitions: Collection[TopicPartition]) -> None:
-    """Of these partitions; the rates go with the last reassignment, whoever began it.
+    """Of these partitions; the rates go with the last reassignment, whichever command began it.
 
     Also of replicas that an earlier target of theirs had.
     """
@@ -207,7 +213,7 @@ async def _drop_rates(cluster: Cluster) -> None:
 def is_unwanted(text: str) -> bool:
     """Whether one that was left behind shall go first; without a terminal it is only named."""
     click.echo(f"odradek: {text}, and bounds this move, too", err=True)
-    if sys.stdin is not None and sys.stdin.isatty():
+    if can_ask():
         return click.confirm("Remove it first?", err=True)
-    click.echo(f"  next: {LIFT} takes it away", err=True)
+    click.echo(f"  next: {pasted(LIFT)} takes it away", err=True)
     return False

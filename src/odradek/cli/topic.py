@@ -1,17 +1,18 @@
 """`odradek topic`: topics created, listed, described, altered, trimmed and deleted."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import click
 
 from odradek.cli import topic_description
-from odradek.cli.cluster_health import deletions_that_wait
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed, unknown
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moments import millis_of
 from odradek.cli.naming import TOPIC, topic_named, topics_named
-from odradek.cli.printing import counted, show_outcomes, show_table
+from odradek.cli.options import options
+from odradek.cli.printing import show_outcomes, show_table, tell_table
 from odradek.cli.progress import progress
 from odradek.cli.talking import chosen, settings_of, talk
 from odradek.client import admin
@@ -20,8 +21,10 @@ from odradek.client.errors import Refused
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.placement_admin import reassignments_if_known
+from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.model.units import SECOND
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -30,6 +33,8 @@ from odradek.wire.messages.create_topics import (
 from odradek.wire.messages.metadata import MetadataResponseTopic
 
 Outcome = tuple[str, dict[str, object]]
+NAMED_MAX: Final = 3
+"""More partitions than these make a table, and no sentence."""
 
 
 @click.group(cls=Noun)
@@ -160,9 +165,12 @@ def delete(*, names: tuple[str, ...], if_exists: bool) -> None:
     gone = [name for name, _, _ in found]
 
     async def ask(cluster: Cluster) -> list[Outcome]:
+        from odradek.cli.cluster_health import deletions_that_wait  # it brings much along
+
         outcomes: list[Outcome] = []
         failures: list[Refused] = []
-        answers = await admin.delete_topics(cluster, gone)
+        half = int(options().seconds * SECOND) // 2  # then there is time to ask what it waits for
+        answers = await admin.delete_topics(cluster, gone, half)
         waits = await deletions_that_wait(cluster)
         for name, code in answers.items():
             if name in waits and code in {ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT}:
@@ -291,8 +299,14 @@ def trim(
     plan = talk(look)
     if not plan:
         raise Failed(f"topic {name}: no records lie before that; nothing was deleted")
-    what = ", ".join(f"{it} offsets {start} to {end - 1}" for it, start, end in plan)
-    confirm(f"delete {counted(sum(end - start for _, start, end in plan), 'record')}: {what}")
+    what = f"delete {counted(sum(end - start for _, start, end in plan), 'record')}"
+    if len(plan) > NAMED_MAX:
+        told = [(str(it), start, end - 1) for it, start, end in plan]
+        tell_table(("partition", "from offset", "to offset"), told)
+        confirm(f"{what} of {counted(len(plan), 'partition')}")
+    else:
+        named = (f"{it} offsets {start} to {end - 1}" for it, start, end in plan)
+        confirm(f"{what}: {', '.join(named)}")
 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []

@@ -5,16 +5,18 @@ from typing import NamedTuple
 
 import click
 
+from odradek.cli.aligning import GAP, LINE
 from odradek.cli.grammar import Verb
 from odradek.cli.naming import TOPIC, topics_named
 from odradek.cli.options import options
-from odradek.cli.printing import counted, is_terminal, print_json, show_table
+from odradek.cli.printing import is_terminal, print_json, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.placement_admin import NOTHING_MOVES, Ongoing, reassignments_if_known
+from odradek.model.counting import counted
 from odradek.model.ids import TopicId, TopicPartition, topic_id_text
 from odradek.wire.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
@@ -53,9 +55,12 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
         print_json([it._asdict() for it in found])
         return
     for number, it in enumerate(found):
-        settings = "".join(f"  {name}={value}" for name, value in it.settings.items())
         factor = counted(it.replication_factor, "replica")
-        click.echo(("\n" if number else "") + f"{it.topic}  id {it.id}  {factor}{settings}")
+        settings = [f"{name}={value}" for name, value in it.settings.items()]
+        head = GAP.join((it.topic, f"id {it.id}", factor, *settings))
+        if is_terminal() and len(head) > LINE:
+            head = f"\n{GAP}".join((GAP.join((it.topic, f"id {it.id}", factor)), *settings))
+        click.echo(("\n" if number else "") + head)
         shown = COLUMNS + tuple(
             name for name in CHANGES if any(row[name] for row in it.partitions) or not is_terminal()
         )

@@ -6,8 +6,8 @@ Each of these brokers is asked for the end of its log. What the others have beyo
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from odradek.cli.cells import Size
 from odradek.cli.moving import Found
-from odradek.cli.printing import Size
 from odradek.client.cluster import Cluster
 from odradek.client.operations import Wanted, operate
 from odradek.model.admin_operations import REPLICAS_DESCRIBE
@@ -58,7 +58,7 @@ async def candidates(cluster: Cluster, found: Found) -> list[Candidate]:
         for broker in able:
             where = (broker, partition.topic)
             if where not in logs:
-                logs[where] = await _logs(cluster, *where)
+                logs[where] = await logs_of(cluster, *where)
             told.append(
                 Candidate(partition, broker, logs[where].get(partition.partition, {}), away)
             )
@@ -73,7 +73,7 @@ def _able(row: MetadataResponsePartition, alive: set[BrokerId]) -> Iterator[int]
             yield broker
 
 
-async def _logs(cluster: Cluster, broker: int, topic: str) -> dict[int, Mapping[str, int]]:
+async def logs_of(cluster: Cluster, broker: int, topic: str) -> dict[int, Mapping[str, int]]:
     """By partition; nothing of a broker that does not answer, or of Kafka's."""
     number = BrokerId(broker)
     wanted = Wanted(REPLICAS_DESCRIBE, {"topic": topic}, resource=str(number), broker=number)

@@ -10,6 +10,7 @@ import asyncio
 import fcntl
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -21,18 +22,20 @@ from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import SETTINGS
 from odradek.cli.options import without_asking
-from odradek.cli.printing import counted
 from odradek.cli.up_text import REPLICAS_MAX, Started, text_of
+from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.broker.broker import Broker
 
 HOST: Final = "127.0.0.1"
 CLIENT_PORT: Final = 9092
+BROKERS_PORT: Final = 9192
 PAGES_PORT: Final = 9644
 ZOOKEEPER_PORT: Final = 2181
 BROKERS_MAX: Final = 99
 ANSWERED_SECONDS: Final = 5
+USER_SECONDS: Final = 20
 
 
 @click.command(context_settings=SETTINGS)
@@ -52,6 +55,11 @@ ANSWERED_SECONDS: Final = 5
 @click.option(
     "--fresh", is_flag=True, help="Delete what that directory holds, and begin anew; it asks."
 )
+@click.option(
+    "--tls",
+    is_flag=True,
+    help="Clients need TLS and a password (SCRAM): both are made, and printed.",
+)
 @settings.overrides
 @click.option(
     "--log-level",
@@ -61,7 +69,13 @@ ANSWERED_SECONDS: Final = 5
     help="The least important events that a single broker prints here.",
 )
 def command(
-    *, brokers: int | None, data: Path, fresh: bool, overrides: tuple[str, ...], log_level: str
+    *,
+    brokers: int | None,
+    data: Path,
+    fresh: bool,
+    tls: bool,
+    overrides: tuple[str, ...],
+    log_level: str,
 ) -> None:
     """Start brokers on this machine, to try things with.
 
@@ -78,10 +92,13 @@ def command(
         count = brokers or known or 1
         if count < known:
             raise Failed(
-                f"{data} holds {known} brokers: without all of them partitions may have no leader",
+                f"{data} holds {counted(known, 'broker')}: "
+                "without all of them partitions may have no leader",
                 f"odradek up --brokers {known}, or --fresh to begin anew",
             )
         started = _chosen(data, count)._replace(known=known)
+        if tls:
+            started = _secured(started)
         for number, port in enumerate(started.client_ports):
             if port != CLIENT_PORT + number:
                 where = f"broker {number + 1} listens at {HOST}:{port}"
@@ -107,7 +124,11 @@ def _take(lock: IO[str], data: Path) -> None:
 def _empty(data: Path) -> None:
     """Only what `up` made: the directory may be somebody's home."""
     brokers = sorted(data.glob("broker-*"))
-    found = [path for path in (*brokers, data / "zookeeper") if path.is_dir()]
+    from odradek.cli.up_tls import FOLDER, PASSWORDS
+
+    tls = data / FOLDER
+    ours = [tls] if (tls / PASSWORDS).exists() else []
+    found = [path for path in (*brokers, data / "zookeeper", *ours) if path.is_dir()]
     if found:
         confirm(f"delete {data} with {counted(len(brokers), 'broker')} and all their records")
     for path in found:
@@ -128,6 +149,40 @@ def _chosen(data: Path, count: int) -> Started:
     return Started(data, tuple(clients), tuple(pages), zookeeper, client_settings()[BOOTSTRAP])
 
 
+def _secured(started: Started) -> Started:
+    from odradek.cli.up_tls import secured
+    from odradek.runtime.local_ports import port_near
+
+    taken = {*started.client_ports, *started.page_ports, started.zookeeper_port}
+    own = tuple(port_near(BROKERS_PORT + it, taken) for it in range(len(started.client_ports)))
+    found = secured(started.data)
+    found.write_client_file(started.bootstrap)
+    return started._replace(secured=found, broker_ports=own)
+
+
+async def _add_user(started: Started) -> None:
+    """Who prints it logs in as a broker; without the user no client can."""
+    from odradek.cli.talking import secured_network
+    from odradek.cli.up_tls import MECHANISM, USER
+    from odradek.client import scram_users
+    from odradek.client.cluster import ClientDeps, Cluster
+    from odradek.runtime.chance import SystemRandom
+    from odradek.runtime.clock import SystemClock
+
+    assert started.secured is not None, "there are users only then"
+    network = secured_network(started.secured.as_broker())
+    addresses = [(HOST, port) for port in started.broker_ports]
+    cluster = Cluster(ClientDeps(network, SystemClock()), addresses, "odradek-up")
+    password = started.secured.passwords[USER]
+    new = scram_users.NewCredential(scram_users.scram_named(MECHANISM), password)
+    salt = SystemRandom().bytes(scram_users.SALT_BYTES)
+    try:
+        async with asyncio.timeout(USER_SECONDS):
+            await scram_users.alter(cluster, USER, [(new, salt)])
+    finally:
+        cluster.close()
+
+
 def _settings(started: Started, number: int) -> dict[str, str]:
     count = len(started.client_ports)
     replicas = min(count, REPLICAS_MAX)
@@ -141,8 +196,13 @@ def _settings(started: Started, number: int) -> dict[str, str]:
         "default.replication.factor": str(replicas),
         "min.insync.replicas": str(max(1, replicas - 1)),
         "offsets.topic.replication.factor": str(replicas),
+        "transaction.state.log.replication.factor": str(replicas),
+        "transaction.state.log.min.isr": str(max(1, replicas - 1)),
         "group.initial.rebalance.delay.ms": "0",
     }
+    if started.secured is not None:
+        ports = (started.client_ports[number - 1], started.broker_ports[number - 1])
+        found |= started.secured.of_brokers(*ports)
     if count > 1:
         return {**found, "zookeeper.connect": f"{HOST}:{started.zookeeper_port}"}
     return {
@@ -154,18 +214,30 @@ def _settings(started: Started, number: int) -> dict[str, str]:
 
 def _serve_one(started: Started, overrides: tuple[str, ...], log_level: str) -> None:
     from odradek.cli.serve import serve
+    from odradek.model.errors import BrokerError
     from odradek.runtime.local_cluster import write_properties
     from odradek.runtime.output import say
 
     file = started.folder(1) / "server.properties"
     write_properties(file, _settings(started, 1))
 
+    def tell_users(told: Started) -> None:
+        try:
+            asyncio.run(_add_user(told))
+        except (BrokerError, TimeoutError) as error:
+            say(f"no user could be added: {str(error) or 'the broker is silent'}")
+        else:
+            say(text_of(told, [os.getpid()]))
+
     def announce(broker: "Broker") -> None:
         ports = tuple(port for _, port in broker.socket_server.addresses.values())
         pages = broker.pages.address
         page_ports = started.page_ports if pages is None else (pages[1],)
         told = started._replace(client_ports=ports[:1], page_ports=page_ports)
-        say(text_of(told, [os.getpid()]))
+        if started.secured is None:
+            say(text_of(told, [os.getpid()]))
+        else:
+            threading.Thread(target=tell_users, args=(told,), daemon=True).start()
 
     serve(file, overrides, announce, level=log_level)
 
@@ -188,10 +260,12 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
         arguments = ("serve", str(file), *given)
         brokers.append(Member(f"broker {number}", arguments, started.events(number)))
     cluster = LocalCluster(click.echo)
-    click.echo(f"starting ZooKeeper and {len(brokers)} brokers")
+    click.echo(f"starting ZooKeeper and {counted(len(brokers), 'broker')}")
     try:
         cluster.start([keeper])
         cluster.start(brokers)
+        if started.secured is not None:
+            asyncio.run(_add_user(started))
         asyncio.run(_make_offsets_topic(started))
         click.echo(text_of(started, [cluster.pid(member) for member in [*brokers, keeper]]))
         cluster.watch()
@@ -204,13 +278,14 @@ def _serve_several(started: Started, overrides: tuple[str, ...]) -> None:
 
 async def _make_offsets_topic(started: Started) -> None:
     """Consumer groups need it, and it needs all brokers, of which one may be killed soon."""
+    from odradek.cli.talking import secured_network
     from odradek.client.cluster import ClientDeps, Cluster
     from odradek.model.errors import BrokerError
     from odradek.runtime.clock import SystemClock
-    from odradek.runtime.network import SystemNetwork
 
-    addresses = [(HOST, port) for port in started.client_ports]
-    cluster = Cluster(ClientDeps(SystemNetwork(), SystemClock()), addresses, "odradek-up")
+    said = {} if started.secured is None else started.secured.as_broker()
+    addresses = [(HOST, port) for port in started.broker_ports or started.client_ports]
+    cluster = Cluster(ClientDeps(secured_network(said), SystemClock()), addresses, "odradek-up")
     try:
         async with asyncio.timeout(ANSWERED_SECONDS):
             await cluster.coordinator("any")

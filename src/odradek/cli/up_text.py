@@ -5,7 +5,11 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Final, NamedTuple
+
+from odradek.cli.up_tls import MECHANISM, USER, Secured
+from odradek.model.counting import counted
 
 DEFAULT: Final = "127.0.0.1:9092"
 SHOWN_MAX: Final = 3
@@ -13,7 +17,7 @@ REPLICAS_MAX: Final = 3
 
 PYTHON: Final = """\
   from confluent_kafka import Consumer, Producer
-  broker = {{"bootstrap.servers": "{bootstrap}"}}
+  broker = {{"bootstrap.servers": "{bootstrap}"}}{more}
   producer = Producer(broker)
   producer.produce("numbers", b"4")
   producer.flush()
@@ -22,6 +26,12 @@ PYTHON: Final = """\
   consumer.subscribe(["numbers"])
   print(consumer.poll(10).value())
   consumer.close()"""
+
+
+PYTHON_SECURED: Final = """
+  broker |= {{"security.protocol": "SASL_SSL", "sasl.mechanism": "{mechanism}"}}
+  broker |= {{"sasl.username": "{user}", "sasl.password": "{password}"}}
+  broker |= {{"ssl.ca.location": "{tls}/ca.pem"}}"""
 
 
 class Started(NamedTuple):
@@ -35,6 +45,9 @@ class Started(NamedTuple):
     """Where the command looks if it is told nothing: a context or a variable may say."""
     known: int = 0
     """How many brokers there were the last time."""
+    broker_ports: tuple[int, ...] = ()
+    """Where brokers find each other, if clients have to log in."""
+    secured: Secured | None = None
 
     def folder(self, number: int) -> Path:
         """A broker's own."""
@@ -56,26 +69,44 @@ def text_of(started: Started, pids: Sequence[int]) -> str:
     where = started.bootstrap.split(",")[0]
     is_alone = len(started.client_ports) == 1
     to = "" if where == started.found_anyhow or not is_alone else f" -b {where}"
+    if started.secured is not None:
+        to = " --command-config $ME"
     # any of these finds the others, also when one is killed
     known = ",".join(started.bootstrap.split(",")[:SHOWN_MAX])
     lines = [
         *_processes(started, pids),
         "",
+        *_how_to_log_in(started),
         *([] if is_alone else [f"  export ODRADEK_BOOTSTRAP={known}"]),
         f"  seq 3 | {odradek}{to} produce numbers",
         f"  {odradek}{to} consume numbers -e",
         f"  {odradek}{to} topic describe numbers",
-        f"  kcat -b {where} -t numbers -C -e",
+        *([] if started.secured else [f"  kcat -b {where} -t numbers -C -e"]),
         f"  curl -s 127.0.0.1:{started.page_ports[0]}/metrics",
         "",
         *_of_new_brokers(started),
         "In Python, with any client of Kafka's (pip install confluent-kafka):",
         "",
-        PYTHON.format(bootstrap=where),
+        PYTHON.format(bootstrap=where, more=_python_of(started)),
         "",
         "Ctrl-C stops it." if is_alone else "Ctrl-C stops all of them.",
     ]
     return "\n".join(lines)
+
+
+def _how_to_log_in(started: Started) -> list[str]:
+    """The file serves Kafka's scripts as well."""
+    if started.secured is None:
+        return []
+    return [f"  ME={quote(f'{started.data}/tls/client.properties')}"]
+
+
+def _python_of(started: Started) -> str:
+    if started.secured is None:
+        return ""
+    password = started.secured.passwords[USER]
+    tls = f"{started.data}/tls"
+    return PYTHON_SECURED.format(mechanism=MECHANISM, user=USER, password=password, tls=tls)
 
 
 def _of_new_brokers(started: Started) -> list[str]:
@@ -104,10 +135,11 @@ def _processes(started: Started, pids: Sequence[int]) -> list[str]:
         f"  {name:10}  127.0.0.1:{port:<5}  pid {pid}"
         for name, port, pid in zip(names, ports, pids, strict=True)
     ]
+    brokers = counted(len(names) - 1, "broker")
     keeper = f"--data {started.data}/zookeeper --port {started.zookeeper_port}"
     return [
         "",
-        f"started: {len(names) - 1} brokers and their ZooKeeper. Their data and events.log files",
+        f"started: {brokers} and their ZooKeeper. Their data and events.log files",
         f"are kept in {started.data}/.",
         "",
         *rows,

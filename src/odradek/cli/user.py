@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from odradek.cli.confirming import confirm
+from odradek.cli.confirming import ask_password, confirm
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.printing import show_outcomes, show_table
 from odradek.cli.talking import talk
@@ -44,9 +44,10 @@ def list_users(*, users: tuple[str, ...]) -> None:
     show_default=True,
     help="What a guess costs, and a login.",
 )
-@click.password_option(help="Asked for where it is not given.")
-def add(*, user: str, mechanism: str, iterations: int, password: str) -> None:
+@click.option("--password", metavar="TEXT", help="Asked for where it is not given.")
+def add(*, user: str, mechanism: str, iterations: int, password: str | None) -> None:
     """Set the password of a user, who is added where missing."""
+    password = password or ask_password(f"the password of {user}")
     new = NewCredential(scram_named(mechanism), password, iterations)
     salt = SystemRandom().bytes(SALT_BYTES)
 

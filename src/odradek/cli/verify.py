@@ -19,6 +19,7 @@ from odradek.cli.with_spark import (
     spark_session,
     with_spark,
 )
+from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.pipelines.moving.verify import Verified
@@ -84,10 +85,10 @@ def command(
     else:
         for it in done.findings:
             click.echo(str(it))
-        click.echo(f"{done.records} records of the log, {done.rows} rows of the table compared")
+        log, table = counted(done.records, "record"), counted(done.rows, "row")
+        click.echo(f"{log} of the log, {table} of the table compared")
     if done.findings:
-        count = len(done.findings)
-        raise Failed(f"{count} fault{'s' if count > 1 else ''} found")
+        raise Failed(f"{counted(len(done.findings), 'fault')} found")
 
 
 def _each_record(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from odradek.cli.client_settings import client_settings
-from odradek.cli.failing import FAILED, MISUSED, UNREACHABLE, Failed
+from odradek.cli.failing import MISUSED, UNREACHABLE, Failed
 from odradek.cli.options import options
 from odradek.cli.talking import settings_of
 from odradek.cli.watching import watched_by_person
@@ -34,6 +34,7 @@ C = TypeVar("C", bound=click.Command)
 
 JAVA_FAULT: Final = re.compile("could not|cannot|invalid|unrecognized|exceeds", re.IGNORECASE)
 SPARKS: Final = ("pyspark", "py4j", "grpc")
+WHO_IS_THERE: Final = "odradek doctor says what hangs or is away; --bootstrap names other brokers"
 REQUIRED: Final = "this verb needs the libraries of pipelines: pip install 'odradek[spark]'"
 
 
@@ -128,8 +129,9 @@ def in_sentences(words: Words = as_it_is) -> Iterator[None]:
             raise Failed(f"{one_sentence(error)}; --verbose shows Spark's trace") from error
         if ours is None:
             raise
-        code = UNREACHABLE if isinstance(ours, Unreachable) else FAILED
-        raise Failed(words(ours), code=code) from error
+        if isinstance(ours, Unreachable):
+            raise Failed(words(ours), WHO_IS_THERE, UNREACHABLE) from error
+        raise Failed(words(ours)) from error
 
 
 @contextmanager

@@ -1,11 +1,15 @@
-"""`odradek zookeeper`: a ZooKeeper server without a JVM, and what a restored tree needs."""
+"""`odradek zookeeper`: a ZooKeeper server without a JVM, and what a whole tree needs at times."""
 
 from pathlib import Path
 
 import click
 
 from odradek.cli.grammar import Noun
+from odradek.cli.restored_state import restore_state
 from odradek.cli.restored_tree import raise_epochs
+from odradek.cli.served_names import names_of_clients
+from odradek.cli.tree_owners import open_up, secure
+from odradek.ensemble.served_names import ServedNames
 from odradek.model.units import Bytes, Millis
 from odradek.ports import Address
 from odradek.zookeeper.server.four_letters import WORDS
@@ -27,6 +31,9 @@ def command() -> None:
 
 
 command.add_command(raise_epochs)
+command.add_command(restore_state)
+command.add_command(secure)
+command.add_command(open_up)
 
 
 @command.command()
@@ -71,8 +78,10 @@ command.add_command(raise_epochs)
     show_default=True,
     help="Bytes; the largest packet that is taken.",
 )
+@names_of_clients
 def serve(  # noqa: PLR0913 - one for each option
     *,
+    names: ServedNames,
     data: Path,
     host: str,
     port: int,
@@ -84,7 +93,8 @@ def serve(  # noqa: PLR0913 - one for each option
     """Serve until the process is asked to end.
 
     Every answer is durable before it is given. The journal is one SQLite file in the directory,
-    held by one process at a time.
+    held by one process at a time. Beyond this machine it needs names: --jaas, or --key-store and
+    --client-certificates.
     """
     from odradek.runtime.logs import log_to_stderr
     from odradek.runtime.output import open_standard_streams
@@ -104,8 +114,10 @@ def serve(  # noqa: PLR0913 - one for each option
         four_letter_words=chosen,
         connections_per_host_max=connections_per_host,
         packet_bytes_max=Bytes(jute_maxbuffer),
+        users=names.users,
+        requires_names=names.are_required,
     )
-    run_zookeeper(data, (host, port), settings, _announce)
+    run_zookeeper(data, ((host, port), names.context), settings, _announce)
 
 
 def _announce(address: Address) -> None:

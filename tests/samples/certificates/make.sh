@@ -53,7 +53,14 @@ signed impostor '/O=Odradek, Ltd/OU=Tests/CN=alice' stranger 'keyUsage=digitalSi
 signed old '/CN=localhost' trusted "$here" 20210101000000Z
 cat "$work/broker.crt" > encrypted.pem
 openssl pkcs8 -topk8 -in "$work/broker.key" -passout pass:key-secret >> encrypted.pem
-rm -f trusted.jks
+rm -f trusted.jks broker.jks
 keytool -importcert -noprompt -alias ca -file trusted.crt -keystore trusted.jks -storetype JKS \
     -storepass trust-secret 2>/dev/null
+rm -f trusted.p12
+keytool -importcert -noprompt -alias ca -file trusted.crt -keystore trusted.p12 -storetype PKCS12 \
+    -storepass trust-secret 2>/dev/null
+openssl pkcs12 -export -in broker.pem -name broker -certfile trusted.crt -passout pass:key-secret \
+    -out broker.p12
+keytool -importkeystore -srckeystore broker.p12 -srcstorepass key-secret -destkeystore broker.jks \
+    -deststoretype JKS -deststorepass key-secret 2>/dev/null
 rm -r "$work"

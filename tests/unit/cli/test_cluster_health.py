@@ -1,7 +1,12 @@
 """What health tells, and what of it may last."""
 
+import pytest
+
 from odradek.cli import cluster_health
+from odradek.cli.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
 from odradek.controller import health
+from odradek.model.units import GIB, MIB
+from tests.external import tools
 
 
 def test_warnings_are_called_as_the_controller_calls_them() -> None:
@@ -10,3 +15,31 @@ def test_warnings_are_called_as_the_controller_calls_them() -> None:
     assert ours < cluster_health.WARNINGS
     grave = {health.NO_LEADER, health.OUT_OF_SYNC, health.BELOW_MIN_ISR, health.RECORDS_LOST}
     assert not grave & cluster_health.WARNINGS
+
+
+@pytest.mark.parametrize(
+    ("free", "problem"),
+    [
+        (10 * GIB, None),
+        (10 * GIB - 1, DISK_NEARLY_FULL),
+        (MIB, DISK_NEARLY_FULL),
+        (MIB - 1, DISK_FULL),
+        (0, DISK_FULL),
+    ],
+)
+def test_a_disk_is_told_before_it_is_full_and_when_it_is(free: int, problem: str | None) -> None:
+    """Full is what takes no batch of the usual maximum any more."""
+    assert lack_of_room(free, 100 * GIB) == problem
+
+
+def test_a_disk_that_is_nearly_full_holds_up_no_rolling_restart() -> None:
+    """It may be so for weeks; one that is full refuses what a broker writes when it begins."""
+    assert DISK_NEARLY_FULL in cluster_health.WARNINGS
+    assert DISK_FULL not in cluster_health.WARNINGS
+
+
+def test_alert_and_health_mean_the_same_by_nearly_full() -> None:
+    """Who is woken by the one asks the other."""
+    text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
+    share = f"odradek_log_dir_free_bytes / odradek_log_dir_total_bytes < {cluster_health.FREE_MIN}"
+    assert share in text

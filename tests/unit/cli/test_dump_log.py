@@ -6,6 +6,16 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from odradek.cli.dump_log import command
+from odradek.coordinator.decision import Entry
+from odradek.coordinator.transactions.codec import encode
+from odradek.coordinator.transactions.states import State
+from odradek.coordinator.transactions.values import Identity, Transaction, TransactionKey
+from odradek.model.ids import ProducerId
+from odradek.model.names import TRANSACTION_STATE_TOPIC
+from odradek.model.positions import ProducerEpoch
+from odradek.model.units import Millis, Timestamp
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from odradek.runtime.disk import SystemDisk
 from odradek.storage.logs.closing import close
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
@@ -40,8 +50,25 @@ def test_every_file_is_shown_by_its_own_form(tmp_path: Path) -> None:
     assert any(row.get("leader_epoch") == 0 and "start_offset" in row for row in shown)
 
 
+def test_records_of_transactions_are_read(tmp_path: Path) -> None:
+    """In the folder of a partition that has them."""
+    folder = tmp_path / f"{TRANSACTION_STATE_TOPIC}-3"
+    folder.mkdir()
+    me = Identity(ProducerId(7), ProducerEpoch(2))
+    value = Transaction(me, Millis(60_000), State.EMPTY, Timestamp(5))
+    key, data = encode(Entry(TransactionKey("copier"), value), 0)
+    file = folder / f"{0:020}.log"
+    file.write_bytes(build_batch([Record(0, 5, key, data), Record(1, 6, key, None)]))
+    code, shown = lines("--deep", str(folder))
+    assert code == 0
+    said = [(row["key"], row["value"]) for row in shown if "key" in row]
+    assert [key for key, _ in said] == ["transaction_metadata::transactionalId=copier"] * 2
+    assert "producerId:7,producerEpoch:2,state=Empty" in str(said[0][1])
+    assert said[1][1] == "<DELETE>"
+
+
 def test_the_first_corrupt_byte_is_named(tmp_path: Path) -> None:
-    """The batches before it are shown, and the exit code tells a script."""
+    """The batches before it are shown; the line has the whole path, and a script the exit code."""
     log = min(written(tmp_path).glob("*.log"))
     data = bytearray(log.read_bytes())
     second = int.from_bytes(data[8:12], "big") + 12
@@ -53,6 +80,8 @@ def test_the_first_corrupt_byte_is_named(tmp_path: Path) -> None:
     assert shown[1]["corrupt_at"] == second
     assert "checksum" in str(shown[1]["reason"])
     assert len(shown) == 2
+    as_text = CliRunner().invoke(command, [str(log)]).output.splitlines()
+    assert as_text[1].startswith(f"{log}: corrupt_at={second} ")
 
 
 def test_it_reads_as_text_too(tmp_path: Path) -> None:

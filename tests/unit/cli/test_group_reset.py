@@ -7,6 +7,7 @@ import pytest
 from odradek.cli.group_reset import Target, reset
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
+from odradek.client.coordinators import GROUP
 from odradek.client.errors import Refused
 from odradek.client.member import Member, committed
 from odradek.model.errors import ErrorCode
@@ -21,14 +22,16 @@ class Overtaken(Cluster):
 
     member: Member | None = None
 
-    async def ask_coordinator(self, group: str, request: Request) -> Any:
+    async def ask_coordinator(
+        self, name: str, request: Request, kind: int = GROUP, **how: Any
+    ) -> Any:
         """As always."""
         if isinstance(request, OffsetCommitRequest) and self.member is None:
             other = Cluster(self.world, [("broker", PORT)])
-            self.member = Member(other, group, ["orders"])
+            self.member = Member(other, name, ["orders"])
             await self.member.join()
             other.close()
-        return await super().ask_coordinator(group, request)
+        return await super().ask_coordinator(name, request, kind, **how)
 
 
 def test_a_member_that_joins_keeps_its_offsets() -> None:

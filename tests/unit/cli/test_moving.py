@@ -49,7 +49,8 @@ def test_a_broker_that_has_not_heard_of_a_topic_hides_it_from_no_verb() -> None:
     async def conversation(cluster: Cluster) -> Any:
         await admin.create_topic(cluster, admin.NewTopic("orders", 2, 1))
         found = await partitions_named(cluster, ())
-        return sorted(found), await demoted(cluster, 1)
+        count, look, failed = await demoted(cluster, 1)
+        return sorted(found), (count, look.led, failed)
 
     with Stage() as stage:
         found, ended = talk(stage, conversation)
@@ -118,6 +119,22 @@ def test_a_cancel_that_comes_behind_the_end_says_so(
     assert (row[-1], failed) == ("was done before the cancel", False)
     said = capsys.readouterr().err
     assert "1 partition had been moved before the cancel; back: odradek partition reassign" in said
+
+
+def test_a_cancel_where_nothing_moves_tells_of_no_earlier_move(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has cancelled nothing: what was moved last week is no news."""
+    (where,) = STALE
+    monkeypatch.setattr(moving, "former_of", lambda _: {where: (1,)})  # no files in this world
+
+    async def conversation(cluster: Cluster) -> Any:
+        await admin.create_topic(cluster, admin.NewTopic("orders", 1, 1))
+        return await cancel(cluster, Placement({where: (1, 2)}, {}, {}), dry_run=False)
+
+    with Stage() as stage:
+        assert talk(stage, conversation) == ([], False)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_throttle_that_is_changed_behind_the_end_is_not_left() -> None:

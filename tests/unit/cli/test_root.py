@@ -95,7 +95,7 @@ def test_a_noun_says_of_itself_what_the_table_says(noun: str) -> None:
 
 def test_a_script_that_is_not_here_says_what_is_instead(run: Run) -> None:
     """The nearest name would be another tool altogether."""
-    code, out, err = run("kafka-acls.sh", "--list")
+    code, out, err = run("kafka-replica-verification.sh", "--help-me")
     assert (code, out) == (2, "")
     assert err.endswith("is not here: Kafka's own script can be pointed at these brokers\n")
     assert "odradek serve server.properties" in run("kafka-server-start").err
@@ -213,7 +213,8 @@ def test_verbs_without_records_do_not_import_them() -> None:
     script = "import sys, odradek.cli.topic, odradek.cli.group\nprint(*sys.modules)"
     ended = python("-c", script)
     assert ended.returncode == 0, ended.stderr
-    unneeded = {"crc32c", "odradek.records.batch", "odradek.config.table"}
+    unneeded = {"crc32c", "odradek.records.batch", "odradek.config.table", "odradek.cli.logdirs"}
+    unneeded |= {"odradek.security.oauth", "odradek.security.tokens"}
     assert not unneeded & set(ended.stdout.split())
 
 
@@ -260,6 +261,28 @@ def test_help_fits_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: 
         code, out, _ = run(noun, "--help")
         assert code == 0
         assert max(map(len, out.splitlines())) <= width, noun
+
+
+@pytest.mark.parametrize("words", ["127.0.0.1:abc", "::1:9092", "127.0.0.1:99999", "kafka://a:1"])
+def test_an_address_that_is_none(run: Run, words: str) -> None:
+    """A wrong call, not a cluster that refuses; and how it is written."""
+    code, _, err = run("topic", "list", "-b", words)
+    assert code == 2
+    assert f"{words!r} is not host:port\n  next: --bootstrap HOST:PORT" in err
+
+
+def test_an_address_of_ipv6_is_told_as_it_is_written(run: Run) -> None:
+    """In brackets: its port would be one more part of it otherwise."""
+    _, _, err = run("topic", "list", "-b", "[::1]:1", "--timeout", "3")
+    assert err.startswith("odradek: no broker answers at [::1]:1: "), err
+    assert "::1" not in err.removeprefix("odradek: no broker answers at [::1]:1: ")
+
+
+def test_a_password_is_not_asked_for_without_a_terminal(run: Run) -> None:
+    """A script is told what it did not give."""
+    code, _, err = run("user", "add", "bob", "-b", "127.0.0.1:1")
+    assert code == 2
+    assert err == "odradek: the password of bob is not given\n  next: --password TEXT\n"
 
 
 def test_nobody_answers(run: Run) -> None:
@@ -309,6 +332,31 @@ def test_the_nearest_source_of_a_setting_counts(
     assert asked("--command-config", str(file)) == "127.0.0.1:5"
     assert asked("-X", "bootstrap.servers=127.0.0.1:6") == "127.0.0.1:6"
     assert asked("-X", "bootstrap.servers=127.0.0.1:6", "-b", "127.0.0.1:7") == "127.0.0.1:7"
+
+
+def test_settings_of_clients_may_stand_elsewhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By `config.providers`, as for Kafka's clients; a context keeps what was written."""
+    monkeypatch.setenv("ODRADEK_CONTEXTS", str(tmp_path / "contexts.ini"))
+    monkeypatch.delenv("ODRADEK_BOOTSTRAP", raising=False)
+    secrets, file = tmp_path / "secrets", tmp_path / "client.properties"
+    secrets.write_text("address=127.0.0.1:4\n")
+    file.write_text(
+        "config.providers=file\n"
+        "config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider\n"
+        f"bootstrap.servers=${{file:{secrets}:address}}\n"
+    )
+    listing = ("topic", "list", "--timeout", "5")
+    assert "127.0.0.1:4:" in run(*listing, "--command-config", str(file))[2]
+    assert run("context", "set", "near", "--command-config", str(file)).code == 0
+    assert "127.0.0.1:4" not in (tmp_path / "contexts.ini").read_text()
+    assert "127.0.0.1:4:" in run(*listing)[2]
+    secrets.write_text("other=1\n")
+    assert (
+        f"bootstrap.servers (settings of this client): provider file: {secrets} has no"
+        in (run(*listing)[2])
+    )
 
 
 def test_contexts_are_kept_in_a_file(

@@ -126,6 +126,18 @@ def test_nothing_is_deleted_unasked(
     assert f"delete {tmp_path} with 1 broker and all their records: not done without --yes" in said
 
 
+def test_certificates_that_are_somebody_elses_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The directory may have a `tls` that `up` did not make."""
+    theirs = tmp_path / "tls" / "broker.pem"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    assert ended(monkeypatch, "--data", str(tmp_path), "--tls", "--fresh", "--yes") != 0
+    assert theirs.read_text() == "theirs"
+    assert f"{theirs.parent} holds certificates that `up` did not make" in capsys.readouterr().err
+
+
 def test_a_port_that_another_process_has_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

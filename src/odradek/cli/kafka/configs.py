@@ -1,16 +1,21 @@
-"""`kafka-configs`: settings of topics and brokers, and passwords of users."""
+"""`kafka-configs`: settings of topics and brokers, passwords of users, and quotas."""
 
+from itertools import zip_longest
 from typing import Any
 
 import click
 
 from odradek.cli.failing import Failed
-from odradek.cli.kafka import user_configs
+from odradek.cli.kafka import broker_configs, quota_configs, user_configs
+from odradek.cli.kafka.quota_configs import Entities
 from odradek.cli.kafka.script import Misused, Script, ask, pairs_of, the_one
+from odradek.cli.tree import access_by, tls_option
 from odradek.client import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.config.describe import Source
+from odradek.security.scram import SCRAMS
+from odradek.security.zookeeper_access import ZooKeeperAccess
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -19,6 +24,15 @@ from odradek.wire.messages.describe_configs import (
 
 KINDS = {"topics": admin.TOPIC, "brokers": admin.BROKER}
 USERS = "users"
+DEFAULTS = {
+    "--entity-default": "--entity-name=",
+    "--broker-defaults": "--broker=",
+    "--user-defaults": "--user=",
+    "--client-defaults": "--client=",
+    "--ip-defaults": "--ip=",
+}
+"""Flags that name what has nothing of its own, and how else that is said."""
+SHORT = {"topic": "topics", "broker": "brokers", "user": USERS, "client": "clients", "ip": "ips"}
 SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -28,38 +42,59 @@ SOURCES = {
 }
 
 
-@click.command("kafka-configs", cls=Script)
+class ConfigsScript(Script):
+    """The script, in which the order of entities counts: a kind goes with the next name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A default is an empty name."""
+        return super().parse_args(ctx, [DEFAULTS.get(word, word) for word in args])
+
+
+@click.command("kafka-configs", cls=ConfigsScript)
 @click.option("--describe", is_flag=True)
 @click.option("--alter", is_flag=True)
-@click.option("--entity-type", type=click.Choice([*KINDS, USERS]))
-@click.option("--entity-name")
+@click.option("--entity-type", multiple=True, type=click.Choice([*SHORT.values()]))
+@click.option("--entity-name", multiple=True)
 @click.option("--entity-default", is_flag=True)
 @click.option("--topic", help="Short for --entity-type topics --entity-name.")
 @click.option("--broker", help="Short for --entity-type brokers --entity-name.")
 @click.option("--broker-defaults", is_flag=True)
 @click.option("--user", help="Short for --entity-type users --entity-name.")
+@click.option("--user-defaults", is_flag=True)
+@click.option("--client", help="Short for --entity-type clients --entity-name.")
+@click.option("--client-defaults", is_flag=True)
+@click.option("--ip", help="Short for --entity-type ips --entity-name.")
+@click.option("--ip-defaults", is_flag=True)
 @click.option(
     "--zookeeper",
     metavar="HOST:PORT,.../PATH",
-    help="Write a user's password to ZooKeeper: for the first user, before brokers start.",
+    help="Write to ZooKeeper, before brokers start: a user's password, or settings of a broker.",
 )
+@tls_option
 @click.option("--add-config", default="", metavar="NAME=VALUE,NAME=[VALUE,VALUE]")
 @click.option("--delete-config", default="", metavar="NAME,...")
 @click.option("--all", "everything", is_flag=True, help="Those with their default, too.")
 def command(*, describe: bool, alter: bool, **said: Any) -> None:
     """Kafka's script for settings."""
     action = the_one({"describe": describe, "alter": alter})
-    kind, name = _entity(said)
+    entities = _entities(said)
+    kind, name = next(iter(entities.items()))
     changes, gone = pairs_of(said["add_config"]), _names(said["delete_config"])
     if action == "alter" and not changes and not gone:
         raise Misused("At least one of --add-config or --delete-config must be specified")
-    if action == "alter" and name is None:
+    if action == "alter" and None in entities.values():
         raise Misused("an entity name must be specified with --alter")
-    if kind == USERS:
-        _of_users(action, name, (changes, gone), said["zookeeper"])
+    connect = said["zookeeper"]
+    where = None if connect is None else (connect, access_by(said["tls_file"]))
+    if kind not in KINDS:
+        _of_clients(action, entities, (changes, gone), where)
         return
-    if said["zookeeper"] is not None:
-        raise Misused("--zookeeper is for users alone; others are asked of a broker")
+    if where is not None:
+        if kind != "brokers" or action != "alter":
+            raise Misused("--zookeeper is to alter users and brokers; others are asked of a broker")
+        broker_configs.alter_in_zookeeper(where, name or "", changes, gone)
+        click.echo(_done(kind, name or ""))
+        return
 
     async def run(cluster: Cluster) -> None:
         if action == "alter":
@@ -70,32 +105,62 @@ def command(*, describe: bool, alter: bool, **said: Any) -> None:
     ask(run)
 
 
-def _of_users(
-    action: str, name: str | None, wanted: tuple[dict[str, str], list[str]], zookeeper: str | None
+def _of_clients(
+    action: str,
+    entities: Entities,
+    wanted: tuple[dict[str, str], list[str]],
+    zookeeper: tuple[str, ZooKeeperAccess] | None,
 ) -> None:
+    """Of users, clients and addresses; a password is one user's, and stands alone."""
+    kind, name = next(iter(entities.items()))
+    is_of_users = [*entities] == [USERS]
+    changes, gone = wanted
     if action == "describe":
-        ask(lambda cluster: user_configs.describe(cluster, name or None))
-    elif not name:
-        raise Misused("there are no defaults for users here; name one with --entity-name")
-    elif zookeeper is not None:
-        user_configs.alter_in_zookeeper(zookeeper, name, *wanted)
+        ask(lambda cluster: _describe_clients(cluster, entities, with_passwords=is_of_users))
+        return
+    passwords = [it for it in (*changes, *gone) if it in SCRAMS]
+    if is_of_users and (passwords or zookeeper is not None):
+        if passwords and len(passwords) < len(changes) + len(gone):
+            raise Failed("Cannot alter both quota and SCRAM credential configs simultaneously")
+        if not name:
+            raise Misused("--entity-default is not allowed with User SCRAM Credentials")
+        if zookeeper is not None:
+            user_configs.alter_in_zookeeper(zookeeper, name, *wanted)
+        else:
+            ask(lambda cluster: user_configs.alter(cluster, name, *wanted))
     else:
-        ask(lambda cluster: user_configs.alter(cluster, name, *wanted))
+        if zookeeper is not None:
+            raise Misused("--zookeeper is for passwords alone; quotas are set at a broker")
+        quota_configs.check(entities, [*changes, *gone])
+        ask(lambda cluster: quota_configs.alter(cluster, entities, *wanted))
+    click.echo(_done(kind, name or ""))
 
 
-def _entity(said: dict[str, Any]) -> tuple[str, str | None]:
-    """The kind and the name: empty for all brokers, None for each."""
-    if said["topic"] is not None:
-        return "topics", said["topic"]
-    if said["broker"] is not None:
-        return "brokers", said["broker"]
-    if said["user"] is not None:
-        return USERS, said["user"]
-    if said["broker_defaults"]:
-        return "brokers", ""
-    if said["entity_type"] is None:
+async def _describe_clients(cluster: Cluster, entities: Entities, *, with_passwords: bool) -> None:
+    await quota_configs.describe(cluster, entities)
+    if with_passwords and entities[USERS] != "":
+        await user_configs.describe(cluster, entities[USERS])
+
+
+def _entities(said: dict[str, Any]) -> Entities:
+    """Kinds and names: empty for what has nothing of its own, None for each."""
+    kinds, names = list(said["entity_type"]), list(said["entity_name"])
+    for option, kind in SHORT.items():
+        if said[option] is not None:
+            kinds.append(kind)
+            names.insert(len(kinds) - 1, said[option])
+    if not kinds:
         raise Misused("At least one of --entity-type, --topic, --broker, --user must be specified")
-    return said["entity_type"], "" if said["entity_default"] else said["entity_name"]
+    if len(names) > len(kinds):
+        raise Misused("More entity names specified than entity types")
+    if len(kinds) > 1 and {*kinds} != {USERS, "clients"}:
+        raise Misused("Only users and clients can be named together")
+    return dict(zip_longest(kinds, names))
+
+
+def _done(kind: str, name: str) -> str:
+    of = f"{kind[:-1]} {name}" if name else f"{kind} in the cluster"
+    return f"Completed updating {'' if name else 'default '}config for {of}."
 
 
 def _names(text: str) -> list[str]:
@@ -112,8 +177,7 @@ async def _alter(
         if missing:
             raise Failed(f"Invalid config(s): {','.join(missing)}")
     await admin.alter_settings(cluster, KINDS[kind], name, to=changes, delete=gone)
-    of = f"{kind[:-1]} {name}" if name else f"{kind} in the cluster"
-    click.echo(f"Completed updating {'' if name else 'default '}config for {of}.")
+    click.echo(_done(kind, name))
 
 
 async def _describe(cluster: Cluster, kind: str, name: str | None, *, everything: bool) -> None:

@@ -7,7 +7,9 @@ import click
 
 from odradek.cli.dump_log import is_known, rows
 from odradek.cli.kafka.script import Script
+from odradek.cli.record_texts import DECODERS, Decoder, plain_texts
 from odradek.model.errors import CorruptBatch
+from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.batch import BatchHeader, TimestampType
 from odradek.records.record import Record, read_records
 from odradek.runtime.disk import SystemDisk
@@ -22,6 +24,18 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 @click.option("--files", required=True, metavar="FILE,...")
 @click.option("--print-data-log", is_flag=True, help="The records with their contents.")
 @click.option("--deep-iteration", is_flag=True, help="The records.")
+@click.option(
+    "--transaction-log-decoder",
+    "decoded",
+    flag_value=TRANSACTION_STATE_TOPIC,
+    help="The records of __transaction_state, read.",
+)
+@click.option(
+    "--offsets-decoder",
+    "decoded",
+    flag_value=GROUP_METADATA_TOPIC,
+    help="The records of __consumer_offsets, read.",
+)
 @click.option("--verify-index-only", is_flag=True, help="Taken and ignored.")
 @click.option("--index-sanity-check", is_flag=True, help="Taken and ignored.")
 def command(
@@ -29,11 +43,15 @@ def command(
     files: str,
     print_data_log: bool,
     deep_iteration: bool,
+    decoded: str | None,
     verify_index_only: bool,
     index_sanity_check: bool,
 ) -> None:
     """Kafka's script that dumps the files of a log."""
     del verify_index_only, index_sanity_check
+    decoder: Decoder | None = DECODERS.get(decoded or "")
+    if decoder is None and print_data_log:
+        decoder = plain_texts
     for text in files.split(","):
         path = Path(text)
         click.echo(f"Dumping {path}")
@@ -43,7 +61,7 @@ def command(
             click.echo(f"Ignoring unknown file {path}", err=True)
             continue
         try:
-            _dump(path, deep=print_data_log or deep_iteration, data=print_data_log)
+            _dump(path, decoder, deep=decoder is not None or deep_iteration)
         except CorruptFile as error:
             click.echo(
                 f"Found {path.stat().st_size - error.position} invalid bytes at the end of "
@@ -53,7 +71,7 @@ def command(
             raise SystemExit(1) from None
 
 
-def _dump(path: Path, *, deep: bool, data: bool) -> None:
+def _dump(path: Path, decoder: Decoder | None, *, deep: bool) -> None:
     segment = names.parse_segment_file(path.name)
     if segment is None or segment.suffix != names.LOG:
         found = False
@@ -70,7 +88,7 @@ def _dump(path: Path, *, deep: bool, data: bool) -> None:
         if deep:
             try:
                 for number, record in enumerate(read_records(batch, header)):
-                    click.echo(_record(header, record, number, data=data))
+                    click.echo(_record(header, record, number, decoder))
             except CorruptBatch as error:
                 raise CorruptFile(str(path), position, str(error)) from None
 
@@ -89,7 +107,7 @@ def _batch(it: BatchHeader, position: int) -> str:
     )
 
 
-def _record(header: BatchHeader, it: Record, number: int, *, data: bool) -> str:
+def _record(header: BatchHeader, it: Record, number: int, decoder: Decoder | None) -> str:
     time = _time(header)
     sequence = header.base_sequence + number if header.base_sequence >= 0 else -1
     keys = ",".join(name.decode("utf-8", "replace") for name, _ in it.headers)
@@ -97,10 +115,10 @@ def _record(header: BatchHeader, it: Record, number: int, *, data: bool) -> str:
         f"| offset: {it.offset} {time}: {it.timestamp} keySize: {_size(it.key)} "
         f"valueSize: {_size(it.value)} sequence: {sequence} headerKeys: [{keys}]"
     )
-    if data and not header.is_control:
-        key = "" if it.key is None else f" key: {it.key.decode('utf-8', 'replace')}"
-        value = "" if it.value is None else it.value.decode("utf-8", "replace")
-        text += f"{key} payload: {value}"
+    if decoder is not None and not header.is_control:
+        key, value = decoder(it)
+        text += "" if key is None else f" key: {key}"
+        text += "" if value is None else f" payload: {value}"
     return text
 
 

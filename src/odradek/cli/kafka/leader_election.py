@@ -10,7 +10,7 @@ from odradek.cli.kafka.script import Script, ask
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import TopicPartition
+from odradek.model.ids import TopicPartition, by_topic
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 
 TIMEOUT_MS = 30_000
@@ -71,10 +71,7 @@ def command(
 async def _elect(
     cluster: Cluster, kind: int, wanted: list[TopicPartition] | None
 ) -> dict[TopicPartition, tuple[int, str | None]]:
-    topics: dict[str, list[int]] = {}
-    for it in wanted or ():
-        topics.setdefault(it.topic, []).append(it.partition)
-    rows = [TopicPartitions(name, numbers) for name, numbers in topics.items()]
+    rows = [TopicPartitions(*it) for it in by_topic(wanted or ()).items()]
     request = ElectLeadersRequest(kind, None if wanted is None else rows, TIMEOUT_MS)
     answer = await (await cluster.controller()).ask(request)
     check(answer.error_code)

@@ -4,7 +4,8 @@ An option may be shortened as long as it is clear which one is meant, values may
 whatever goes wrong ends with exit code 1. `docs/kafka-scripts.md` lists what differs from Kafka's.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -27,7 +28,7 @@ class Misused(click.UsageError):
 
 
 class Script(click.Command):
-    """One script."""
+    """One script, or one command of a script that has several."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         attributes.setdefault("context_settings", SETTINGS)
@@ -53,6 +54,25 @@ class Script(click.Command):
             raise
 
 
+class Commands(Script, click.Group):
+    """A script with commands: the options of every script stand before the command, or behind."""
+
+    command_class = Script
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        attributes.setdefault("no_args_is_help", False)
+        super().__init__(*args, **attributes)
+
+
+def show(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table as Kafka's newer scripts print them."""
+    lines = [[*names], *([str(it) for it in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        *head, last = zip(line, widths, strict=True)
+        click.echo("".join(f"{it.ljust(width)}\t" for it, width in head) + last[0])
+
+
 def _of_every_script() -> list[click.Parameter]:
     return [
         options.CommonOption(
@@ -66,7 +86,7 @@ def _of_every_script() -> list[click.Parameter]:
             "--command-config",
             "--producer.config",
             "--consumer.config",
-            type=click.Path(dir_okay=False, exists=True),
+            type=click.Path(path_type=Path, dir_okay=False, exists=True),
             help="A properties file with settings of the client.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""`kafka-configs --entity-type users`: SCRAM credentials; quotas are not there."""
+"""`kafka-configs --entity-type users`: SCRAM credentials."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,13 +7,18 @@ import click
 
 from odradek.cli.failing import Failed
 from odradek.cli.tree import in_tree
-from odradek.cli.user_credentials import write_credentials
+from odradek.cli.tree_settings import write_settings
 from odradek.client import scram_users
 from odradek.client.cluster import Cluster
+from odradek.client.errors import Refused
 from odradek.client.scram_users import SALT_BYTES, NewCredential, parse_credential, scram_named
+from odradek.ensemble.client import ZooKeeperClient
+from odradek.metadata.znodes.settings import user_entity
+from odradek.model.errors import ErrorCode
 from odradek.runtime.chance import SystemRandom
 from odradek.security.scram import SCRAMS
-from odradek.security.scram_changes import Deletion, Upsertion
+from odradek.security.scram_changes import Deletion, Upsertion, changed
+from odradek.security.zookeeper_access import ZooKeeperAccess
 
 
 def credentials(changes: Mapping[str, str]) -> list[tuple[NewCredential, bytes]]:
@@ -27,7 +32,7 @@ def credentials(changes: Mapping[str, str]) -> list[tuple[NewCredential, bytes]]
 def _check(name: str) -> None:
     if name not in SCRAMS:
         known = ", ".join(SCRAMS)
-        raise Failed(f"Only {known} can be set for users here, not {name!r}: there are no quotas")
+        raise Failed(f"Only {known} can be set in ZooKeeper here, not {name!r}")
 
 
 async def alter(
@@ -37,11 +42,10 @@ async def alter(
     for name in gone:
         _check(name)
     await scram_users.alter(cluster, user, credentials(changes), [scram_named(it) for it in gone])
-    click.echo(_done(user))
 
 
 def alter_in_zookeeper(
-    connect: str, user: str, changes: Mapping[str, str], gone: Sequence[str]
+    where: tuple[str, ZooKeeperAccess], user: str, changes: Mapping[str, str], gone: Sequence[str]
 ) -> None:
     """For the first user, whose password brokers need among themselves."""
     for name in gone:
@@ -51,18 +55,24 @@ def alter_in_zookeeper(
         Upsertion(it.scram.number, it.rounds, salt, it.salted(salt))
         for it, salt in credentials(changes)
     ]
-    asyncio.run(in_tree(connect, lambda client: write_credentials(client, user, wanted)))
-    click.echo(_done(user))
 
+    async def work(client: ZooKeeperClient) -> None:
+        await write_settings(client, user_entity(user), lambda it: changed(user, wanted, it))
 
-def _done(user: str) -> str:
-    return f"Completed updating config for user {user}."
+    connect, access = where
+    asyncio.run(in_tree(connect, work, access))
 
 
 async def describe(cluster: Cluster, user: str | None) -> None:
-    """No salt and no key is told."""
+    """No salt and no key is told, and nothing of a user without a password."""
     found: dict[str, list[str]] = {}
-    for it in await scram_users.describe(cluster, None if user is None else [user]):
+    try:
+        known = await scram_users.describe(cluster, None if user is None else [user])
+    except Refused as error:
+        if error.code is not ErrorCode.RESOURCE_NOT_FOUND:
+            raise
+        return
+    for it in known:
         found.setdefault(it.user, []).append(f"{it.mechanism}=iterations={it.iterations}")
     for name, rows in found.items():
         rows_text = ", ".join(rows)

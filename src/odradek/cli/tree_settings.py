@@ -1,21 +1,20 @@
-"""Credentials of users written to ZooKeeper: for the first user, before a broker could be asked."""
+"""Settings written to ZooKeeper directly: before there is a broker that could be asked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 
 from odradek.ensemble.client import ZooKeeperClient
-from odradek.metadata.znodes.settings import SettingsChangeZnode, SettingsZnode, user_entity
-from odradek.security.scram_changes import Deletion, Upsertion, changed
+from odradek.metadata.znodes.settings import Entity, SettingsChangeZnode, SettingsZnode
 from odradek.zookeeper.client.errors import NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import CreateMode, KeeperError
 from odradek.zookeeper.protocol.jute import OPEN_ACL
 from odradek.zookeeper.protocol.jute_requests import Create, SetData, WriteOp
 
+Change = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""From what is set to what shall be."""
 
-async def write_credentials(
-    client: ZooKeeperClient, user: str, changes: Sequence[Deletion | Upsertion]
-) -> None:
+
+async def write_settings(client: ZooKeeperClient, entity: Entity, change: Change) -> None:
     """Brokers that run hear of it."""
-    entity = user_entity(user)
     path, parent = SettingsZnode.path(entity), SettingsZnode.parent(entity.type)
     paths = (parent.rpartition("/")[0], parent, SettingsChangeZnode.PARENT)
     creates = [Create(each, None, OPEN_ACL) for each in paths]
@@ -26,9 +25,9 @@ async def write_credentials(
     try:
         found = await client.get(path)
     except NoNode:
-        write = Create(path, SettingsZnode.encode(changed(user, list(changes), {})))
+        write = Create(path, SettingsZnode.encode(change({})))
     else:
-        after = changed(user, list(changes), SettingsZnode.decode(entity, found.data))
+        after = change(SettingsZnode.decode(entity, found.data))
         write = SetData(path, SettingsZnode.encode(after), found.stat.version)
     news = SettingsChangeZnode.encode(entity)
     mode = CreateMode.PERSISTENT_SEQUENTIAL
