@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pyspark
 
-from tests.external.zookeeper import die_with_parent, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import die_with_parent
 
 HOME = Path(pyspark.__file__).parent
 

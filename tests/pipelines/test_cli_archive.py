@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from tests.compat.broker_process import OdradekBroker
@@ -84,7 +87,10 @@ def test_it_says_what_it_did_and_nothing_else(topics: Topics, filled: str, tmp_p
 def test_whatever_is_killed_every_record_is_there_once(
     topics: Topics, filled: str, tmp_path: Path, broker: OdradekBroker
 ) -> None:
-    """Without its workers and without the broker an archive goes on; the next one finishes it."""
+    """Without its workers and without the broker an archive goes on; the next one finishes it.
+
+    Figures and a group say how far that one is.
+    """
     table = f"delta:{tmp_path}/t"
     with running(topics, filled, table, "--max-offsets-per-trigger", str(BATCH)) as archive:
         await_batch(archive)
@@ -96,11 +102,21 @@ def test_whatever_is_killed_every_record_is_there_once(
         await_rows(archive, table)
         os.killpg(archive.pid, signal.SIGKILL)
     assert count_of(table) < COUNT
-    with running(topics, filled, table) as archive:
+    watched = ("--metrics", "127.0.0.1:0", "--group", "archived")
+    with running(topics, filled, table, *watched) as archive:
+        assert archive.stderr is not None
+        figures = next(it for it in archive.stderr if it.startswith("figures at ")).split()[-1]
         await_batch(archive)
+        with urlopen(figures, timeout=10) as answer:
+            said = answer.read().decode()
+        assert re.search(rf'odradek_pipeline_lag{{.*topic="{filled}".*}} 0', said), said
         assert rows_in(table) == records_of(topics.bootstrap, filled, range(PARTITIONS))
         archive.terminate()
         assert archive.wait(60) == 0
+    partitions = [TopicPartition(filled, number) for number in range(PARTITIONS)]
+    member = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "archived"})
+    assert sum(it.offset for it in member.committed(partitions, timeout=20)) == COUNT
+    member.close()
 
 
 def await_batch(archive: "subprocess.Popen[str]") -> None:

@@ -1,12 +1,15 @@
 """What cannot be done ends with one sentence and no trace of Java's, in a time that is known."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.compat.broker_process import OdradekBroker
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 from tests.pipelines.moving.archives import rows_in
 from tests.pipelines.topics import Topics
 
@@ -73,6 +76,27 @@ def test_a_java_that_does_not_start(topics: Topics, tmp_path: Path) -> None:
     assert "heap" in said
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "archive --once --master local[1] --topics x --to delta:FOLDER/t",
+        "pipeline draft --topics x",
+    ],
+)
+def test_brokers_that_hang(tmp_path: Path, call: str) -> None:
+    """It gives up within --timeout, not at the end of a request, and says what to do next."""
+    with socket.create_server(("127.0.0.1", 0)) as taking:  # and never answering
+        place = f"127.0.0.1:{taking.getsockname()[1]}"
+        given = [*call.replace("FOLDER", str(tmp_path)).split(), "-b", place, "--timeout", "2"]
+        done = subprocess.run(
+            [sys.executable, "-m", "odradek", *given], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 3, done.stderr
+    why, next_step = done.stderr.splitlines()
+    assert why.startswith(f"odradek: no broker of {place} could be reached for 2 s: "), why
+    assert next_step.startswith(f"  next: odradek -b {place} doctor "), next_step
+
+
 def test_a_broker_that_goes_is_waited_for(tmp_path: Path) -> None:
     """The run says so in a line, and goes on when it is back."""
     broker = OdradekBroker(tmp_path / "broker")
@@ -106,6 +130,7 @@ def test_a_broker_that_never_was(tmp_path: Path) -> None:
         *("-b", nowhere, "--topics", "t", "--to", f"delta:{tmp_path}/t", "--timeout", "2")
     )
     assert code not in {0, 2}
-    assert said.count("\n") == 1, said
+    assert said.count("\n") == 2, said
     assert nowhere in said
+    assert f"next: odradek -b {nowhere} doctor" in said
     assert not (tmp_path / "t").exists()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.client.aborted import AbortedTransactions
 from odradek.pipelines.columns import COLUMNS
 from odradek.pipelines.decoding import fields
-from odradek.pipelines.decoding.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import DamagedBatch, Fetched
 from odradek.pipelines.decoding.table import TableDecoder
 from odradek.pipelines.positions import OffsetRange
@@ -191,11 +191,14 @@ def test_aborted_transactions_and_control_batches_are_left_out() -> None:
             of(1, 5),
             marker(2, 7, committed=True),
             marker(1, 8, committed=True),
+            marker(1, 9, committed=False),  # it comes twice, and ends nothing
+            of(1, 10),
+            marker(1, 12, committed=False),
         )
     )
     all_offsets = [row["offset"] for row in decoded(data)]
-    assert all_offsets == [0, 1, 2, 3, 5, 6]
-    committed = decoded(data, aborted=AbortedTransactions([(1, 0)]))
+    assert all_offsets == [0, 1, 2, 3, 5, 6, 10, 11]
+    committed = decoded(data, aborted=AbortedTransactions([(1, 0), (1, 10)]))
     assert [row["offset"] for row in committed] == [2, 3, 5, 6]
 
 

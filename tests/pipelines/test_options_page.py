@@ -32,8 +32,9 @@ def test_the_page_has_every_option() -> None:
     [
         ("kafka.isolation.levle", "did you mean 'isolation.level'?"),
         ("kafka.no.such.thing", "no setting 'no.such.thing'"),
-        ("kafka.sasl.jaas.config", "clients do not log in yet"),
-        ("kafka.ssl.truststore.location", "not encrypted yet"),
+        ("kafka.sasl.jaas.confg", "not honoured here; did you mean 'sasl.jaas.config'?"),
+        ("kafka.ssl.engine.factory.class", "a setting of security that is not honoured here"),
+        ("kafka.security.protocol", "security.protocol=x: must be one of PLAINTEXT, SSL"),
         ("kafka.transactional.id", "in no transaction"),
         ("startingOfsets", "did you mean 'startingOffsets'?"),
     ],

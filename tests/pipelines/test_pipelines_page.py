@@ -16,11 +16,17 @@ FILE: Final = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK: Final = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_tutorial_leads_where_it_says(broker: OdradekBroker, tmp_path: Path) -> None:
-    """Two orders are in the table, the third record is a dead letter; every line ends well."""
+def test_the_tutorial_leads_where_it_says(
+    broker: OdradekBroker, connect: str, tmp_path: Path
+) -> None:
+    """Two orders are in the table, the third record is a dead letter; every line ends well.
+
+    The file says besides where there is a Java: each of its verbs starts one otherwise.
+    """
     text = PAGE.read_text(encoding="utf-8")
     (file,) = FILE.findall(text)
-    (tmp_path / "orders.toml").write_text(file.replace("127.0.0.1:9092", broker.bootstrap))
+    file = f'{file.replace("127.0.0.1:9092", broker.bootstrap)}[spark]\nremote = "{connect}"\n'
+    (tmp_path / "orders.toml").write_text(file)
     command = tmp_path / "bin" / "odradek"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m odradek "$@"\n')

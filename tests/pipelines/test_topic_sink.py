@@ -65,7 +65,7 @@ def test_a_stream_writes_what_it_reads(spark: Any, topics: Topics, tmp_path: Pat
         ("'x' AS value", {"topic": "t", "kafka.compression.type": "rar"}, "compression.type"),
         ("'x' AS value", {"topic": "t", "kafka.key.serializer": "x"}, "is not supported"),
         ("'x' AS value", {"topic": "never-made"}, "'never-made' does not exist"),
-        ("'x' AS value, 7 AS partition", {"topic": "?"}, "it has 1 partitions"),
+        ("'x' AS value, 7 AS partition", {"topic": "?"}, "it has 1 partition"),
     ],
 )
 def test_what_is_refused(spark: Any, topics: Topics, case: tuple[str, dict[str, str], str]) -> None:

@@ -31,7 +31,7 @@ READING: Final = """
 import sys
 import odradek.pipelines.moving.tasks
 from odradek.pipelines.columns import COLUMNS
-from odradek.pipelines.decoding.aborted import AbortedTransactions
+from odradek.client.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import Fetched
 from odradek.pipelines.decoding.table import TableDecoder
 from odradek.pipelines.positions import OffsetRange

@@ -5,12 +5,13 @@ nothing speaks against it, with Kafka's default; `kafka_settings` says what beco
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.client.addresses import addresses
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import MIB, MINUTE, Bytes, Millis
+from odradek.pipelines.client_security import Secured, read_secured
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.given import KAFKA, GivenOptions, nearest
 from odradek.pipelines.kafka_settings import (
@@ -40,17 +41,21 @@ class ClientOptions:
     fetch_wait_ms_max: Millis = FETCH_WAIT_MS_MAX
     patience_ms: Millis = MINUTE
     """For how long a broker that is gone, or a partition without a leader, is asked again."""
+    secured: Secured = field(default_factory=Secured)
 
 
 def _refuse(names: Iterable[str]) -> None:
     """InvalidOption for a setting that Kafka's clients do not have, or that means nothing here."""
     for name in names:
-        prefix = next((it for it in REFUSED_PREFIXES if name.startswith(it)), name)
-        if reason := REFUSED.get(name) or REFUSED_PREFIXES.get(prefix):
+        if name in HONOURED or name in WITHOUT_EFFECT:
+            continue
+        if reason := REFUSED.get(name):
             raise InvalidOption(f"option '{KAFKA}{name}' is not supported: {reason}")
+        near = nearest(name, (*HONOURED, *WITHOUT_EFFECT, *REFUSED))
         if not known(name):
-            near = nearest(name, (*HONOURED, *WITHOUT_EFFECT, *REFUSED))
             raise InvalidOption(f"Kafka's clients have no setting {name!r}{near}")
+        (reason,) = (why for it, why in REFUSED_PREFIXES.items() if name.startswith(it))
+        raise InvalidOption(f"option '{KAFKA}{name}' is not supported: {reason}{near}")
 
 
 def read_client(given: GivenOptions) -> ClientOptions:
@@ -63,11 +68,6 @@ def read_client(given: GivenOptions) -> ClientOptions:
         addresses(bootstrap)
     except InvalidSetting as error:
         raise InvalidOption(f"option 'kafka.bootstrap.servers': {error}") from error
-    protocol = given.kafka("security.protocol")
-    if protocol is not None and protocol.strip().upper() != "PLAINTEXT":
-        raise InvalidOption(
-            f"option 'kafka.security.protocol': only PLAINTEXT is supported, not {protocol!r}"
-        )
     isolation = (given.kafka("isolation.level") or ISOLATION_LEVELS[0]).strip().lower()
     if isolation not in ISOLATION_LEVELS:
         raise InvalidOption(
@@ -82,4 +82,5 @@ def read_client(given: GivenOptions) -> ClientOptions:
         Bytes(given.kafka_number("max.partition.fetch.bytes", PARTITION_FETCH_BYTES_MAX, least=1)),
         Millis(given.kafka_number("fetch.max.wait.ms", FETCH_WAIT_MS_MAX)),
         Millis(given.kafka_number("default.api.timeout.ms", MINUTE, least=1)),
+        read_secured(given),
     )

@@ -12,11 +12,17 @@ from typing import Final
 from odradek.client.blocking import BlockingClient
 from odradek.client.blocking_fetch import EndNotReached
 from odradek.client.errors import DataLost, NoLeader, Refused
-from odradek.model.errors import BrokerError, CorruptBatch
+from odradek.model.errors import BrokerError, CorruptBatch, InvalidSetting
 from odradek.model.units import SECOND
-from odradek.peers.errors import ConnectionGone
+from odradek.peers.errors import ConnectionGone, NotAuthenticated
 from odradek.pipelines.client_options import ClientOptions
-from odradek.pipelines.errors import CorruptData, DataLoss, PipelineError, Unreachable
+from odradek.pipelines.errors import (
+    CorruptData,
+    DataLoss,
+    InvalidOption,
+    PipelineError,
+    Unreachable,
+)
 
 KEPT_MAX: Final = 4
 
@@ -33,9 +39,15 @@ def client_of(options: ClientOptions) -> BlockingClient:
                 if pid == key[0]:
                     client.close()
             _clients.clear()
-        found = _clients[key] = BlockingClient(
-            options.bootstrap, client_id=options.client_id, patience_ms=options.patience_ms
-        )
+        try:
+            found = _clients[key] = BlockingClient(
+                options.bootstrap,
+                client_id=options.client_id,
+                patience_ms=options.patience_ms,
+                security=options.secured.revealed(),
+            )
+        except (InvalidSetting, OSError) as error:  # a store that is not there, a password
+            raise InvalidOption(f"the connection to {options.bootstrap}: {error}") from error
     return found
 
 
@@ -56,6 +68,8 @@ def told(error: BrokerError, options: ClientOptions) -> PipelineError:
             return DataLoss(str(error))
         case CorruptBatch():
             return CorruptData(str(error))
+        case NotAuthenticated():
+            return PipelineError(f"the broker refused the login: {error}")
         case ConnectionGone():
             return Unreachable(
                 f"no broker of {options.bootstrap} could be reached for {seconds:g} s: {error}"

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from odradek.security import client_settings as security
+
 HONOURED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "bootstrap.servers": "needed",
-        "security.protocol": "`PLAINTEXT` alone",
         "client.id": "as in Kafka",
         "isolation.level": "as in Kafka",
         "fetch.max.bytes": "as in Kafka",
@@ -19,6 +20,7 @@ HONOURED: Final[Mapping[str, str]] = MappingProxyType(
         "default.api.timeout.ms": "how long a broker that is away is asked again",
         "compression.type": "of the sink's batches",
         "batch.size": "of the sink's batches",
+        **security.HONOURED,
     }
 )
 
@@ -39,12 +41,12 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 REFUSED_PREFIXES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "ssl.": "connections are not encrypted yet",
-        "sasl.": "clients do not log in yet",
+        "ssl.": "a setting of security that is not honoured here",
+        "sasl.": "a setting of security that is not honoured here",
     }
 )
 
-WITHOUT_EFFECT: Final = frozenset(
+WITHOUT_EFFECT: Final = security.WITHOUT_EFFECT | frozenset(
     {
         "acks",
         "allow.auto.create.topics",
@@ -101,7 +103,7 @@ WITHOUT_EFFECT: Final = frozenset(
         "transaction.timeout.ms",
     }
 )
-"""They describe a client of Java's: its buffers, threads and groups. The sink waits for all
+"""They describe a client of Java's: its buffers, threads, groups and stores. The sink waits for all
 replicas that are in sync, and every batch that is read is checked."""
 
 

@@ -18,6 +18,11 @@ def revealed(options: Mapping[str, str]) -> dict[str, str]:
     return {name: _revealed(name, value) for name, value in options.items()}
 
 
+def is_elsewhere(value: str) -> bool:
+    """Whether a value says only where the value stands."""
+    return _ELSEWHERE.fullmatch(value) is not None
+
+
 def _revealed(name: str, value: str) -> str:
     found = _ELSEWHERE.fullmatch(value)
     if found is None:

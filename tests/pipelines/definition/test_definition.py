@@ -122,6 +122,18 @@ def test_once_is_a_trigger() -> None:
         ({"values": {"format": "jason"}}, "did you mean 'json'?"),
         ({"values": {"format": "avro"}}, "values.registry is missing"),
         ({"values": {"format": "json", "columns": {"a": "lnog"}}}, "did you mean 'long'?"),
+        (
+            {"values": {"format": "json", "columns": {"a": "struct<b: long, B: long>"}}},
+            "values.columns.a: field 'b' differs from 'B' in case only",
+        ),
+        (
+            {"values": {"format": "json", "columns": {"a": "array<struct<b: long, b: int>>"}}},
+            "values.columns.a: field 'b' is there more than once",
+        ),
+        (
+            {"values": {"format": "json", "columns": {"a": "map<string, struct<b c: long>>"}}},
+            "values.columns.a: field 'b c': names have no spaces",
+        ),
         ({"expectations": {"a": {"action": "drop"}}}, "expectations.a.condition is missing"),
         ({"expectations": {"a": {"condition": "x", "action": "no"}}}, "fail, drop or dead-letter"),
         (

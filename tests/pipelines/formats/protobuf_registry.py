@@ -63,9 +63,11 @@ def serving(answers: Mapping[str, Any]) -> Iterator[SchemaRegistry]:
             """Nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever).start()
-        yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
-        server.shutdown()
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
 
 
 def framed(number: int, body: bytes, indexes: bytes = b"\x00") -> bytes:

@@ -142,7 +142,7 @@ class Registry(BaseHTTPRequestHandler):
 def registry() -> Iterator[SchemaRegistry]:
     """Its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
     server.shutdown()

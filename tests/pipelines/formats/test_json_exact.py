@@ -6,9 +6,11 @@ from random import Random
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from odradek.pipelines.formats.json_batches import Dirt, read_objects
+from odradek.pipelines.formats.json_shapes import shape_of
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.rows import own_columns
 from odradek.pipelines.formats.types import parse
@@ -112,6 +114,68 @@ def _compare(together: pa.RecordBatch, alone: pa.RecordBatch, table: pa.Schema) 
         left, right = together.column(name).to_pylist(), alone.column(name).to_pylist()
         for one, other in zip(left, right, strict=True):
             assert repr(one) == repr(other), (name, one, other)
+
+
+SHAPED: Final = {
+    "id": "long", "n": "int", "d": "double", "f": "float", "p": "decimal(6,2)", "t": "string",
+    "at": "timestamp", "b": "boolean", "s": "struct<x: long, y: string>", "a": "array<double>",
+}  # fmt: skip
+CELLS: Final[dict[str, tuple[str, ...]]] = {
+    "id": ("0", "-1", "999999999999999999", "8999999999999999999", "9199999999999999999"),
+    "n": ("2147483647", "2099999999", "-999999999", "0"),
+    "d": ("0.1", "1234567.12345678", "123456789012.125", "-1e-5", "5E+20", "0"),
+    "f": ("0.5", "1e3", "16777216", "0.1"),
+    "p": ("1234.56", '"0.5"', "-9999.99", "0", "7.0"),
+    "t": (r'"a\u00e4\n\"\/"', '"} {"', '"\u00e4\U0001f600"', '""', '"1234567890123456e"'),
+    "at": ('"2026-01-31T10:00:00.5Z"', '"0001-01-01T00:00:00+00:00"'),
+    "b": ("true", "false"),
+    "s": ('{"x":1,"y":"a"}', '{"x": -5}', '{"x":null , "y":null}'),
+    "a": ("[1.5 , null]", "[]", "[0]", "[ 1,2.25,3 ]"),
+}
+STRANGE: Final = (
+    "01", "-", "1.", ".5", "1e", "1e400", "9223372036854775808", "1.5", '"x"', '"1"', "true", "{}",
+    "[]", "[[]]", "nul", '"\ud800"'.replace("\ud800", r"\ud800"), r'"\u12"', '"\t"', "1,2", "",
+    '"a" "b"', "1 1", "+1", "0x1", "12345678901234567.5", "1.005", "99999.99",
+    '"2026-02-31T10:00:00Z"', "1700000000000", "-0", "-0.0", "1e-320", '1,"id":2', '1}{"id":2',
+    "1}\n{", '{"x":1,"x":2}', "2147483648", "2999999999",
+)  # fmt: skip
+
+
+def test_objects_that_look_like_the_first_are_read_without_another_look() -> None:
+    """A shape matches what Arrow reads, and of what is written in one order nearly all."""
+    chance = Random(5)
+    columns = tuple((name, parse(it)) for name, it in SHAPED.items())
+    format_ = JsonValues(columns, may_grow=False)
+    for dirt in (0.0, 0.01, 0.5):
+        cells = [f'"{name}":{texts[0]}' for name, texts in CELLS.items()]
+        first = f"{{{','.join(cells)}}}"
+        values = [first.encode(), *(_in_order(chance, dirt) for _ in range(3_000))]
+        batch = records(values)
+        together, alone = (
+            it(batch, format_.schema) for it in (format_.convert, format_.one_by_one)
+        )
+        assert together.dead == alone.dead
+        _compare(together.rows, alone.rows, format_.schema)
+        own = own_columns(format_.schema)
+        kinds = {it.name: pa.string() if it.name == "at" else it.type for it in own}
+        shape = shape_of(json.loads(first), kinds)
+        assert shape is not None
+        alike = batch.column("value").filter(pc.match_substring_regex(batch.column("value"), shape))
+        assert len(read_objects(alike, own, Dirt(), may_grow=False)) == 1, "none is refused"
+        if not dirt:
+            assert not together.dead
+            assert len(alike) > 0.75 * len(values), "without those of the greatest numbers"
+
+
+def _in_order(chance: Random, dirt: float) -> bytes:
+    """Some fields are missing, some null, the first is there; one may be strange."""
+    cells = []
+    strange = chance.choice([*CELLS]) if chance.random() < dirt else ""
+    for at, name in enumerate(CELLS):
+        if not at or name == strange or chance.random() < 0.9:
+            text = chance.choice(STRANGE if name == strange else (*CELLS[name], "null"))
+            cells.append(f'"{name}"{chance.choice(("", " "))}:{text}')
+    return f"{{{chance.choice((',', ' , ', chr(10) + ',')).join(cells)}}}".encode()
 
 
 def test_what_is_stored_is_the_text() -> None:

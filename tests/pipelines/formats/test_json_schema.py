@@ -19,6 +19,11 @@ def value(number: int, text: bytes) -> bytes:
     return struct.pack(">bI", 0, number) + text
 
 
+def object_of(*names: str) -> dict[str, object]:
+    """With whole numbers of these names."""
+    return {"type": "object", "properties": {it: {"type": "integer"} for it in names}}
+
+
 def test_types_are_those_of_the_schema(registry: SchemaRegistry) -> None:
     """A whole number in a column for numbers is no `long`; a newer schema adds columns."""
     format_ = json_schema_values(registry, ("shop", "unknown"))
@@ -53,6 +58,8 @@ def test_types_are_those_of_the_schema(registry: SchemaRegistry) -> None:
         ({"type": "array", "items": {"type": "number"}}, "array<double>"),
         ({"type": "object", "properties": {"x": {"type": "string"}}}, "struct<x: string>"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "map<string, long>"),
+        (object_of("b", "x", "X", "a b", ""), "struct<b: long>"),
+        ({"type": "array", "items": object_of("x", "X")}, None),
         ({"type": ["string", "integer"]}, None),
         ({"$ref": "#"}, None),
         ({"$ref": "other.json"}, None),

@@ -12,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from cryptography import x509  # type: ignore[import-not-found]
-from cryptography.hazmat.primitives import hashes, serialization  # type: ignore[import-not-found]
-from cryptography.hazmat.primitives.asymmetric import ec  # type: ignore[import-not-found]
-from cryptography.x509.oid import NameOID  # type: ignore[import-not-found]
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from odradek.pipelines.definition.definition import parse
 from odradek.pipelines.definition.sections import WrongFile
@@ -54,7 +54,7 @@ def serving(
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
         yield f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}", given
         server.shutdown()
 

@@ -1,15 +1,18 @@
 """Archives of one topic for tests, and what their tables hold."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from odradek.pipelines.moving.archive import Archive
 from odradek.pipelines.moving.opening import OpenTable
 from odradek.pipelines.source.options import Mode, SourceOptions, parse
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
+
+CONSUME_SECONDS: Final = 0.1
+"""librdkafka waits so long for as many messages as it was asked for, also at the end of a topic."""
 
 Row = tuple[int, int, bytes | None, bytes | None]
 """Partition, offset, key and value."""
@@ -61,6 +64,14 @@ def rows_in(location: str, options: Mapping[str, str] | None = None) -> list[Row
 
 def records_of(bootstrap: str, topic: str, partitions: Sequence[int] = (0,)) -> list[Row]:
     """All records of a topic as librdkafka reads them."""
+    found = messages_of(bootstrap, topic, partitions)
+    return sorted((it.partition(), it.offset(), it.key(), it.value()) for it in found)
+
+
+def messages_of(
+    bootstrap: str, topic: str, partitions: Sequence[int], first: int = 0
+) -> list[Message]:
+    """From an offset on to the end that each partition has."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -69,16 +80,14 @@ def records_of(bootstrap: str, topic: str, partitions: Sequence[int] = (0,)) -> 
             "enable.partition.eof": True,
         }
     )
-    found: list[Row] = []
+    found: list[Message] = []
     ended: set[int] = set()
-    consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+    consumer.assign([TopicPartition(topic, number, first) for number in partitions])
     while len(ended) < len(partitions):
-        for message in consumer.consume(10_000, 5):
+        for message in consumer.consume(10_000, CONSUME_SECONDS):
             if message.error():
                 ended.add(message.partition())
             else:
-                found.append(
-                    (message.partition(), message.offset(), message.key(), message.value())
-                )
+                found.append(message)
     consumer.close()
-    return sorted(found)
+    return found

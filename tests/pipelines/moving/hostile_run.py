@@ -23,6 +23,7 @@ from odradek.pipelines.source.options import parse as parse_source
 from tests.pipelines.formats.hostile import COLUMNS, hostile_values
 
 FORMATS: Final = ("delta", "iceberg", "parquet")
+PARTITIONINGS: Final = ("nothing", "note", "day(at)")
 TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 CLUSTER: Final = "a-cluster"
 READ_AT_ONCE: Final = 700
@@ -106,13 +107,16 @@ def hostile_run(
 
 
 def main() -> None:
-    """All formats."""
+    """One format and way to partition, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--form", choices=FORMATS)
+    parser.add_argument("--partition-by", choices=PARTITIONINGS)
     chosen = parser.parse_args()
-    for form in FORMATS:
-        for partitioning in ((), ("note",), ("day(at)",)):
+    for form in (chosen.form,) if chosen.form else FORMATS:
+        for by in (chosen.partition_by,) if chosen.partition_by else PARTITIONINGS:
+            partitioning = () if by == "nothing" else (by,)
             with tempfile.TemporaryDirectory() as folder:
                 run = hostile_run(
                     form, Path(folder), chosen.count, seed=chosen.seed, partitioning=partitioning

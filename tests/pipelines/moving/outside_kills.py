@@ -1,12 +1,11 @@
 """Archives that are killed from outside, at any moment, and what every reader then finds.
 
-`python -m tests.pipelines.moving.outside_kills --kills 50` kills each kind so often; CI does it
-twice. The process that is killed runs all of an archive but Spark itself, with small batches, and
-merges files meanwhile.
+`python -m tests.pipelines.moving.outside_kills --kills 50` kills each kind so often, or with
+`--only iceberg-json` one; CI does it ten times. The process that is killed runs all of an archive
+but Spark itself, with small batches, and merges files meanwhile.
 """
 
 import argparse
-import multiprocessing
 import random
 import signal
 import tempfile
@@ -28,6 +27,7 @@ from odradek.pipelines.moving.triggers import Continuous, Once
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.table import NoSuchTable
 from tests.compat.broker_process import OdradekBroker
+from tests.pipelines.mortal import processes
 from tests.pipelines.moving.archives import archive_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics
@@ -44,8 +44,8 @@ KEYS: Final = 100
 """Of upserts; each in one partition."""
 PARTITIONS: Final = 2
 BATCH: Final = 40
-FILLED: Final = 400
-"""For each life: more than one commits before it is killed."""
+FILLED: Final = 160
+"""For each life: more than one commits before it is killed, so something waits for the next."""
 LOOK_SECONDS: Final = 0.002
 MOMENT_SECONDS: Final = 0.1
 VERSIONS: Final = {
@@ -53,9 +53,6 @@ VERSIONS: Final = {
     "iceberg": "**/*.metadata.json",
     "parquet": "_odradek/*.json",
 }
-
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["odradek.pipelines.moving.archive", "pyiceberg.io.pyarrow"])
 
 Places = list[tuple[int, int]]
 """Partitions and offsets."""
@@ -71,9 +68,9 @@ class Case:
     kind: str
 
 
-def job_of(case: Case) -> Archive:
-    """Small batches; small files are merged every ten."""
-    options = {"maxOffsetsPerTrigger": BATCH}
+def job_of(case: Case, *, once: bool) -> Archive:
+    """Small batches, but what is left at the end; small files are merged every ten."""
+    options = {} if once else {"maxOffsetsPerTrigger": BATCH}
     job = archive_of(case.bootstrap, case.topic, case.lake, options=options, merge_after=10)
     if case.kind == "raw":
         return job
@@ -86,7 +83,7 @@ def job_of(case: Case) -> Archive:
 
 def run(case: Case, *, once: bool) -> None:
     """The whole life of a process."""
-    archive(LocalSpark(), job_of(case), Once() if once else Continuous())
+    archive(LocalSpark(), job_of(case, once=once), Once() if once else Continuous())
 
 
 def killed(case: Case, chance: random.Random) -> None:
@@ -214,16 +211,21 @@ def main() -> None:
     """Each kind and format."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
-    kills = parser.parse_args().kills
+    parser.add_argument("--only", choices=[f"{form}-{kind}" for form, kind in CASES])
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         broker = OdradekBroker(Path(folder) / "broker")
         broker.start()
         for form, kind in CASES:
+            if chosen.only not in {None, f"{form}-{kind}"}:
+                continue
             topics = Topics(broker.bootstrap, f"{form}-{kind}")
             topic = topics.make(partitions=PARTITIONS)
             lake = f"{form}:{folder}/{form}-{kind}"
-            kill_often(topics, Case(broker.bootstrap, topic, lake, kind), kills)
-            print(f"{form} {kind}: {kills} kills, every reader equal to the truth", flush=True)
+            kill_often(topics, Case(broker.bootstrap, topic, lake, kind), chosen.kills)
+            print(
+                f"{form} {kind}: {chosen.kills} kills, every reader equal to the truth", flush=True
+            )
         broker.stop()
 
 

@@ -1,12 +1,12 @@
 """Archivers that are killed at any step, or run beside each other: every record once."""
 
-import multiprocessing
 import random
 import signal
 from pathlib import Path
 
 import pytest
 
+from tests.pipelines.mortal import processes
 from tests.pipelines.moving import archiver
 from tests.pipelines.moving.archiver import check_numbers
 from tests.pipelines.topics import Topics
@@ -14,9 +14,6 @@ from tests.pipelines.topics import Topics
 PARTITIONS = 3
 AT_ROWS = 3  # each commit calls two functions of this name, and dead letters come first
 KILLS = {"delta": 16, "iceberg": 6, "parquet": 16}
-
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.pipelines.moving.archiver", "pyiceberg.io.pyarrow"])
 
 
 def fill(topics: Topics, topic: str, count: int, first: int = 0) -> None:

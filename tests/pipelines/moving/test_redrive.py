@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 from deltalake import DeltaTable
 
 from odradek.pipelines.errors import PipelineError
@@ -19,7 +18,7 @@ from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.moving.archiver import SevenIsDead
-from tests.pipelines.moving.archives import archive_of, reading, rows_in
+from tests.pipelines.moving.archives import archive_of, messages_of, reading, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 from tests.pipelines.topics import Topics, now_ms
 
@@ -55,28 +54,9 @@ def redriving(job: Archive, topic: str | None = None) -> Redrive:
 
 def whole(bootstrap: str, topic: str, first: int) -> list[tuple[Any, ...]]:
     """Everything that records of both partitions are, from an offset on, without the offset."""
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "t", "enable.partition.eof": True}
-    )
-    consumer.assign([TopicPartition(topic, number, first) for number in (0, 1)])
-    found, ended = [], 0
-    while ended < 2:
-        for it in consumer.consume(1_000, 5):
-            if it.error():
-                ended += 1
-            else:
-                found.append(
-                    (
-                        it.partition(),
-                        it.offset(),
-                        it.key(),
-                        it.value(),
-                        it.headers(),
-                        it.timestamp(),
-                    )
-                )
-    consumer.close()
-    return [(row[0], *row[2:]) for row in sorted(found, key=lambda row: row[:2])]
+    found = messages_of(bootstrap, topic, (0, 1), first)
+    found.sort(key=lambda it: (it.partition(), it.offset()))
+    return [(it.partition(), it.key(), it.value(), it.headers(), it.timestamp()) for it in found]
 
 
 @pytest.mark.parametrize("form", ["table", "topic"])

@@ -93,7 +93,7 @@ def test_what_is_refused(spark: Any, topics: Topics, tmp_path: Path) -> None:
     job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/t")
     archive(spark, job, Once())
     for table, target, sentence in (
-        (job.table, narrow, "has 1 partitions"),
+        (job.table, narrow, "has 1 partition"),
         (job.table, "never-made", "'never-made' does not exist"),
         (f"delta:{tmp_path}/none", narrow, "there is no table"),
     ):

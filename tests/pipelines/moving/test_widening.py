@@ -58,7 +58,7 @@ class Schemas(Registry):
 def registry() -> Iterator[SchemaRegistry]:
     """Its URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Schemas) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
         server.shutdown()

@@ -183,3 +183,29 @@ def test_another_optimizes_and_vacuums_a_delta_table(tmp_path: Path) -> None:
     assert lake.again().rows() == expected(50)
     values = DeltaTable(tmp_path / "t").to_pyarrow_table()["value"].to_pylist()
     assert sorted(values) == sorted(b"value %d" % it for it in range(50))
+
+
+def test_another_rewrites_and_expires_an_iceberg_table(tmp_path: Path) -> None:
+    """As engines do it: new files for old ones, old snapshots forgotten, between two batches."""
+    lake = Lake(f"iceberg:{tmp_path}/t/")
+    snapshot = lake.append(lake.create(), new_range(0, 10))
+    for start in range(10, 40, 10):
+        snapshot = lake.append(snapshot, new_range(start, start + 10))
+    table: Any = lake.table
+    theirs = table._catalog.load_table(table._identifier)
+    waiting = lake.batch(snapshot, new_range(40, 50))
+    theirs.overwrite(theirs.scan().to_arrow())
+    old = [it.snapshot_id for it in theirs.snapshots()]
+    old.remove(theirs.current_snapshot().snapshot_id)
+    theirs.maintenance.expire_snapshots().by_ids(old).commit()
+    commits.append(lake.table, snapshot, waiting)
+    assert lake.again().rows() == expected(50)
+    lake.replace(commits.Batch(CLUSTER, (new_range(15, 25),), ()))
+    assert lake.again().rows() == expected(15) + expected(50, 25)
+    lake.replace(lake.batch(lake.table.load(), new_range(15, 25)))
+    snapshot = lake.table.load()
+    merge_small(lake.table, lake.layout(snapshot), snapshot)
+    assert lake.table.expire(1 << 62) > 0
+    assert lake.again().rows() == expected(50)
+    values = table._catalog.load_table(table._identifier).scan().to_arrow()["value"].to_pylist()
+    assert sorted(values) == sorted(b"value %d" % it for it in range(50))

@@ -1,6 +1,5 @@
 """Several processes on one table, and processes that die."""
 
-import multiprocessing
 import random
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -10,18 +9,11 @@ from threading import Barrier
 import pytest
 
 from odradek.pipelines.tables.table import TableExists
+from tests.pipelines.mortal import processes
 from tests.pipelines.tables import archiver
 from tests.pipelines.tables.lake import FORMATS, Lake, expected
 
 KILLS = {"delta": 10, "iceberg": 4, "parquet": 10}  # a commit of Iceberg costs ten times as much
-PRELOADED = [
-    "tests.pipelines.tables.archiver",
-    "odradek.pipelines.tables.iceberg",
-    "pyiceberg.io.pyarrow",
-]
-
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(PRELOADED)
 
 
 @pytest.mark.parametrize("name", FORMATS)

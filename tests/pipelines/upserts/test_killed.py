@@ -1,7 +1,6 @@
 """Processes that upsert and are killed at any step, or that another one comes in between."""
 
 import json
-import multiprocessing
 import random
 import signal
 from pathlib import Path
@@ -9,16 +8,14 @@ from typing import Any
 
 import pytest
 
-from odradek.pipelines.tables.table import Change
+from odradek.pipelines.tables.table import Change, TableRefused
+from tests.pipelines.mortal import processes
 from tests.pipelines.upserts import upserter
 from tests.pipelines.upserts.keyed import FORMATS, KeyedTable, place_of, rows_of_others
 from tests.pipelines.upserts.upserter import log_of
 
 KILLS = {"delta": 12, "iceberg": 5}
 ADDED = 60
-
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.pipelines.upserts.upserter", "pyiceberg.io.pyarrow"])
 
 
 def truth(count: int) -> list[dict[str, Any]]:
@@ -70,6 +67,24 @@ def test_files_that_are_exchanged_meanwhile_are_merged_into_anew(form: str, tmp_
     table.between = other.compact
     table.batch({it: len(those) for it, those in log.items()})
     assert other.compacted > 1
+    check(table.location, 200)
+
+
+@pytest.mark.parametrize("theirs", [50, 70, 90])
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_second_of_two_runs_is_refused(form: str, theirs: int, tmp_path: Path) -> None:
+    """Both read the same records, or some of them; the first one's commit is the table."""
+    log = log_of(200)
+    table = KeyedTable(place_of(tmp_path, form), log, file_bytes=300)
+    table.batch(dict.fromkeys(log, 40))
+    other = KeyedTable(table.location, log, file_bytes=300)
+    table.between = lambda: other.batch(dict.fromkeys(log, theirs))
+    with pytest.raises(TableRefused, match="another process archives into this table"):
+        table.batch(dict.fromkeys(log, 70))
+    table.rows.reload()
+    assert {table.end(it) for it in log} == {theirs}
+    table.between = None
+    table.batch({it: len(those) for it, those in log.items()})
     check(table.location, 200)
 
 

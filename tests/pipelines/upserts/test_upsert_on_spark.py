@@ -58,14 +58,14 @@ def test_a_topic_of_changes_by_the_command(topics: Topics, connect: str, tmp_pat
     more += [{"key": b"5", "value": b'{"id": 5, "n": 50}', "partition": 1}]
     topics.fill(topic, more)
     _, told = typed(connect, "pipeline", "run", str(file), "--once")
-    assert "3 records read: 2 written, 0 dropped, 1 dead letters" in told
+    assert "3 records read: 2 written, 0 dropped, 1 dead letter;" in told
     assert "bytes rewritten for each byte changed" in told
     uris = DeltaTable(str(tmp_path / "rows")).file_uris()
     found = sorted(duckdb.read_parquet(uris).project("id, n").fetchall())
     assert found == [(it, 50 if it == 5 else it) for it in range(20) if it != 3]
     _, told = typed("", "pipeline", "status", str(file))
     assert "one row for each id; the last batch wrote" in told
-    assert "19 rows in 1 files" in told
+    assert "19 rows in 1 file " in told
     code, told = typed(connect, "verify", "--pipeline", str(file))
     assert "23 records of the log, 19 rows of the table compared" in told
     assert code == 0

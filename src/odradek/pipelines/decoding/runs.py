@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from odradek.client.aborted import AbortedTransactions
 from odradek.model.errors import BrokerError
 from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.model.units import MIB, Bytes
-from odradek.pipelines.decoding.aborted import AbortedTransactions
 from odradek.records.batch import (
     LENGTH_END,
     MAGIC,

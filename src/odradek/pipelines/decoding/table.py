@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from odradek.model.counting import counted
 from odradek.pipelines.columns import COLUMNS, MICROS, arrow_schema
 from odradek.pipelines.decoding.fields import Fields, MalformedRecords, record_fields
 from odradek.pipelines.decoding.headers import headers_column
@@ -42,7 +43,8 @@ class TableDecoder:
             if len(run.headers) == 1:
                 (header,) = run.headers
                 raise DamagedBatch(
-                    f"the batch does not hold what it says, {header.record_count} records",
+                    "the batch does not hold what it says, "
+                    f"{counted(header.record_count, 'record')}",
                     header.base_offset,
                     header.next_offset,
                 ) from None

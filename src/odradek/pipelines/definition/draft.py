@@ -1,6 +1,6 @@
 """A pipeline's file, drafted from records: columns, types, how often each was seen, contradictions.
 
-Whoever reads it decides; what a run does then does not depend on which records come first.
+Its reader decides; what a run does then does not depend on which records come first.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from odradek.model.counting import counted
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.formats.fitting import fitted
 from odradek.pipelines.formats.json_text import NoObject, read_object
@@ -116,7 +117,7 @@ def drafted(sample: Iterator[tuple[str, bytes | None]]) -> Draft:
             check_name(name, [it.name for it in columns])
             columns.append(_column(name, seen))
         except Unfit as reason:
-            refused[name] = f"{reason}; {len(seen.places)} records have it"
+            refused[name] = f"{reason}; in {counted(len(seen.places), 'record')}"
     kept = tuple(it for it in columns if it.seen)
     return Draft(records, objects, without, kept, refused, other)
 
@@ -210,7 +211,7 @@ def text_of(found: Draft, bootstrap: str, topics: Sequence[str], table: str) -> 
     """The file."""
     form = "json" if found.objects >= max(1, found.records / 2) else "raw"
     seen = f"{found.objects} JSON objects, {found.without_value} without a value"
-    lines = [f"# Drafted from {found.records} records of {', '.join(topics)}: {seen}."]
+    lines = [f"# Drafted from {counted(found.records, 'record')} of {', '.join(topics)}: {seen}."]
     if found.other:
         lines.append(f"# Others are dead letters. The first: {_shown(found.other)}")
     lines += [
@@ -235,7 +236,7 @@ def text_of(found: Draft, bootstrap: str, topics: Sequence[str], table: str) -> 
 
 def _line(column: Column) -> str:
     name = column.name if BARE.fullmatch(column.name) else json.dumps(column.name)
-    said = f"seen {column.seen} times"
+    said = f"seen {counted(column.seen, 'time')}"
     if column.contradicting:
         said += f"; {column.contradicting} contradict, the first: {_shown(column.contradicts)}"
     if column.unit:

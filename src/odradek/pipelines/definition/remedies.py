@@ -1,4 +1,4 @@
-"""What helps, in the words of whoever asked: of a pipeline's file, or of `odradek archive`.
+"""What helps, in the words of the caller: of a pipeline's file, or of `odradek archive`.
 
 An error says by its type what is wrong. What helps depends on where it was met: the same gap is
 passed over by a key of a file, by a flag of a command, or by an option of the source.

@@ -22,7 +22,7 @@ from odradek.pipelines.definition.topics import (
     of_each,
     of_topic,
 )
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import Away, PipelineError
 from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.steps import Steps
@@ -98,18 +98,21 @@ class Status:
         return max(0.0, min(left)) / 3_600 if left else None
 
 
-def status(definition: Definition) -> Status:
-    """Asks the table, and the brokers; raises nothing that either of them answers."""
+def status(definition: Definition, away: PipelineError | None = None) -> Status:
+    """Asks the table, and the brokers; raises nothing that either of them answers.
+
+    If it is known that the brokers are `away`, they are not asked: each time takes a minute.
+    """
     job = definition.archive
     faults: list[PipelineError] = []
     opened = _opened(job.table, job.table_options, ROWS, faults)
     dead = _dead_letters(job.dead_letters, faults)
     if opened is None:
-        return Status(exists=True, dead_letters=dead, faults=(*faults, *_unheard(job.source)))
+        return Status(exists=True, dead_letters=dead, faults=(*faults, *_unheard(job.source, away)))
     if not opened.exists:
         return Status(exists=False, faults=tuple(faults))
     files = _files(opened, faults)
-    partitions, more = _beside_topics(definition, opened.snapshot.positions)
+    partitions, more = _beside_topics(definition, opened.snapshot.positions, away)
     return Status(
         exists=True,
         version=opened.snapshot.version,
@@ -146,7 +149,8 @@ def statuses(definition: Definition) -> Statuses:
             error,
             {it: of_topic(definition, it) for it in known_without_brokers(definition)},
         )
-    return Statuses(tuple((it, status(it)) for it in those.values()), fault)
+    away = fault if isinstance(fault, Away) else None
+    return Statuses(tuple((it, status(it, away)) for it in those.values()), fault)
 
 
 def _opened(
@@ -182,8 +186,10 @@ def _dead_letters(letters: DeadLetters | None, faults: list[PipelineError]) -> i
 Partitions = dict[TopicPartition, PartitionStatus]
 
 
-def _unheard(source: SourceOptions) -> tuple[PipelineError, ...]:
+def _unheard(source: SourceOptions, away: PipelineError | None) -> tuple[PipelineError, ...]:
     """Whether the brokers are away, too."""
+    if away is not None:
+        return (away,)
     try:
         SourceOffsets(source).latest()
     except PipelineError as error:
@@ -192,9 +198,11 @@ def _unheard(source: SourceOptions) -> tuple[PipelineError, ...]:
 
 
 def _beside_topics(
-    definition: Definition, table: Positions
+    definition: Definition, table: Positions, away: PipelineError | None
 ) -> tuple[Partitions, tuple[PipelineError, ...]]:
     """Each partition of the topics as they are now, and what would stop a run."""
+    if away is not None:
+        return {}, (away,)
     source = definition.archive.source
     steps = Steps(source)
     partitions: Partitions = {}

@@ -198,6 +198,7 @@ def _record(schema: Mapping[str, Any], named: dict[str, Any], within: tuple[str,
     said = {name: it for name, it in found.items() if not pa.types.is_null(it.kind)}
     if not said:
         raise InvalidOption(f"the Avro type {_name(schema)!r} has no fields, which no column can")
+    check_columns(said, within=True)
     kind = pa.struct([(name, it.kind) for name, it in said.items()])
     if all(it.convert is as_it_is for it in found.values()):
         return Column(kind, as_it_is)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
+from fastavro.schema import SchemaParseException
 
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.avro_batches import (
@@ -20,6 +21,7 @@ from odradek.pipelines.formats.avro_batches import (
     read_records,
     reader_of,
 )
+from odradek.pipelines.formats.avro_schemas import avro_schema, newest_avro
 from odradek.pipelines.formats.avro_types import as_stored, column_of, columns_of
 from odradek.pipelines.formats.column import Column, Convert, as_it_is, converted
 from odradek.pipelines.formats.framed import (
@@ -32,8 +34,7 @@ from odradek.pipelines.formats.framed import (
 from odradek.pipelines.formats.registry import (
     SchemaRegistry,
     UnknownSchema,
-    newest_schema,
-    schema_by_id,
+    understood,
     value_subject,
 )
 from odradek.pipelines.formats.rows import own_columns, with_record
@@ -54,13 +55,24 @@ OF_BYTES: Final = (
 @lru_cache(maxsize=1_000)
 def _parsed(registry: SchemaRegistry, number: int) -> Any:
     """Made once in each worker, as what follows."""
-    return fastavro.parse_schema(as_stored(schema_by_id(registry, number)))
+    schema = avro_schema(registry, number)
+    with understood(f"Avro schema {number}"):
+        return _readable(schema)
+
+
+def _readable(schema: Any) -> Any:
+    try:
+        return fastavro.parse_schema(as_stored(schema))
+    except SchemaParseException as error:
+        raise ValueError(error) from error
 
 
 @lru_cache(maxsize=1_000)
 def _known(registry: SchemaRegistry, number: int) -> tuple[Mapping[str, Convert], pa.Schema]:
     """The fields that are not taken as they are, and the columns of all."""
-    columns = columns_of(schema_by_id(registry, number))
+    schema = avro_schema(registry, number)
+    with understood(f"Avro schema {number}"):
+        columns = columns_of(schema)
     kinds = pa.schema([(name, it.kind) for name, it in columns.items()])
     special = {name: it for name, it in columns.items() if it.convert is not as_it_is}
     return {name: _reading(name, it) for name, it in special.items()}, kinds
@@ -72,16 +84,18 @@ def _reading(name: str, column: Column) -> Convert:
 
 @lru_cache(maxsize=1_000)
 def _key_column(registry: SchemaRegistry, number: int) -> Column:
-    return column_of(schema_by_id(registry, number))
+    schema = avro_schema(registry, number)
+    with understood(f"Avro schema {number}"):
+        return column_of(schema)
 
 
 @lru_cache(maxsize=1_000)
 def _reader(registry: SchemaRegistry, number: int) -> RecordReader | None:
     """Reads many at once, if the schema's types have a way to it and can be columns."""
-    schema = schema_by_id(registry, number)
     try:
+        _parsed(registry, number)
         _known(registry, number)
-        return reader_of(schema)
+        return reader_of(avro_schema(registry, number))
     except (Slowly, InvalidOption, ValueError):
         return None
 
@@ -153,7 +167,11 @@ def avro_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> AvroValues
     """With the columns of the newest schemas of the topics, as far as the registry has them."""
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
-        schema = newest_schema(registry, value_subject(topic))
-        for name, it in columns_of(schema).items() if schema is not None else ():
-            columns.setdefault(name, it.kind)
+        schema = newest_avro(registry, value_subject(topic))
+        if schema is not None:
+            with understood(f"the newest schema of {value_subject(topic)}"):
+                found = columns_of(schema)
+                _readable(schema)
+            for name, it in found.items():
+                columns.setdefault(name, it.kind)
     return AvroValues(registry, tuple(columns.items()))

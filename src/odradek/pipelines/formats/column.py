@@ -53,12 +53,13 @@ def unscaled(value: bytes, scale: int) -> Decimal:
     return Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, EXACT)
 
 
-def check_columns(names: Iterable[str]) -> None:
-    """InvalidOption for fields of a schema that cannot be columns beside each other."""
+def check_columns(names: Iterable[str], *, within: bool = False) -> None:
+    """InvalidOption for fields that cannot be columns beside each other, or `within` one."""
     names = list(names)
     for name in names:
         try:
-            check_own(name)
+            if not within:
+                check_own(name)
             check_name(name, names)
         except Unfit as error:
             raise InvalidOption(str(error)) from error

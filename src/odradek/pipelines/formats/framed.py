@@ -64,15 +64,22 @@ class FramedValues:
         dead: dict[int, str] = {}
         parsed: list[Mapping[str, Any] | None] = []
         schemas = Schemas(batch, table)
+        unknown: dict[bytes, str] = {}
         for at, value in enumerate(batch.column("value").to_pylist()):
             parsed.append(None)
             if value is None:
+                continue
+            head = value[: HEAD.size]
+            if head in unknown:
+                dead[at] = unknown[head]
                 continue
             try:
                 parsed[at], columns = self.read(value)
                 schemas.take(columns, at)
             except OF_RECORD as error:
                 parsed[at], dead[at] = None, str(error)
+                if isinstance(error, UnknownSchema):
+                    unknown[head] = dead[at]  # the registry is asked once in a batch
         typed = _typed(schemas.table, schemas.seen)
         return make_rows(batch, parsed, schemas.table, dead=dead, may_grow=False, typed=typed)
 

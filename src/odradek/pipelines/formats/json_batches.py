@@ -2,7 +2,7 @@
 
 What this gives is the same as record by record, for fewer instructions by an order of magnitude.
 Records that it may read otherwise are left out beforehand; so is, when it refuses a batch, each
-record that may be why. Whoever calls this reads those exactly, one by one.
+record that may be why. The caller reads those exactly, one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from odradek.pipelines.formats.fitting import NUMBER
+from odradek.pipelines.formats.json_shapes import shape_of
 from odradek.pipelines.formats.types import TIMESTAMP
 
 BLANK: Final = r"[ \t\r\n]*"
@@ -39,9 +40,14 @@ LOOKED_AT: Final = 200
 DIGITS: Final = Context(prec=38)
 MICROS: Final = 1_000
 CALENDAR_MS: Final = (-62_135_596_800_000, 253_402_300_799_999)
-DATE: Final = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
+DAY: Final = (
+    r"[0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"  # of each month
+    r"|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+)
+"""All but those of leap years, which are read by themselves."""
+DATE: Final = rf"\A{DAY}\z"
 TIME: Final = (
-    r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+    rf"\A{DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,6}})?"
     r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\z"
 )
 
@@ -59,6 +65,7 @@ LISTS: Final = NOTHING | {list}
 WHOLLY_READ: Final = frozenset({NOTHING, *AS_THEY_ARE.values()})
 """Of these types Arrow reads each value; of others some."""
 
+Kinds = Mapping[str, pa.DataType]
 Rows = Any
 """Numbers of records, ascending, as an array of numpy."""
 
@@ -92,17 +99,50 @@ def read_objects(
     """
     if not len(columns) or any(_has(it.type, pa.types.is_map) for it in columns):
         return []
-    at = np.flatnonzero(_plain(values, columns))
-    batches = Batches(values, columns, dirt, may_grow, units)
-    if not dirt.is_expected:
-        return list(batches.read(at, sorted_out=False))
-    fitting = at[batches.fitting(at)]
-    dirt.is_expected = len(fitting) < len(at)
-    return list(batches.read(fitting, sorted_out=True))
+    example, texts = _example_of(values), _texts(values)
+    kinds = _readables(columns, example)
+    alike = texts & _alike(values, example, kinds)
+    others = np.flatnonzero(texts & ~alike)
+    batches = Batches(values, columns, kinds, alike, dirt, may_grow, units)
+    plain = others[_plain(values.take(pa.array(others)), columns)]
+    is_dirty = dirt.is_expected
+    if is_dirty:
+        fitting = plain[batches.fitting(plain)]
+        dirt.is_expected = len(fitting) < len(plain)
+        plain = fitting
+    at = np.sort(np.concatenate([np.flatnonzero(alike), plain]))
+    return list(batches.read(at, sorted_out=is_dirty))
+
+
+def _texts(values: pa.Array) -> Any:
+    """Which of the values are UTF-8."""
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return np.fromiter((_is_text(it) for it in values.to_pylist()), bool, len(values))
+    return _flags(values.is_valid())
+
+
+def _alike(values: pa.Array, example: Mapping[str, Any], kinds: Kinds) -> Any:
+    """Which values have the fields of this one, and only what Arrow reads as these types."""
+    shape = shape_of(example, kinds)
+    if shape is None:
+        return np.zeros(len(values), bool)
+    return _flags(pc.match_substring_regex(values, shape))
+
+
+def _example_of(values: pa.Array) -> Mapping[str, Any]:
+    """The one with most fields among the first ones."""
+    found = map(_object, values[:ONE_BY_ONE].drop_null().to_pylist())
+    return max((it for it in found if it), key=len, default={})
+
+
+def _readables(columns: pa.Schema, example: Mapping[str, Any]) -> Kinds:
+    return {it.name: _readable(it.type, example.get(it.name)) for it in columns}
 
 
 def _plain(values: pa.Array, columns: pa.Schema) -> Any:
-    """Which of the values Arrow reads as they are meant."""
+    """Which of these texts Arrow reads as they are meant."""
     doubtful = DOUBTFUL
     if any(_has(it.type, pa.types.is_floating) for it in columns):
         doubtful = f"{DOUBTFUL}|{LONG_NUMBERS}"
@@ -113,12 +153,7 @@ def _plain(values: pa.Array, columns: pa.Schema) -> Any:
         pc.invert(pc.match_substring_regex(values, doubtful)),
         pc.less(brackets, BRACKETS_MAX),
     )
-    plain = np.logical_and.reduce([_flags(it) for it in found])
-    try:
-        values.cast(pa.string())
-    except pa.ArrowInvalid:
-        plain &= np.fromiter((_is_text(it) for it in values.to_pylist()), bool, len(values))
-    return plain
+    return np.logical_and.reduce([_flags(it) for it in found])
 
 
 def _flags(found: pa.Array) -> Any:
@@ -146,6 +181,10 @@ class Batches:
 
     values: pa.Array
     columns: pa.Schema
+    kinds: Kinds
+    """What the columns are read as."""
+    alike: Any
+    """Flags of the values that need no look."""
     dirt: Dirt
     may_grow: bool
     units: Mapping[str, int]
@@ -166,10 +205,7 @@ class Batches:
 
     def _whole(self, at: Rows) -> Read:
         values = self.values if len(at) == len(self.values) else self.values.take(pa.array(at))
-        example = _object(values[0].as_py()) or {}
-        readable = pa.schema(
-            [it.with_type(_readable(it.type, example.get(it.name))) for it in self.columns]
-        )
+        readable = pa.schema(_readables(self.columns, _object(values[0].as_py()) or {}).items())
         lines = pc.binary_join_element_wise(values, b"", b"\n")
         text = _bytes_of(lines)
         table = pj.read_json(
@@ -199,15 +235,14 @@ class Batches:
 
     def fitting(self, at: Rows) -> Any:
         """Which of them have values of the kinds that the columns are read as."""
-        texts = self.values.take(pa.array(at))
-        example = next((it for it in map(_object, texts[:ONE_BY_ONE].to_pylist()) if it), {})
-        kinds = {it.name: _readable(it.type, example.get(it.name)) for it in self.columns}
         fits = np.ones(len(at), bool)
-        for first in range(0, len(at), LOOKED_AT):
-            found = [_object(it) for it in texts[first : first + LOOKED_AT].to_pylist()]
+        unlike = np.flatnonzero(~self.alike[at])
+        for first in range(0, len(unlike), LOOKED_AT):
+            some = unlike[first : first + LOOKED_AT]
+            found = [_object(it) for it in self.values.take(pa.array(at[some])).to_pylist()]
             wrong = [number for number, it in enumerate(found) if it is None]
-            wrong += _misfits([it or {} for it in found], kinds)
-            fits[[first + it for it in wrong]] = False
+            wrong += _misfits([it or {} for it in found], self.kinds)
+            fits[some[wrong]] = False
         return fits
 
 
@@ -267,7 +302,7 @@ def _wrong_values(cells: Sequence[Any], kind: pa.DataType) -> list[int]:
             if type(it) is list and _misfits([{"": one} for one in it], item)
         ]
     if pa.types.is_decimal(kind):
-        return _wrong_decimals(cells, kind.scale)
+        return _wrong_decimals(cells, kind)
     most = 1 << kind.bit_width - 1
     numbers = [it if type(it) is int else 0 for it in cells]
     if -most <= min(numbers) and max(numbers) < most:
@@ -275,14 +310,21 @@ def _wrong_values(cells: Sequence[Any], kind: pa.DataType) -> list[int]:
     return [at for at, it in enumerate(numbers) if not -most <= it < most]
 
 
-def _wrong_decimals(cells: Sequence[Any], scale: int) -> list[int]:
-    """More digits behind the point than the column has, or a text that is no number."""
+def _wrong_decimals(cells: Sequence[Any], kind: pa.Decimal128Type) -> list[int]:
+    """More digits than the column has, or a text that is no number."""
+    most = 10 ** (kind.precision - kind.scale)
+    bad = [at for at, it in enumerate(cells) if type(it) in {int, float} and abs(it) >= most]
     floats = np.array([it if type(it) is float else 0.0 for it in cells])
     with np.errstate(over="ignore"):
-        doubtful = np.flatnonzero(np.round(floats, scale) != floats).tolist()
-    bad = [at for at in doubtful if str(cells[at])[::-1].find(".") > scale]
+        doubtful = np.flatnonzero(np.round(floats, kind.scale) != floats).tolist()
+    bad += [at for at in doubtful if _behind_point(cells[at]) > kind.scale]
     texts = ((at, it) for at, it in enumerate(cells) if type(it) is str)
     return bad + [at for at, it in texts if not NUMBER.fullmatch(it)]
+
+
+def _behind_point(number: float) -> int:
+    exponent = Decimal(repr(number)).as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _bytes_of(lines: pa.Array) -> pa.Buffer:

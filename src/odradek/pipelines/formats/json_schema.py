@@ -4,7 +4,7 @@ The schema that a value was written with gives columns their types, so that thes
 which values come first; what it leaves open is typed by values, as that of plain JSON is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -19,12 +19,12 @@ from odradek.pipelines.formats.registry import (
     SchemaRegistry,
     newest_schema,
     schema_by_id,
+    understood,
     value_subject,
 )
-from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.sound import convert_sound
 from odradek.pipelines.formats.types import DEPTH_MAX, TIMESTAMP, type_of
-from odradek.pipelines.moving.values import Converted
+from odradek.pipelines.moving.values import PREFIX, Converted
 
 SIMPLE: Final[Mapping[str, pa.DataType]] = {
     "integer": pa.int64(),
@@ -37,7 +37,9 @@ VALUE: Final = "value"
 
 @lru_cache(maxsize=1_000)
 def _known(registry: SchemaRegistry, number: int) -> pa.Schema:
-    return pa.schema(columns_of(schema_by_id(registry, number)))
+    schema = schema_by_id(registry, number)
+    with understood(f"JSON Schema {number}"):
+        return pa.schema(columns_of(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,38 +90,49 @@ def read_json_key(registry: SchemaRegistry, key: bytes) -> tuple[Any, pa.DataTyp
     number, body = parted(key)
     schema = schema_by_id(registry, number)
     value = read_value(bytes(body))
-    kind = type_said(schema)
+    with understood(f"JSON Schema {number}"):
+        kind = type_said(schema)
     return value, type_of(value) if kind is None else kind
 
 
 def type_said(schema: Any) -> pa.DataType | None:
     """What a schema of any kind says; None: it may be of several types, or of any."""
-    return _type(schema, schema, 0)
+    return _type(schema, Whole(schema), 0)
 
 
 def columns_of(schema: Any) -> list[tuple[str, pa.DataType]]:
     """The properties of an object whose types the schema says; others are left to values."""
-    kind = _type(schema, schema, 0)
+    kind = _type(schema, Whole(schema), 0)
     if kind is None or not pa.types.is_struct(kind):
         return []
-    return [(it.name, it.type) for it in kind if _can_be_column(it.name, kind)]
+    return [(it.name, it.type) for it in kind if not it.name.startswith(PREFIX)]
 
 
-def _can_be_column(name: str, kind: pa.DataType) -> bool:
+def _fits(name: str, others: Iterable[str]) -> bool:
     try:
-        check_own(name)
-        check_name(name, [it.name for it in kind])
+        check_name(name, others)
     except Unfit:
         return False
     return True
 
 
-def _type(schema: Any, whole: Any, depth: int) -> pa.DataType | None:
-    """None: it may be of several types, or of any."""
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The schema that references are within, and those of them that led to where one is."""
+
+    schema: Any
+    within: tuple[str, ...] = ()
+
+
+def _type(schema: Any, whole: Whole, depth: int) -> pa.DataType | None:
+    """None: it may be of several types, of any, or hold itself."""
     if depth > DEPTH_MAX or not isinstance(schema, dict):
         return None
     if (place := schema.get("$ref")) is not None:
-        return _type(_resolved(whole, str(place)), whole, depth + 1)
+        if place in whole.within:
+            return None
+        inner = Whole(whole.schema, (*whole.within, place))
+        return _type(_resolved(whole.schema, str(place)), inner, depth + 1)
     for name in ("oneOf", "anyOf"):
         if isinstance(choices := schema.get(name), list):
             some = [it for it in choices if it != {"type": "null"}]
@@ -139,13 +152,13 @@ def _type(schema: Any, whole: Any, depth: int) -> pa.DataType | None:
     return None
 
 
-def _object(schema: Mapping[str, Any], whole: Any, depth: int) -> pa.DataType | None:
+def _object(schema: Mapping[str, Any], whole: Whole, depth: int) -> pa.DataType | None:
     properties = schema.get("properties")
     if not properties:
         value = _type(schema.get("additionalProperties"), whole, depth)
         return None if value is None else pa.map_(pa.string(), value)
     kinds = ((name, _type(it, whole, depth)) for name, it in properties.items())
-    said = [(name, kind) for name, kind in kinds if kind is not None]
+    said = [(name, kind) for name, kind in kinds if kind is not None and _fits(name, properties)]
     return pa.struct(said) if said else None
 
 
@@ -166,6 +179,9 @@ def json_schema_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> Jso
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
         schema = newest_schema(registry, value_subject(topic))
-        for name, kind in columns_of(schema) if schema is not None else ():
-            columns.setdefault(name, kind)
+        if schema is not None:
+            with understood(f"the newest schema of {value_subject(topic)}"):
+                found = columns_of(schema)
+            for name, kind in found:
+                columns.setdefault(name, kind)
     return JsonSchemaValues(registry, JsonValues(tuple(columns.items())))

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
+from odradek.pipelines.formats.avro_schemas import newest_avro
 from odradek.pipelines.formats.avro_types import column_of as avro_column
 from odradek.pipelines.formats.avro_values import read_avro_key
 from odradek.pipelines.formats.fitting import NUMBER, fitted
@@ -17,7 +18,12 @@ from odradek.pipelines.formats.names import Unfit
 from odradek.pipelines.formats.protobuf_schemas import newest_message
 from odradek.pipelines.formats.protobuf_types import column_of as protobuf_column
 from odradek.pipelines.formats.protobuf_values import read_protobuf_key
-from odradek.pipelines.formats.registry import SchemaRegistry, key_subject, newest_schema
+from odradek.pipelines.formats.registry import (
+    SchemaRegistry,
+    key_subject,
+    newest_schema,
+    understood,
+)
 from odradek.pipelines.formats.types import settled
 from odradek.pipelines.tables.growth import grown
 
@@ -123,12 +129,15 @@ def with_newest(keys: RegisteredKeys, topics: tuple[str, ...]) -> RegisteredKeys
 
 def _newest(form: str, registry: SchemaRegistry, subject: str) -> pa.DataType | None:
     if form == "protobuf":
-        message = newest_message(registry, subject)
-        return None if message is None else protobuf_column(message).kind
-    schema = newest_schema(registry, subject)
-    if schema is None:
+        found = newest_message(registry, subject)
+    else:
+        found = (newest_avro if form == "avro" else newest_schema)(registry, subject)
+    if found is None:
         return None
-    return type_said(schema) if form == "json-schema" else avro_column(schema).kind
+    with understood(f"the newest schema of {subject}"):
+        if form == "json-schema":
+            return type_said(found)
+        return (protobuf_column if form == "protobuf" else avro_column)(found).kind
 
 
 def _wider(column: pa.DataType | None, said: pa.DataType) -> pa.DataType | None:

@@ -13,7 +13,7 @@ class Unfit(ValueError):
 
 
 class TwiceNamed(dict[str, Any]):
-    """An object in which some names stand more than once: which value counts nobody knows."""
+    """An object in which some names stand more than once: which value counts is not known."""
 
     def __init__(self, pairs: Mapping[str, Any], names: frozenset[str]) -> None:
         super().__init__(pairs)

@@ -21,7 +21,14 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from odradek.pipelines.errors import InvalidOption
-from odradek.pipelines.formats.registry import RegistryFailed, SchemaRegistry, newest
+from odradek.pipelines.formats.registry import (
+    RegistryFailed,
+    SchemaRegistry,
+    WrongSchema,
+    answer_by_id,
+    newest,
+    understood,
+)
 
 BROUGHT: Final = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 CONFLUENTS: Final = re.compile(r"confluent/(meta|types?/[a-z_]+)\.proto")
@@ -52,7 +59,9 @@ def newest_message(registry: SchemaRegistry, subject: str) -> Descriptor | None:
     answer = newest(registry, subject)
     if answer is None:
         return None
-    among = _messages(schema_file(registry, int(answer["id"])))
+    with understood(f"the newest schema of {subject}"):
+        number = int(answer["id"])
+    among = _messages(schema_file(registry, number))
     used = {it.full_name for one in among for it in _used(one, set())}
     roots = [it for it in among if it.full_name not in used]
     return roots[0] if len(roots) == 1 else None
@@ -77,29 +86,36 @@ def schema_file(registry: SchemaRegistry, number: int) -> FileDescriptor:
     """A schema with all that it imports; its own pool, for names of two schemas can be the same."""
     pool = DescriptorPool()
     name = f"schema-{number}.proto"
-    _add(pool, name, _found(registry, number), registry)
+    with understood(f"Protobuf schema {number}"):
+        _add(pool, (name,), _found(registry, number), registry)
     return pool.FindFileByName(name)
 
 
 def _found(registry: SchemaRegistry, number: int) -> Mapping[str, Any]:
-    answer = registry.get(f"/schemas/ids/{number}?format=serialized")
+    answer = answer_by_id(registry, number, "serialized")
     kind = answer.get("schemaType", "AVRO")
     if kind != "PROTOBUF":
-        raise ValueError(f"schema {number} is of type {kind}, not PROTOBUF")
+        raise WrongSchema(f"schema {number} is of type {kind}, not PROTOBUF")
     return dict(answer)
 
 
 def _add(
-    pool: DescriptorPool, name: str, answer: Mapping[str, Any], registry: SchemaRegistry
+    pool: DescriptorPool,
+    names: tuple[str, ...],
+    answer: Mapping[str, Any],
+    registry: SchemaRegistry,
 ) -> None:
+    """The last of these names, which those before it have led to by their imports."""
     file = _descriptor(answer["schema"], registry)
-    file.name = name
+    file.name = names[-1]
     references = {it["name"]: it for it in answer.get("references", ())}
     for imported in file.dependency:
         if _has(pool, imported):
             continue
+        if imported in names:
+            raise WrongSchema(f"{imported} imports itself, by {', '.join(names[1:])}")
         if (reference := references.get(imported)) is not None:
-            _add(pool, imported, _referred(registry, reference), registry)
+            _add(pool, (*names, imported), _referred(registry, reference), registry)
         else:
             _add_brought(pool, imported)
     _into(pool, file)
@@ -144,7 +160,9 @@ def _of_confluent(name: str) -> FileDescriptorProto:
 def _descriptor(text: str, registry: SchemaRegistry) -> FileDescriptorProto:
     try:
         return FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
-    except (binascii.Error, DecodeError) as error:
+    except DecodeError as error:
+        raise InvalidOption("it is no descriptor of Protobuf") from error
+    except binascii.Error as error:
         raise RegistryFailed(
             f"the schema registry at {registry.url} gives no descriptors of Protobuf: it must know "
             "'format=serialized', as Confluent's, Karapace and Redpanda from 25.2 on do"

@@ -12,7 +12,7 @@ from odradek.pipelines.formats.column import Column, Convert
 from odradek.pipelines.formats.framed import FramedValues, fields_of, parted
 from odradek.pipelines.formats.protobuf_schemas import Message, class_of, message_at, newest_message
 from odradek.pipelines.formats.protobuf_types import column_of, columns_of
-from odradek.pipelines.formats.registry import SchemaRegistry, value_subject
+from odradek.pipelines.formats.registry import SchemaRegistry, understood, value_subject
 
 INDEXES_MAX: Final = 100
 VARINT_BITS_MAX: Final = 35
@@ -33,7 +33,8 @@ class Known:
 def _known(registry: SchemaRegistry, number: int, indexes: Indexes) -> Known:
     """Made once in each worker."""
     message = message_at(registry, number, indexes)
-    fields = columns_of(message)
+    with understood(f"Protobuf schema {number}"):
+        fields = columns_of(message)
     kinds = pa.schema([(name, kind) for name, (kind, _) in fields.items()])
     return Known(class_of(message), {name: read for name, (_, read) in fields.items()}, kinds)
 
@@ -41,7 +42,8 @@ def _known(registry: SchemaRegistry, number: int, indexes: Indexes) -> Known:
 @lru_cache(maxsize=1_000)
 def _key_column(registry: SchemaRegistry, number: int, indexes: Indexes) -> tuple[Message, Column]:
     message = message_at(registry, number, indexes)
-    return class_of(message), column_of(message)
+    with understood(f"Protobuf schema {number}"):
+        return class_of(message), column_of(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,9 @@ def protobuf_values(registry: SchemaRegistry, topics: tuple[str, ...]) -> Protob
     columns: dict[str, pa.DataType] = {}
     for topic in topics:
         message = newest_message(registry, value_subject(topic))
-        for name, (kind, _) in columns_of(message).items() if message is not None else ():
-            columns.setdefault(name, kind)
+        if message is not None:
+            with understood(f"the newest schema of {value_subject(topic)}"):
+                found = columns_of(message)
+            for name, (kind, _) in found.items():
+                columns.setdefault(name, kind)
     return ProtobufValues(registry, tuple(columns.items()))

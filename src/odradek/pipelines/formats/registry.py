@@ -10,7 +10,8 @@ import json
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -21,6 +22,8 @@ from odradek.pipelines.given import nearest
 from odradek.pipelines.secrets import revealed
 
 TIMEOUT_SECONDS: Final = 10
+MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code meets where something is missing, or of another kind than it should be."""
 SERVER_ERROR: Final = 500
 NOT_IMPLEMENTED: Final = 501
 REFUSALS: Final = (401, 403)
@@ -51,6 +54,25 @@ class RegistryAway(RegistryFailed, Away):
 
 class UnknownSchema(RegistryFailed):
     """The registry answers, and has no such schema."""
+
+
+class WrongSchema(InvalidOption):
+    """What the registry has is malformed, of another kind, or nothing that a table takes."""
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """WrongSchema, which names the schema, for whatever code meets in one that is none."""
+    try:
+        yield
+    except (RegistryFailed, WrongSchema):
+        raise
+    except InvalidOption as error:
+        raise WrongSchema(f"{what}: {error}") from error
+    except RecursionError as error:
+        raise WrongSchema(f"{what} is nested too deep") from error
+    except MALFORMED as error:
+        raise WrongSchema(f"{what} is malformed: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +123,31 @@ def registry_of(url: str, options: Mapping[str, str]) -> SchemaRegistry:
 
 
 @lru_cache(maxsize=1_000)
+def answer_by_id(registry: SchemaRegistry, number: int, form: str = "") -> Any:
+    """All that the registry says of a number, which never changes."""
+    return registry.get(f"/schemas/ids/{number}{form and f'?format={form}'}")
+
+
+@lru_cache(maxsize=1_000)
 def schema_by_id(registry: SchemaRegistry, number: int) -> Any:
-    """The schema that values with this number were written with; a number's never changes."""
-    return _as_json(registry.get(f"/schemas/ids/{number}"), f"schema {number}")
+    """The schema that values with this number were written with."""
+    return schema_of(answer_by_id(registry, number), f"schema {number}")
 
 
 def newest_schema(registry: SchemaRegistry, subject: str) -> Any:
     """What is written with now under this name; None: the registry has none."""
     found = newest(registry, subject)
-    return None if found is None else _as_json(found, f"the newest schema of {subject}")
+    return None if found is None else schema_of(found, f"the newest schema of {subject}")
 
 
 def newest(registry: SchemaRegistry, subject: str) -> Mapping[str, Any] | None:
     """All that the registry says of the newest schema of this name."""
     try:
-        return dict(registry.get(f"/subjects/{quote(subject, safe='')}/versions/latest"))
+        answer = registry.get(f"/subjects/{quote(subject, safe='')}/versions/latest")
     except UnknownSchema:
         return None
+    with understood(f"the newest schema of {subject}"):
+        return dict(answer)
 
 
 def value_subject(topic: str) -> str:
@@ -130,12 +160,14 @@ def key_subject(topic: str) -> str:
     return f"{topic}-key"
 
 
-def _as_json(answer: Mapping[str, Any], what: str) -> Any:
-    try:
-        return json.loads(answer["schema"])
-    except ValueError as error:
-        kind = answer.get("schemaType", "AVRO")
-        raise ValueError(f"{what} is of type {kind}, and no JSON") from error
+def schema_of(answer: Mapping[str, Any], what: str) -> Any:
+    """The schema in an answer."""
+    with understood(what):
+        try:
+            return json.loads(answer["schema"])
+        except ValueError as error:
+            kind = answer.get("schemaType", "AVRO")
+            raise WrongSchema(f"{what} is of type {kind}, and no JSON") from error
 
 
 def _login(options: Mapping[str, str]) -> str:

@@ -72,13 +72,7 @@ def _parse(plain: str, whole: str) -> pa.DataType:
             raise InvalidOption(f"{whole!r} is no type: a map is map<string, TYPE>")
         return pa.map_(pa.string(), _parse(parts[1], whole))
     if plain.startswith("struct<") and inner:
-        fields = []
-        for part in _parts(inner):
-            name, colon, kind = part.partition(":")
-            if not colon or not name:
-                raise InvalidOption(f"{whole!r} is no type: {part!r} must be NAME: TYPE")
-            fields.append(pa.field(name, _parse(kind, whole)))
-        return pa.struct(fields)
+        return _struct(inner, whole)
     if match := DECIMAL.fullmatch(plain.lower()):
         precision, scale = int(match[1]), int(match[2])
         if not scale <= precision <= 38 or not precision:
@@ -91,6 +85,23 @@ def _parse(plain: str, whole: str) -> pa.DataType:
         known = [*NAMES, "decimal(P,S)", "array<TYPE>", "map<string, TYPE>", "struct<NAME: TYPE>"]
         raise InvalidOption(f"there is no type {whole!r}{nearest(plain, known)}")
     return found
+
+
+def _struct(inner: str, whole: str) -> pa.DataType:
+    fields: dict[str, pa.DataType] = {}
+    for part in _parts(inner):
+        name, colon, kind = part.partition(":")
+        if not colon or not name:
+            raise InvalidOption(f"{whole!r} is no type: {part!r} must be NAME: TYPE")
+        if name in fields:
+            raise InvalidOption(f"field {name!r} is there more than once")
+        fields[name] = _parse(kind, whole)
+    try:
+        for name in fields:
+            check_name(name, fields)
+    except Unfit as error:
+        raise InvalidOption(str(error)) from error
+    return pa.struct(list(fields.items()))
 
 
 def _parts(text: str) -> Iterable[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, Final
 
+from odradek.model.counting import counted
 from odradek.model.units import MINUTE, SECOND, Millis
 from odradek.pipelines.errors import Away, PipelineError, error_of, one_sentence
 from odradek.pipelines.moving.archive import Archive, Archiver, now_ms
@@ -152,4 +153,4 @@ def _check_mistakes(turns: Mapping[str, Turns], *, once: bool) -> None:
 def _told(failed: Mapping[str, str], count: int) -> str:
     some = "; ".join(f"{name}: {error}" for name, error in sorted(failed.items())[:NAMED_MAX])
     more = f"; and {len(failed) - NAMED_MAX} more" if len(failed) > NAMED_MAX else ""
-    return f"{len(failed)} of {count} tables are not as far as their topics: {some}{more}"
+    return f"{len(failed)} of {counted(count, 'table')} not as far as their topics: {some}{more}"

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from odradek.client.offsets import EARLIEST, LATEST
+from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.connections import client_of, sentences
@@ -102,7 +103,7 @@ def _starts(sink: SinkOptions, numbers: Sequence[int], *, resume: bool) -> dict[
         if missing:
             raise PipelineError(
                 f"the table has rows of partition {missing[-1]}, topic {topic!r} has "
-                f"{len(found.partitions)} partitions"
+                f"{counted(len(found.partitions), 'partition')}"
             )
         at = EARLIEST if resume else LATEST
         partitions = {TopicPartition(topic, number): at for number in numbers}

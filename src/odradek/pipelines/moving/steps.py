@@ -82,7 +82,7 @@ class Steps:
         return Positions(table.cluster_id or latest.cluster_id, topics)
 
     def _confirmed(self, begin: Positions, latest: Positions) -> Positions:
-        """Where reading goes on; what nobody may skip is said before what somebody may."""
+        """Where reading goes on; what may not be skipped is said before what may."""
         try:
             return self._continuity.check(self._offsets, begin, latest)
         except DataLoss:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from odradek.model.counting import counted
 from odradek.pipelines.moving.telemetry import LEVELS, Bar, Telemetry, Trouble
 
 COLOURS: Final = {"error": "#c0392b", "warning": "#d99a1c", "info": "#8fa6bb"}
@@ -36,7 +37,8 @@ def page(found: Telemetry) -> str:
     ]
     title = f"Odradek, {_when(found.begin)} to {_when(found.end)}"
     logs = ", ".join(f"{name} ({count})" for name, count in found.logs.items())
-    passed = f"; {found.passed_over} of {found.lines} lines are no events" * bool(found.passed_over)
+    lines = counted(found.lines, "line")
+    passed = f"; {found.passed_over} of {lines} without an event" * bool(found.passed_over)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
         f"</title><style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n"

@@ -7,7 +7,7 @@ does not answer, a disk that is full, a library that is not there.
 Between the two is what no content should cause: a mistake of ours, or of a library. Where other
 records of the batch give rows, it is the record that is strange, and it makes a dead letter. Where
 none does and all that fail so fail at one place, the run ends: a whole topic would be dead letters
-otherwise, and nobody would know why.
+otherwise, and nothing would say why.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from odradek.model.counting import counted
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.values import Converted
 from odradek.pipelines.tables.table import TableRefused
@@ -23,7 +24,7 @@ from odradek.pipelines.tables.table import TableRefused
 REASON_MAX: Final = 300
 OF_CONTENT: Final = (TableRefused, ValueError, ArithmeticError, RecursionError)
 """What values can cause that are not what a format expects. Arrow's are among them: ArrowInvalid
-is a ValueError; its errors of types and names are mistakes of whoever gave it these."""
+is a ValueError; its errors of types and names are mistakes of the code that gave it these."""
 OF_SURROUNDINGS: Final = (OSError, MemoryError)
 
 Convert = Callable[[pa.RecordBatch], Converted]
@@ -106,7 +107,7 @@ def _mistake(failed: list[pa.RecordBatch], error: Exception) -> Mistake:
         failed[0].column(it)[0].as_py() for it in ("topic", "partition", "offset")
     )
     return Mistake(
-        f"{count} record{'s' if count > 1 else ''} of {topic}-{partition}, the first at offset "
+        f"{counted(count, 'record')} of {topic}-{partition}, the first at offset "
         f"{offset}, cannot be converted: {type(error).__name__}: {_reason(error)}; nothing in a "
         "record should cause that, so it is a mistake of Odradek or of a library, and no dead "
         "letters are made of them"

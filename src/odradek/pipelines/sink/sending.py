@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from odradek.client.blocking_producer import BlockingProducer, BlockingProducerSettings
 from odradek.client.errors import Refused
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB, Bytes
@@ -137,7 +138,7 @@ class TopicSender:
         if wrong.any():
             raise PipelineError(
                 f"partition {numbers[wrong][0]} of topic {topic!r} does not exist: "
-                f"it has {count} partitions"
+                f"it has {counted(count, 'partition')}"
             )
         return numbers if known.all() else np.where(known, numbers, self._by_key(batch, count))
 

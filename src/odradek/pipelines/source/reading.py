@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from odradek.client.aborted import AbortedTransactions
 from odradek.client.blocking import BlockingClient
 from odradek.client.errors import DataLost, OffsetExpired
 from odradek.client.fetching import FetchSettings
@@ -20,7 +21,6 @@ from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from odradek.model.units import Bytes
 from odradek.pipelines.columns import PLAIN
 from odradek.pipelines.connections import client_of, told
-from odradek.pipelines.decoding.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import DamagedBatch, Fetched
 from odradek.pipelines.decoding.table import TableDecoder
 from odradek.pipelines.errors import SKIP_OPTION, CorruptData, DataLoss

@@ -1,4 +1,4 @@
-"""Offsets that a table was told to go on without: a property, so that nobody takes it for whole.
+"""Offsets that a table was told to go on without: a property, so that it is not taken for whole.
 
 A gap is noted by the commit that goes on behind it. One whose offsets are written anew is
 forgotten, and so are all when the table is emptied.

@@ -281,7 +281,7 @@ class LogTable:
         return self._form.clean(self.store, min(before_ms, now_ms() - LOG_KEPT_MS))
 
     def _settle(self, state: LogState) -> None:
-        """Whoever knows a version gives its files their names: its author may have died."""
+        """A process that knows a version gives its files their names: its author may have died."""
         if not isinstance(self.store, StagedStore):
             return
         show, hide = state.files.keys() - self._in_sight, state.removed_ms.keys()

@@ -7,9 +7,9 @@ A data file has up to three names, one after the other and never an earlier one 
     .NAME.replaced   after the commit that takes it out, for readers of the version before
 
 Spark and pyarrow pass over what begins with a dot, DuckDB over what does not end in `.parquet`.
-Whoever knows a version settles its files: those that it took out leave the sight first, then those
-that it added come. So a reader of the directory may miss rows for a moment, and never sees one
-twice. It does no harm if several settle at once, or one late: it only moves names on.
+Each process that knows a version settles its files: those that it took out leave the sight first,
+then those that it added come. So a reader of the directory may miss rows for a moment, and never
+sees one twice. It does no harm if several settle at once, or one late: it only moves names on.
 """
 
 import errno
