@@ -3,9 +3,11 @@
 A test asks by naming one of these fixtures; it is then marked `external` by itself:
 
 - `kafka_classpath`: the jars of Kafka 3.9.1 (clients, server, tools) and of ZooKeeper 3.8.4
+- `newest_clients`: the jars of Kafka's newest Java clients
 - `spark_connector`: the jars of Spark's Kafka connector, to be used with the PySpark of the pins
 - `java`, `javac`, `kcat`, `promtool`: the paths of these programs
-- `franz`: our program around franz-go; `kafka_in_java`: Kafka's classes in one JVM
+- `franz`, `kafkajs`: our programs around franz-go and KafkaJS
+- `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
 `./dev test` installs what the chosen tests ask for and the machine lacks; see
@@ -13,16 +15,26 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 once at the end. With `CI=true` they fail instead.
 """
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.external import tools
 from tests.external.oracle import Oracle
 from tests.external.zookeeper import RealZookeeper
+
+settings.register_profile(
+    "odradek",
+    deadline=None,  # how long an example takes is not what a test is about: machines are loaded
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,  # so that a failure elsewhere can be had here
+)
+settings.load_profile("odradek")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -37,6 +49,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for name in sorted(wanted):
         with suppress(tools.Missing):
             tools.provide(name)
+    gc.collect()
+    gc.freeze()  # what was collected stays to the end; each simulated world would look through it
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -96,9 +110,21 @@ def franz() -> str:
 
 
 @pytest.fixture(scope="session")
+def kafkajs() -> str:
+    """Copies by KafkaJS; a program for `node`."""
+    return found("kafkajs")
+
+
+@pytest.fixture(scope="session")
 def kafka_classpath() -> str:
     """What to give Java as `-cp`, for Kafka's clients, server and tools and for ZooKeeper's."""
     return found("kafka_classpath")
+
+
+@pytest.fixture(scope="session")
+def newest_clients() -> str:
+    """What to give Java as `-cp`, for clients that speak version 2 of transactions."""
+    return found("newest_clients")
 
 
 @pytest.fixture(scope="session")

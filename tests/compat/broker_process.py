@@ -16,7 +16,8 @@ from typing import Final, Protocol
 from tests.compat.zookeeper_ours import OurZookeeper
 from tests.external import tools
 from tests.external.kafka import RealKafka
-from tests.external.zookeeper import die_with_parent, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import die_with_parent
 
 READY_SECONDS_MAX: Final = 60
 STOP_SECONDS_MAX: Final = 60

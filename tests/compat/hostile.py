@@ -35,9 +35,10 @@ class Found(Protocol):
 class Raw:
     """One connection, to the broker's one listener: bytes in, bytes out."""
 
-    def __init__(self, broker: Found, host: str = "") -> None:
+    def __init__(self, broker: Found, host: str = "", of: str = "") -> None:
         found, _, port = broker.bootstrap.partition(":")
-        self.socket = socket.create_connection((host or found, int(port)), timeout=SECONDS_MAX)
+        own = (of, 0) if of else None  # else as the kernel has it
+        self.socket = socket.create_connection((host or found, int(port)), SECONDS_MAX, own)
         self._number = 0
         self._versions: dict[int, int] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.compat.broker_process import Broker, OdradekBroker
 from tests.compat.odradek_shell import Shell, group_that_read
 from tests.compat.zookeeper_ours import OurZookeeper
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 
 
 def test_settings(odradek: Shell, topic: str) -> None:
@@ -135,7 +135,7 @@ def test_the_port_of_a_zookeeper_is_recognised(odradek: Shell, our_zookeeper: Ou
     odradek.bootstrap = "{}:{}".format(*our_zookeeper.address)
     said = odradek.fails("topic", "list", code=3)
     assert f"{odradek.bootstrap} is the port of a ZooKeeper server" in said
-    assert "next: name the port of a broker's PLAINTEXT listener" in said
+    assert "next: name the port of a broker's listener" in said
 
 
 def test_names_are_completed_from_the_cluster(

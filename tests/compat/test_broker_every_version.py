@@ -49,7 +49,6 @@ from odradek.wire.messages import (
     leave_group,
     list_groups,
     list_offsets,
-    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -59,12 +58,10 @@ from odradek.wire.messages import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
-    txn_offset_commit,
-    write_txn_markers,
 )
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.schema import Request
-from tests.compat import questions_among_brokers
+from tests.compat import questions_among_brokers, questions_of_transactions
 from tests.compat.broker_process import Broker, eventually
 from tests.compat.hostile import Raw
 from tests.compat.librdkafka import create_topic
@@ -111,6 +108,16 @@ def client(broker: Broker) -> Iterator[Raw]:
             return bool(topic.partitions[0].error_code == NONE)
 
         eventually(is_coordinated)
+
+        def is_decided_here() -> bool:
+            client.ask(find_coordinator.FindCoordinatorRequest(questions_of_transactions.ID, 1), 1)
+            described = describe_transactions.DescribeTransactionsRequest(
+                [questions_of_transactions.ID]
+            )
+            (state,) = client.ask(described, 0).transaction_states
+            return bool(state.error_code == Code.TRANSACTIONAL_ID_NOT_FOUND)
+
+        eventually(is_decided_here)
         eventually(
             lambda: client.ask(init_producer_id.InitProducerIdRequest(None, 1), 1).producer_id >= 0
         )
@@ -455,7 +462,7 @@ def _alter_client_quotas(client: Raw, version: int, topic: str) -> Case:
     entity = [alter_client_quotas.EntityData("client-id", topic)]
     wanted = alter_client_quotas.RequestEntryData(entity, [alter_client_quotas.OpData("x", 1.0)])
     request = alter_client_quotas.AlterClientQuotasRequest([wanted])
-    return Case(request, {Code.UNSUPPORTED_VERSION})
+    return Case(request, {Code.INVALID_REQUEST})
 
 
 def _describe_user_scram_credentials(client: Raw, version: int, topic: str) -> Case:
@@ -482,35 +489,6 @@ def _sasl_authenticate(client: Raw, version: int, topic: str) -> Case:
     return Case(sasl_authenticate.SaslAuthenticateRequest(b"x"), {Code.ILLEGAL_SASL_STATE})
 
 
-def _describe_transactions(client: Raw, version: int, topic: str) -> Case:
-    del client, version, topic
-    request = describe_transactions.DescribeTransactionsRequest(["mover"])
-    return Case(request, {Code.TRANSACTIONAL_ID_NOT_FOUND})
-
-
-def _list_transactions(client: Raw, version: int, topic: str) -> Case:
-    del client, version
-    return Case(list_transactions.ListTransactionsRequest([topic]), {NONE})
-
-
-def _write_txn_markers(client: Raw, version: int, topic: str) -> Case:
-    del client, version
-    topics = [write_txn_markers.WritableTxnMarkerTopic(topic, [0])]
-    markers = [write_txn_markers.WritableTxnMarker(7_777, topics=topics)]
-    request = write_txn_markers.WriteTxnMarkersRequest(markers)
-    return Case(request, right(topic, Code.UNKNOWN_TOPIC_OR_PARTITION))
-
-
-def _txn_offset_commit(client: Raw, version: int, topic: str) -> Case:
-    """No coordinator of transactions answers for it."""
-    del client
-    loading = Code.COORDINATOR_LOAD_IN_PROGRESS if version >= 2 else Code.COORDINATOR_NOT_AVAILABLE
-    rows = [txn_offset_commit.TxnOffsetCommitRequestPartition(0, 1)]
-    topics = [txn_offset_commit.TxnOffsetCommitRequestTopic(topic, rows)]
-    request = txn_offset_commit.TxnOffsetCommitRequest("copier", GROUP, 7_778, topics=topics)
-    return Case(request, {loading} if topic == TOPIC else {Code.UNKNOWN_TOPIC_OR_PARTITION})
-
-
 def _among_brokers(key: int) -> Question:
     def question(client: Raw, version: int, topic: str) -> Case:
         del client, version
@@ -519,8 +497,18 @@ def _among_brokers(key: int) -> Question:
     return question
 
 
+def _of_transactions(key: int) -> Question:
+    def question(client: Raw, version: int, topic: str) -> Case:
+        del client
+        exists = topic == TOPIC
+        return Case(*questions_of_transactions.asked(key, version, topic, exists=exists))
+
+    return question
+
+
 QUESTIONS: Final[dict[int, Question]] = {
     **{key: _among_brokers(key) for key in (4, 5, 6, 7, 43, 45, 46, 56, 67)},
+    **{key: _of_transactions(key) for key in questions_of_transactions.KEYS},
     0: _produce,
     1: _fetch,
     2: _list_offsets,
@@ -541,8 +529,6 @@ QUESTIONS: Final[dict[int, Question]] = {
     21: _delete_records,
     22: _init_producer_id,
     23: _offset_for_leader_epoch,
-    27: _write_txn_markers,
-    28: _txn_offset_commit,
     29: _describe_acls,
     30: _create_acls,
     31: _delete_acls,
@@ -561,8 +547,6 @@ QUESTIONS: Final[dict[int, Question]] = {
     51: _alter_user_scram_credentials,
     60: _describe_cluster,
     61: _describe_producers,
-    65: _describe_transactions,
-    66: _list_transactions,
     75: _describe_topic_partitions,
 }
 

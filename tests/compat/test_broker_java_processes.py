@@ -86,11 +86,16 @@ def test_kafka_reads_what_groups_have_written(programs: Programs) -> None:
     programs.run(f"{TOOLS}.consumer.group.ConsumerGroupCommand", "--delete", "--group", group)
 
     def read(formatter: str) -> list[dict[str, Any]]:
-        how = ("--from-beginning", "--timeout-ms", "2000", "--formatter", formatter)
-        said = programs.run(main, "--topic", "__consumer_offsets", *how)
-        beginnings = [match.start() for match in re.finditer(r'{"key":{', said)]
-        rows = [json.JSONDecoder().raw_decode(said, at)[0] for at in beginnings]
-        return [row for row in rows if row["key"]["data"]["group"] == group]
+        found: list[dict[str, Any]] = []
+        for patience in ("2000", "20000"):  # its consumer may need long to begin
+            how = ("--from-beginning", "--timeout-ms", patience, "--formatter", formatter)
+            said = programs.run(main, "--topic", "__consumer_offsets", *how)
+            beginnings = [match.start() for match in re.finditer(r'{"key":{', said)]
+            rows = [json.JSONDecoder().raw_decode(said, at)[0] for at in beginnings]
+            found = [row for row in rows if row["key"]["data"]["group"] == group]
+            if found:
+                break
+        return found
 
     positions = [row["value"] for row in read(f"{formatters}.OffsetsMessageFormatter")]
     assert positions[0]["data"]["offset"] == 1

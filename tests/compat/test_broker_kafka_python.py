@@ -187,3 +187,27 @@ def test_the_administrator(broker: Broker) -> None:
         assert group not in [one["group_id"] for one in admin.list_groups()]
         admin.delete_topics([name])
         eventually(lambda: name not in admin.list_topics())
+
+
+def test_what_is_committed_is_seen_and_what_is_aborted_is_not(broker: Broker) -> None:
+    """Records and positions of a group, in one transaction after the other."""
+    name, group = topic(broker), fresh("readers")
+    at = TopicPartition(name, 0)
+    with closing(
+        KafkaProducer(bootstrap_servers=broker.bootstrap, transactional_id=fresh("mover"))
+    ) as producer:
+        producer.init_transactions()
+        for turn, offset in enumerate((3, 4, 5)):
+            producer.begin_transaction()
+            producer.send(name, b"%d" % turn, partition=0)
+            position = {at: OffsetAndMetadata(offset, "", -1)}
+            producer.send_offsets_to_transaction(position, group)
+            if turn % 2:
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+    with consumer(broker, group=group, isolation_level="read_committed") as client:
+        client.assign([at])
+        eventually(lambda: client.committed(at) == 5)
+        client.seek(at, 0)
+        assert take(client, 2) == [b"0", b"2"]

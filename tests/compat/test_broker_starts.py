@@ -15,8 +15,9 @@ from confluent_kafka import Producer
 from odradek.wire.messages.metadata import MetadataRequest
 from tests.compat.broker_process import eventually
 from tests.compat.hostile import Raw
+from tests.external.ports import free_port
 from tests.external.tools import ROOT
-from tests.external.zookeeper import die_with_parent, free_port
+from tests.external.zookeeper import die_with_parent
 
 SECONDS_MAX: Final = 20
 

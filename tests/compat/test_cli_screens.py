@@ -19,8 +19,10 @@ from typing import Final
 import pytest
 
 from tests.compat.broker_process import OdradekBroker, eventually
+from tests.compat.calls import side_by_side
+from tests.compat.test_long_names import ARGUMENTS, LISTING
 from tests.external import tools
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 
 SCREENS: Final = Path(__file__).with_name("screens")
 COLUMNS: Final = 80
@@ -62,6 +64,21 @@ CALLS: Final = {
     "no broker": "-b NOBODY topic list",
     "no broker for a script": "kafka-topics --bootstrap-server NOBODY --list",
 }
+SENTENCES: Final = {"consume json", "script wrong", "setting of a topic wrong"}
+"""A terminal breaks them: a record as JSON, an error."""
+SHORT: Final = {
+    "config describe": ("topic", "orders"),
+    "consume": ("orders", "-n", "1"),
+    "group describe": ("readers",),
+    "group members": ("readers",),
+    "group reset-offsets": ("readers", "--to-earliest"),
+    "partition reassign": ("orders", "--replicas", "1", "--dry-run"),
+    "producer-id list": ("orders",),
+    "topic describe": ("orders",),
+    "transaction producers": ("orders",),
+}
+"""What verbs are called with that else have the longest names."""
+SHOW_PATHS: Final = {"doctor", "broker describe", *(it for it in LISTING if "logdirs" in it)}
 CHANGING: Final = (
     (re.compile(r"127\.0\.0\.1:\d+"), "HOST:PORT"),
     (re.compile(r"(?<=host=)\S+|/127\.0\.0\.1"), "HOST"),
@@ -71,6 +88,7 @@ CHANGING: Final = (
     ),
     (re.compile(r"\b1[0-9]{12}\b"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME".center(25)),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME".rjust(20)),
     (re.compile(r"(?m)^(topics|partitions|controller epoch): \d+"), r"\1: N"),
     (re.compile(r"(?<=127\.0\.0\.1  )\d{5}"), "PORT "),
 )
@@ -169,9 +187,23 @@ def test_a_screen(prepared: OdradekBroker, name: str) -> None:
     if os.environ.get("ODRADEK_SCREENS") == "write":
         file.write_text(shown)
     assert shown == file.read_text()
-    if "help" in name or "no " in name:
+    if name not in SENTENCES:
         assert max(map(len, seen.splitlines())) <= COLUMNS
     assert "Traceback" not in seen
+
+
+def test_every_verb_that_only_looks_fits(prepared: OdradekBroker) -> None:
+    """Where names are short; tables that show paths are as wide as these."""
+    called = [
+        [*name.split(), *SHORT.get(name, tuple(ARGUMENTS.get(name, ())))]
+        for name in LISTING
+        if name not in SHOW_PATHS
+    ]
+    ended = side_by_side(called, environment(prepared.bootstrap), on_a_terminal=True)
+    for it in ended:
+        assert it.code in {0, 1}, it
+        lines = COLOURS.sub("", it.out).splitlines()
+        assert [line for line in lines if len(line) > COLUMNS] == [], it.call
 
 
 def test_colours_are_for_terminals_that_want_them(prepared: OdradekBroker) -> None:

@@ -115,3 +115,10 @@ def test_topics_that_cannot_be(odradek: Shell, topic: str) -> None:
 def test_what_cannot_be_in_a_name_is_shown(odradek: Shell) -> None:
     """The character, and not only that there is one."""
     assert "',' cannot be in one" in odradek.fails("topic", "create", "orders,refunds", "-p", "1")
+
+
+def test_a_next_step_can_be_pasted(odradek: Shell) -> None:
+    """It names the brokers that were named, and none that the environment names."""
+    said = odradek.fails("topic", "describe", fresh("none"), "-b", odradek.bootstrap)
+    assert f"  next: odradek -b {odradek.bootstrap} topic list\n" in said
+    assert "  next: odradek topic list\n" in odradek.fails("topic", "describe", fresh("none"))

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from confluent_kafka import Consumer, Producer
 
 from odradek.cli.nouns import SCRIPTS
+from odradek.model.names import GROUP_METADATA_TOPIC
 from tests.compat.broker_process import OdradekBroker, eventually
 from tests.compat.java_clients import TOOLS, Java
 from tests.compat.odradek_shell import Shell, fresh
@@ -26,8 +28,11 @@ MAINS: Final = {
     "kafka-get-offsets": f"{TOOLS}.GetOffsetShell",
     "kafka-delete-records": f"{TOOLS}.DeleteRecordsCommand",
     "kafka-dump-log": "kafka.tools.DumpLogSegments",
+    "kafka-transactions": f"{TOOLS}.TransactionsCommand",
+    "kafka-features": f"{TOOLS}.FeatureCommand",
 }
-
+WITH_COMMANDS: Final = ("kafka-transactions", "kafka-features")
+"""What is for all commands stands before them."""
 
 SAME_ATTEMPTS: Final = 3
 
@@ -43,6 +48,13 @@ class Both:
         """What Kafka's prints; it must end well."""
         if script == "kafka-dump-log":
             answer = self.java.oracle.ask("tool", main=MAINS[script], arguments=list(arguments))
+            return lines(answer["said"])
+        if script in WITH_COMMANDS:
+            where = ["--bootstrap-server", self.java.bootstrap]
+            answer = self.java.oracle.ask(
+                "tool", main=MAINS[script], arguments=[*where, *arguments]
+            )
+            assert answer["status"] == 0, answer["said"]
             return lines(answer["said"])
         return lines(self.java.tool(MAINS[script], *arguments))
 
@@ -189,6 +201,38 @@ def test_settings(both: Both, letters: str) -> None:
     both.same("kafka-configs", "--broker", "1", "--describe")
 
 
+def test_quotas(both: Both, letters: str) -> None:
+    """Of users, of clients, of all others, of addresses: what one sets the other shows."""
+    user, client = ("--entity-type", "users"), ("--entity-type", "clients")
+    alice, app = ("--entity-name", f"alice {letters}"), ("--entity-name", letters)
+    many = ("--add-config", "producer_byte_rate=1024,request_percentage=12.5")
+    for entity in (
+        (*user, *alice),
+        (*client, *app),
+        (*user, *alice, *client, *app),
+        (*client, *app, *user, "--entity-default"),
+        (*user, "--entity-default", *client, "--entity-default"),
+        ("--user", letters, "--client-defaults"),
+        ("--client-defaults",),
+    ):
+        both.same("kafka-configs", *entity, "--alter", *many)
+        assert len(both.same("kafka-configs", *entity, "--describe")) == 1, entity
+        gone = ("--delete-config", "producer_byte_rate")
+        for say in both.either:
+            say("kafka-configs", *entity, "--alter", "--add-config", "producer_byte_rate=5")
+            say("kafka-configs", *entity, "--alter", *gone)
+        assert "12.5" in both.same("kafka-configs", *entity, "--describe")[0]
+        both.same("kafka-configs", *entity, "--alter", "--add-config", "request_percentage=50")
+        both.ours("kafka-configs", *entity, "--alter", "--delete-config", "request_percentage")
+        assert not both.same("kafka-configs", *entity, "--describe")
+    address = ("--ip", "10.1.2.3")
+    rate = ("--add-config", "connection_creation_rate=70")
+    both.same("kafka-configs", *address, "--alter", *rate)
+    assert len(both.same("kafka-configs", *address, "--describe")) == 1
+    both.same("kafka-configs", "--entity-type", "ips", "--describe")
+    both.ours("kafka-configs", *address, "--alter", "--delete-config", "connection_creation_rate")
+
+
 def test_offsets_and_log_dirs(both: Both, letters: str) -> None:
     """The offsets as `topic:partition:offset`; the log dirs as JSON."""
     ends = [f"{letters}:0:8", f"{letters}:1:0"]
@@ -292,6 +336,125 @@ def test_records_are_read_and_dumped(both: Both, letters: str, broker: OdradekBr
     dumped = both.same("kafka-dump-log", "--files", named, "--print-data-log")
     assert sum(line.startswith("| offset") for line in dumped) == 8
     both.same("kafka-dump-log", "--files", named)
+
+
+def test_transactions(both: Both, letters: str) -> None:
+    """Listed, described, found in partitions; one that hangs is found and aborted by either."""
+    script, name = "kafka-transactions", fresh("mover")
+    producer = Producer({"bootstrap.servers": both.odradek.bootstrap, "transactional.id": name})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(letters, "a", partition=0)
+    producer.flush()
+    at = ("--topic", letters, "--partition", "0")
+    head, *ours = both.ours(script, "list")
+    first, *theirs = both.kafka(script, "list")
+    assert (head, sorted(ours)) == (first, sorted(theirs))
+    assert any(name in line and "Ongoing" in line for line in ours)
+    assert name in " ".join(both.ours(script, "list", "--duration-filter", "0"))
+    both.same(script, "list", "--duration-filter", "86400000")
+    (row,) = (it for it in both.same(script, "describe-producers", *at)[1:] if "None" not in it)
+    both.same(script, "describe-producers", *at, "--broker-id", "1")
+    hanging = (script, "find-hanging", "--topic", letters, "--max-transaction-timeout", "0")
+    assert len(both.same(*hanging)) == 1, "its coordinator will end it"
+    start = row.split()[-1]
+    producer.abort_transaction()
+    eventually(lambda: all("None" in it for it in both.ours(script, "describe-producers", *at)[1:]))
+    described = ("describe", "--transactional-id", name)
+    ours, kafka = (say(script, *described) for say in (both.ours, both.kafka))
+    duration = ours[0].split().index("TransactionDurationMs")
+    for head_or_row in zip(ours, kafka, strict=True):
+        words, others = (line.split() for line in head_or_row)
+        assert words[:duration] == others[:duration]
+        assert words[duration + 1 :] == others[duration + 1 :]
+    for wrong in (
+        ("abort", *at, "--start-offset", start),
+        ("abort", *at),
+        ("abort", *at, "--producer-id", "1"),
+        ("find-hanging",),
+        ("find-hanging", "--broker-id", "1", "--partition", "0"),
+    ):
+        ended = both.odradek.run(script, *wrong)
+        assert (ended.code, ended.out) == (1, ""), wrong
+
+
+def test_a_transaction_is_aborted_in_its_partition(both: Both, letters: str) -> None:
+    """By its start, or by its producer: each script, one after the other."""
+    script = "kafka-transactions"
+    at = ("--topic", letters, "--partition", "0")
+    for say in both.either:
+        for by_start in (True, False):
+            name = fresh("mover")
+            settings = {"bootstrap.servers": both.odradek.bootstrap, "transactional.id": name}
+            producer = Producer(settings)
+            producer.init_transactions()
+            producer.begin_transaction()
+            producer.produce(letters, "a", partition=0)
+            producer.flush()
+            rows = [line.split() for line in both.ours(script, "describe-producers", *at)[1:]]
+            (row,) = (it for it in rows if it[-1] != "None")
+            named = ("--producer-id", row[0], "--producer-epoch", row[1])
+            how = ("--start-offset", row[-1]) if by_start else named
+            assert (
+                say(
+                    script,
+                    "abort",
+                    *at,
+                    *how,
+                    *(() if by_start else ("--coordinator-epoch", row[2])),
+                )
+                == []
+            )
+            rows = [line.split() for line in both.ours(script, "describe-producers", *at)[1:]]
+            assert all(it[-1] == "None" for it in rows)
+
+
+def test_features(both: Both) -> None:
+    """Described, and what is tried or refused, with the same words."""
+    script = "kafka-features"
+    (line,) = both.same(script, "describe")
+    assert line.startswith("Feature: transaction.version\tSupportedMinVersion: 0\t")
+    up = ("upgrade", "--feature", "transaction.version=1")
+    assert both.same(script, *up, "--dry-run") == ["transaction.version can be upgraded to 1."]
+    assert both.same(script, *up) == ["transaction.version was upgraded to 1."]
+    down = ("downgrade", "--feature", "transaction.version=0")
+    assert both.same(script, *down, "--dry-run") == ["transaction.version can be downgraded to 0."]
+    disable = ("disable", "--feature", "transaction.version")
+    assert both.ours(script, *disable) == ["transaction.version was disabled."]
+    assert both.kafka(script, *up) == ["transaction.version was upgraded to 1."]
+    assert both.kafka(script, *disable) == ["transaction.version was disabled."]
+    for wrong in (
+        ("upgrade", "--feature", "transaction.version=99"),
+        ("upgrade", "--feature", "no.such=1"),
+    ):
+        ended = both.odradek.run(script, *wrong)
+        failed = both.java.oracle.ask(
+            "tool",
+            main=MAINS[script],
+            arguments=["--bootstrap-server", both.odradek.bootstrap, *wrong],
+        )
+        assert ended.code == failed["status"] == 1
+        assert lines(ended.out)[0] in lines(failed["said"])
+    for misused in ((), ("--feature", "a"), ("--feature", "a=b"), ("--metadata", "3.3-IV3")):
+        assert both.odradek.run(script, "upgrade", *misused).code == 1
+
+
+def test_offsets_are_dumped(both: Both, letters: str, broker: OdradekBroker) -> None:
+    """Positions, members with what they subscribe to, and what was deleted, as Kafka reads them."""
+    name = fresh("readers")
+    both.odradek("consume", letters, "-g", name, "-e")
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": name})
+    consumer.subscribe([letters])
+    eventually(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()))
+    consumer.close()
+    both.odradek("group", "delete", name, "--yes")
+    found = sorted(broker.directory.glob(f"*/{GROUP_METADATA_TOPIC}-*/*.log"))
+    (file,) = (path for path in found if name.encode() in path.read_bytes())
+    dumped = both.same("kafka-dump-log", "--files", str(file), "--offsets-decoder")
+    about = [line for line in dumped if f'"{name}"' in line]
+    assert any('"data":{"offset":' in line for line in about), about
+    assert any(f'"subscription":{{"topics":["{letters}"]' in line for line in about)
+    assert any("payload: <DELETE>" in line for line in about)
 
 
 def test_records_are_written(both: Both, topic: str) -> None:

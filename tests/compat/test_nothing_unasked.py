@@ -22,28 +22,36 @@ CALLS: Final[dict[str, Call]] = {
     "group delete": lambda _, group, __: [group],
     "group delete-offsets": lambda topic, group, __: [group, topic],
     "user remove": lambda _, __, ___: ["alice"],
+    "quota remove": lambda _, __, ___: ["--user", "alice"],
     "logdirs offline": lambda _, __, broker: [str(broker.directory / "disk-a")],
 }
 """By verb, its arguments for a topic and a group that has read it."""
 ELSEWHERE: Final = {
     "partition elect": "tests/live/test_operator_truth.py",  # asks where a leader is missing
     "controller unprefer": "tests/live/test_operator_truth.py",  # asks about the last one
+    "acl remove": "tests/live/test_access_rules.py",  # asks where there are rules
+    "transaction abort": "tests/live/test_transactions_cli.py",  # asks where one is open
     "up": "tests/unit/cli/test_up.py",
+    "zookeeper restore-state": "tests/live/test_rare_faults.py",  # asks where a state is missing
     "pipeline reset": "tests/pipelines",
 }
 """Verbs that ask in a state of their own, and where that is tested."""
 HARMLESS: Final = {
     "only looks": """
-        audit; broker apis; broker clients; broker describe; broker list; check; cluster describe
-        cluster health; cluster restart-order; completion; config describe; consume; context list
-        controller describe; controller history; dump-log; group describe; group list
-        group members; logdirs describe; logdirs list; logdirs partitions; offsets list
-        partition reassignments; pipeline check; pipeline preview; pipeline status
-        producer-id list; telemetry; topic describe; topic list; user list; verify
+        acl list; audit; broker apis; broker clients; broker describe; broker list; check
+        cluster describe; cluster health; cluster restart-order; completion
+        config describe; consume; context list; controller describe; controller history; doctor
+        dump-log
+        group describe; group list; group members; logdirs describe; logdirs list
+        logdirs partitions; offsets list; partition reassignments; pipeline check
+        pipeline preview; pipeline status; producer-id list; quota list; security check; telemetry
+        transaction describe; transaction hanging; transaction list; transaction producers
+        topic describe; topic list; user list; verify
     """,
+    "has a cluster of its own": "demo",
     "adds": """
-        archive; pipeline draft; pipeline init; pipeline redrive; pipeline run; produce; replay
-        topic create
+        acl add; archive; debug bundle; pipeline draft; pipeline init; pipeline redrive
+        pipeline run; produce; replay; topic create
     """,
     "moves or restarts, and no record is lost by it": """
         broker demote; broker drain; broker undrain; cluster roll; controller move
@@ -52,7 +60,8 @@ HARMLESS: Final = {
     """,
     "shows a plan unless it is told to --execute": "group reset-offsets; logdirs balance",
     "sets what its arguments say, of which the former value can be set again": """
-        config alter; context delete; context set; context use; topic alter; user add
+        cluster features; config alter; context delete; context set; context use; quota set
+        topic alter; user add; zookeeper open; zookeeper secure
     """,
     "refuses what is not empty, or not its own": "logdirs replace; zookeeper raise-epochs",
     "keeps the rows that are there, or makes them again from the log": """

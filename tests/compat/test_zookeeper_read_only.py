@@ -15,7 +15,8 @@ from odradek.zookeeper.client.errors import NotReadOnly
 from odradek.zookeeper.client.session import Session, SessionSettings
 from odradek.zookeeper.client.states import Status, StatusChanged
 from tests.compat.zookeeper_arena import on_a_loop
-from tests.external.zookeeper import Place, RealZookeeper, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import Place, RealZookeeper
 from tests.unit.zookeeper.client_talk import Highest
 
 SECONDS_MAX = 30

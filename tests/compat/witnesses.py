@@ -47,7 +47,7 @@ def codes_in(read: Any) -> set[int]:
         return found.union(*map(codes_in, read))
     for name in names_of(read):
         value = getattr(read, name, None)
-        if name == "error_code" and value is not None:
+        if name in {"error_code", "partition_error_code"} and value is not None:
             found.add(int(value.value if isinstance(value, enum.Enum) else value))
         elif not isinstance(value, (str, bytes, int, type(None))):
             found |= codes_in(value)

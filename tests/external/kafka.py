@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.external import tools
-from tests.external.zookeeper import die_with_parent, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import die_with_parent
 
 READY_SECONDS_MAX: Final = 90
 STOP_SECONDS_MAX: Final = 20

@@ -22,7 +22,10 @@ POM = ROOT / "tests" / "external" / "pom.xml"
 SPARK_POM = ROOT / "tests" / "external" / "spark.xml"
 DELTA_POM = ROOT / "tests" / "external" / "delta.xml"
 AVRO_POM = ROOT / "tests" / "external" / "avro.xml"
+CLIENTS_POM = ROOT / "tests" / "external" / "clients.xml"
+COPIERS = ROOT / "tests" / "external" / "copiers"
 FRANZ = ROOT / "tests" / "external" / "franz"
+KAFKAJS = ROOT / "tests" / "external" / "kafkajs"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
 
@@ -60,6 +63,11 @@ def kafka_classpath() -> str:
     return _classpath(POM, "Kafka's Java programs")
 
 
+def newest_clients() -> str:
+    """The jars of `clients.xml`, as Java wants them named."""
+    return _classpath(CLIENTS_POM, "Kafka's newest Java clients")
+
+
 def spark_connector() -> str:
     """The jars of `spark.xml`, as `spark.jars` wants them named: Spark's own Kafka connector."""
     return _classpath(SPARK_POM, "Spark's Kafka connector").replace(":", ",")
@@ -88,6 +96,24 @@ def franz() -> str:
             command = [go, "build", "-modcacherw", "-o", str(found)]
             _run(command, "franz-go", cwd=FRANZ, **folders)
     return str(found)
+
+
+def kafkajs() -> str:
+    """Our small program around KafkaJS, the client of those who write JavaScript."""
+    _program("node", package="nodejs")
+    npm = _program("npm", package="npm")
+    sources = sorted(KAFKAJS.iterdir())
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
+    folder = CACHE / f"kafkajs-{digest.hexdigest()[:16]}"
+    with one_at_a_time():
+        if not folder.exists():
+            _require_permission("KafkaJS")
+            unfinished = folder.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(KAFKAJS, unfinished)
+            _run([npm, "ci", "--ignore-scripts", "--no-audit"], "KafkaJS", cwd=unfinished)
+            unfinished.rename(folder)
+    return str(folder / "copier.js")
 
 
 def _classpath(pom: Path, what: str) -> str:
@@ -195,7 +221,9 @@ TOOLS: dict[str, Callable[[], str]] = {
     "java": java,
     "javac": javac,
     "kafka_classpath": kafka_classpath,
+    "kafkajs": kafkajs,
     "kcat": kcat,
+    "newest_clients": newest_clients,
     "promtool": promtool,
     "spark_connector": spark_connector,
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.external import tools
+from tests.external.ports import free_port
 
 READY_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 10
@@ -26,6 +27,16 @@ class Place(NamedTuple):
     number: int
     ports: tuple[tuple[int, int], ...]
     reads_alone: bool = False
+
+
+class Secured(NamedTuple):
+    """A second port, with TLS, and users who log in by SASL. Paths of PEM, and of a JKS."""
+
+    key_store: str
+    trust_store: str
+    trust_password: str
+    users: dict[str, str]
+    client_auth: str = "want"
 
 
 class RealZookeeper:
@@ -46,11 +57,14 @@ class RealZookeeper:
         *,
         as_in_production: bool = False,
         place: Place | None = None,
+        secured: Secured | None = None,
     ) -> None:
         self.port = 0
+        self.secure_port = 0  # where it is secured
         self._classpath = classpath
         self._as_in_production = as_in_production
         self._place = place
+        self._secured = secured
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -115,6 +129,8 @@ class RealZookeeper:
             options = ["-Xmx1g"]
         if self._place is not None and self._place.reads_alone:
             options.append("-Dreadonlymode.enabled=true")
+        if self._secured is not None:
+            options += self._secure(self._secured, settings)
         properties = [f"-Dlog4j.configuration=file:{tools.LOG4J}"]
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         with (self._directory / "log").open("ab") as log:
@@ -134,6 +150,30 @@ class RealZookeeper:
             file.write(f"localSessionsEnabled={str(place.reads_alone).lower()}\n")
             for number, (peer, election) in enumerate(place.ports, 1):
                 file.write(f"server.{number}={self.host}:{peer}:{election}\n")
+
+    def _secure(self, secured: Secured, settings: Path) -> list[str]:
+        """TLS needs Netty; names are those of SASL and of certificates."""
+        self.secure_port = self.secure_port or free_port()
+        jaas = self._directory / "jaas.conf"
+        users = "\n".join(f'user_{name}="{password}"' for name, password in secured.users.items())
+        module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+        jaas.write_text(f"Server {{ {module} required\n{users}; }};\n")
+        providers = "org.apache.zookeeper.server.auth"
+        with settings.open("a") as file:
+            file.write(
+                f"secureClientPort={self.secure_port}\nsecureClientPortAddress={self.host}\n"
+                f"authProvider.sasl={providers}.SASLAuthenticationProvider\n"
+                f"authProvider.x509={providers}.X509AuthenticationProvider\n"
+                f"ssl.keyStore.location={secured.key_store}\n"
+                f"ssl.trustStore.location={secured.trust_store}\n"
+                f"ssl.trustStore.password={secured.trust_password}\n"
+                f"ssl.clientAuth={secured.client_auth}\n"
+            )
+        factory = "org.apache.zookeeper.server.NettyServerCnxnFactory"
+        return [
+            f"-Dzookeeper.serverCnxnFactory={factory}",
+            f"-Djava.security.auth.login.config={jaas}",
+        ]
 
     def answers(self) -> bool:
         """Waits until it does; False if it ended instead."""
@@ -193,13 +233,6 @@ class RealEnsemble:
         """All of them, at once: nobody waits for them."""
         for server in self.servers:
             server.kill()
-
-
-def free_port() -> int:
-    """One that nobody has at this moment; somebody may take it before it is used."""
-    with socket.create_server((RealZookeeper.host, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def die_with_parent() -> None:

@@ -2,35 +2,64 @@
 
     python tests/fuzz/fuzz_security.py -max_total_time=20 [a folder of inputs]
 
-Tokens of SCRAM and PLAIN on either side, certificates, trust stores, and what settings hold.
+Tokens of SCRAM, PLAIN, DIGEST-MD5 and OAUTHBEARER on either side, certificates, stores, an issuer's
+keys, and what settings and JAAS files hold.
 Whatever it is fed, a reader returns or refuses it by an error of its own; nobody is let in.
 """
 
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from inspect import isclass, isfunction
 from pathlib import Path
 from ssl import PEM_cert_to_DER_cert
 from tempfile import TemporaryDirectory
 
 from odradek.model.errors import BrokerError
+from odradek.model.units import Timestamp
 from odradek.security import (
     certificate_names,
     der,
+    digest_md5,
     jaas,
+    jaas_file,
     java_store,
+    oauth,
+    pkcs12,
     plain,
     scram,
     scram_client,
     scram_server,
+    tokens,
 )
 from odradek.security.der import MalformedCertificate
 from odradek.security.mechanism import Proven
 from odradek.security.scram import SHA_256, ScramCredential
 
-MODULES = (certificate_names, der, jaas, java_store, plain, scram, scram_client, scram_server)
+MODULES = (
+    certificate_names,
+    der,
+    digest_md5,
+    jaas,
+    jaas_file,
+    java_store,
+    oauth,
+    pkcs12,
+    plain,
+    scram,
+    scram_client,
+    scram_server,
+    tokens,
+)
 CERTIFICATES = Path(__file__).parents[1] / "samples" / "certificates"
+KEYS = (
+    b'{"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",'
+    b'"y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","kid":"1"}]}'
+)
+"""Of RFC 7517, whose private key no fuzzer finds."""
+HEADER = b"eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ"
+RULES = tokens.Rules(("ES256",), None, ())
 CREDENTIAL = SHA_256.credential(b"x" * 32, b"salt", 4_096)
 
 
@@ -58,6 +87,16 @@ def attack_plain(data: bytes) -> None:
     plain.PlainServer({"alice": "a password that no fuzzer finds"}).evaluate(data)
 
 
+def attack_digest(data: bytes) -> None:
+    """An answer to a challenge, and a challenge."""
+    client = digest_md5.DigestClient("a", "b", nonce=b"n")
+    with suppress(BrokerError):
+        client.respond(data)
+    server = digest_md5.DigestServer({"a": "a password that no fuzzer finds"}, nonce=b"n")
+    server.evaluate(b"")
+    assert not isinstance(server.evaluate(data), Proven), "nobody knows the password"
+
+
 def attack_certificate(data: bytes) -> None:
     """A name that can be printed, or none."""
     with suppress(MalformedCertificate):
@@ -66,7 +105,22 @@ def attack_certificate(data: bytes) -> None:
 
 def attack_store(data: bytes) -> None:
     """Certificates, or none."""
+    with suppress(BrokerError):
+        pkcs12.trusted(data, "trust-secret")
     java_store.certificates(data, None)
+
+
+def attack_oauth(data: bytes) -> None:
+    """A client's message, the rest of a token, and an issuer's keys."""
+    keys = tokens.parse_keys(KEYS)
+    check = partial(tokens.believed, keys=keys, rules=RULES, now=Timestamp(1 << 40))
+    with suppress(BrokerError):
+        answer = oauth.OAuthServer(check).evaluate(data)
+        assert not isinstance(answer, Proven), "nobody knows the key"
+    with suppress(BrokerError):
+        check((HEADER + data).decode("latin-1"))
+        raise AssertionError("nobody knows the key")
+    tokens.parse_keys(data)
 
 
 def attack_settings(data: bytes) -> None:
@@ -74,6 +128,8 @@ def attack_settings(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     found = ScramCredential.parse(text)
     assert found is None or ScramCredential.parse(found.text()) == found
+    with suppress(BrokerError):
+        jaas_file.name_and_password(data, "Client", "file")
     jaas.parse_jaas(text, jaas.PLAIN, "setting")
 
 
@@ -84,6 +140,8 @@ ATTACKS: tuple[Callable[[bytes], None], ...] = (
     attack_certificate,
     attack_store,
     attack_settings,
+    attack_digest,
+    attack_oauth,
 )
 
 
@@ -109,6 +167,13 @@ def seeds() -> list[bytes]:
         b"\4" + (CERTIFICATES / "trusted.jks").read_bytes(),
         b"\5" + CREDENTIAL.text().encode(),
         b'\5org.apache.kafka.common.security.plain.PlainLoginModule required a="b\\"" c=d;',
+        b"\5Client { %b required username=a; };" % jaas_file.DIGEST_MODULE.encode(),
+        b'\6realm="zk-sasl-md5",nonce="6e",qop="auth",charset=utf-8,algorithm=md5-sess',
+        b"\4" + (CERTIFICATES / "trusted.p12").read_bytes(),
+        b"\7n,,\1auth=Bearer " + HEADER + b".e30.AAAA\1\1",
+        b"\7.e30.AAAA",
+        b"\7" + KEYS,
+        b'\6username="a",realm="zk-sasl-md5",nonce="6e",nc=00000001,cnonce="6e",qop=auth',
     ]
 
 

@@ -58,7 +58,9 @@ def test_the_container_is_built_from_what_the_package_needs() -> None:
     lines = tree.text(tree.ROOT / ".dockerignore").splitlines()
     taken = {line[1:] for line in lines if line.startswith("!")}
     assert "*" in lines
-    assert taken == {"LICENSE", "README.md", "hatch_build.py", "pyproject.toml", "src"}
+    assert taken == {
+        *("LICENSE", "README.md", "deploy/image", "hatch_build.py", "pyproject.toml", "src")
+    }
     assert all((tree.ROOT / name).exists() for name in taken)
 
 

@@ -54,6 +54,11 @@ def test_dev_refuses_a_subset_that_is_not_there(tmp_path: Path) -> None:
     assert refused.stderr == "dev: there is no tests/nosuch; there are: unit/\n"
 
 
+def test_dev_up_is_odradek_up_with_its_defaults() -> None:
+    """What `up --help` says of them holds for both."""
+    assert '\nup) exec "$venv/bin/odradek" up "$@" ;;\n' in tree.text(DEV)
+
+
 def test_dev_says_in_a_line_that_it_was_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while pip installs: no traceback, and no half of an environment that looks whole."""
     copy = tmp_path / "dev"

@@ -44,7 +44,7 @@ def of_extra(extra: str, extras: dict[str, list[str]]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("extra", ["dev", "spark", "up"])
+@pytest.mark.parametrize("extra", ["dev", "docs", "spark", "up"])
 def test_the_pins_satisfy_the_project(extra: str) -> None:
     """A requirement that was raised or added without a new pin would be tested with the old one.
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 import os
 import signal
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from odradek.model.ids import TopicPartition
+from odradek.records.batch import headers
 from tests.compat.broker_process import Broker, OdradekBroker, eventually
 from tests.crash.zookeeper_process import ZookeeperProcess
 from tests.external.kafka import RealKafka
-from tests.external.zookeeper import RealZookeeper, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import RealZookeeper
 from tests.live.connections import cut_connections
 
 PATIENCE_SECONDS: Final = 60
@@ -66,7 +68,7 @@ class LiveCluster:
     stands for the broker's number, a `@` for a free port of its own.
     """
 
-    kind = ClusterBroker
+    kind: Callable[..., ClusterBroker] = ClusterBroker
 
     def __init__(
         self,
@@ -188,28 +190,28 @@ class LiveCluster:
     def await_isr(self, *topics_and_count: str | int) -> None:
         """Until every partition of these topics has so many replicas in sync."""
         *topics, count = topics_and_count
-        for topic in topics:
-            assert isinstance(topic, str)
-            eventually(
-                lambda: all(
-                    leader > 0 and len(isr) == count
-                    for leader, isr in self.partitions(topic).values()  # noqa: B023
-                ),
-                seconds=PATIENCE_SECONDS,
-                what=f"{count} replicas of {topic} are in sync",
-            )
+        what = f"has {count} replicas in sync"
+        self._await_all(topics, lambda leader, isr: leader > 0 and len(isr) == count, what)
 
     def await_gone(self, number: int, *topics: str) -> None:
         """Until no partition of these topics is led by this broker or has it in sync."""
+
+        def is_gone(leader: int, isr: list[int]) -> bool:
+            return leader > 0 and leader != number and number not in isr
+
+        self._await_all(topics, is_gone, f"has broker {number} in its ISR no more")
+
+    def _await_all(
+        self, topics: Iterable[Any], is_so: Callable[[int, list[int]], bool], what: str
+    ) -> None:
+        """A broker that has not heard of a topic knows none of its partitions."""
         for topic in topics:
-            eventually(
-                lambda: all(
-                    leader > 0 and leader != number and number not in isr
-                    for leader, isr in self.partitions(topic).values()  # noqa: B023
-                ),
-                seconds=PATIENCE_SECONDS,
-                what=f"broker {number} is in the ISR of {topic} no more",
-            )
+
+            def all_are(topic: str = topic) -> bool:
+                states = self.partitions(topic).values()
+                return bool(states) and all(is_so(*it) for it in states)
+
+            eventually(all_are, seconds=PATIENCE_SECONDS, what=f"{topic} {what}")
 
     def logs(self) -> str:
         """The last lines of every broker, for who asks why something did not happen."""
@@ -220,6 +222,17 @@ class LiveCluster:
         """The record batches of this replica, as they stand in its files."""
         (folder,) = self._folder(number).glob(f"*/{partition}")
         return b"".join(file.read_bytes() for file in sorted(folder.glob("*.log")))
+
+    def batches(self, partition: TopicPartition, offsets: Collection[int]) -> Iterator[str]:
+        """The headers of those batches that hold these records, in each replica that is in sync."""
+        for number in self.partitions(partition.topic)[partition.partition][1]:
+            for _, it in headers(self.log_of(number, partition)):
+                if any(it.base_offset <= offset <= it.last_offset for offset in offsets):
+                    yield (
+                        f"broker {number}: {it.base_offset} to {it.last_offset}, leader epoch "
+                        f"{it.leader_epoch}, producer {it.producer_id} epoch {it.producer_epoch}, "
+                        f"sequence {it.base_sequence}"
+                    )
 
     def check_replicas_equal(self, *topics: str) -> None:
         """Byte for byte. Nothing is written any more, and all replicas are in sync."""

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import socket
+import stat
 import struct
 import threading
 from collections.abc import Iterator
@@ -100,7 +101,7 @@ def _sockets(pid: int) -> dict[int, int]:
 
 @contextmanager
 def _copy(pid: int, number: int) -> Iterator[socket.socket | None]:
-    """Of this descriptor; None if it was closed meanwhile."""
+    """Of this descriptor; None if it was closed meanwhile, though a file may have its number."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -113,6 +114,10 @@ def _copy(pid: int, number: int) -> Iterator[socket.socket | None]:
     finally:
         os.close(process)
     if copy < 0:
+        yield None
+        return
+    if not stat.S_ISSOCK(os.fstat(copy).st_mode):
+        os.close(copy)
         yield None
         return
     with socket.socket(fileno=copy) as connection:

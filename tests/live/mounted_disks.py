@@ -37,6 +37,7 @@ class MountedDisk:
         self._megabytes = megabytes
         self._image = image or path.with_name(f"{path.name}.image")
         self._mounts = 0
+        self.is_broken = False
 
     def __enter__(self) -> Self:
         self.path.mkdir(parents=True)
@@ -53,10 +54,12 @@ class MountedDisk:
         with self._image.open("wb") as image:
             image.truncate(self._megabytes * MEGABYTE)
         _run("mkfs.ext4", "-q", "-m", "0", str(self._image))
+        self.is_broken = False
         self._attach()
 
     def _attach(self) -> None:
-        self._mount("-o", "loop", str(self._image))
+        """A full one refuses writes: blocks that are promised may be missing when it is synced."""
+        self._mount("-o", "loop,nodelalloc", str(self._image))
 
     def freeze(self) -> None:
         """The file system lets nobody change it: whoever tries waits in the kernel."""
@@ -77,6 +80,7 @@ class MountedDisk:
         fd = os.open(self.path, os.O_RDONLY)
         try:
             fcntl.ioctl(fd, SHUTDOWN, WITHOUT_LOG)
+            self.is_broken = True
         finally:
             os.close(fd)
 
@@ -88,8 +92,8 @@ class MountedDisk:
         """Something else is mounted over it, in which nothing can be made."""
         self._mount("-t", "tmpfs", "-o", "ro", "tmpfs")
 
-    def fill(self) -> None:
-        """No byte is free any more, until the file `full` is deleted."""
+    def fill(self, leaving: int = 0) -> None:
+        """No more bytes are free than these, until the file `full` is deleted."""
         with (self.path / "full").open("wb", buffering=0) as file:
             for size in (MEGABYTE, 4_096, 1):
                 try:
@@ -97,6 +101,7 @@ class MountedDisk:
                         pass
                 except OSError:
                     continue
+            file.truncate(file.tell() - leaving)
 
     def _mount(self, *words: str) -> None:
         _run("mount", *words, str(self.path))

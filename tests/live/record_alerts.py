@@ -9,23 +9,42 @@ Disks are mounted, so it takes root.
 import os
 import resource
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
+from odradek.client.blocking_cluster import BlockingCluster
+from odradek.client.blocking_producer import (
+    BlockingProducer,
+    BlockingProducerSettings,
+    InTransactions,
+)
+from odradek.client.sequencing import ProducerIdentity
+from odradek.model.ids import ProducerId
+from odradek.model.ids import TopicPartition as PartitionOfOurs
+from odradek.model.positions import ProducerEpoch
+from odradek.records.build import build_batch
+from odradek.records.record import Record
+from odradek.wire.headers import request_frame
+from odradek.wire.messages.metadata import MetadataRequest
 from tests.external import tools
 from tests.live.cluster import LiveCluster, OwnZookeeper
 from tests.live.mounted_disks import MountedDisk
 from tests.live.scraping import Scraping
+from tests.live.secured import TLS
+from tests.live.test_secured_cluster import SecuredBroker, SecuredCluster
 from tests.live.workload import SteadyProducer
+from tests.samples.certificate_files import certificates
 
 KEPT: Final = tools.ROOT / "tests" / "samples" / "alerts"
 SHIPPED_TICK_MS: Final = 2_000
@@ -35,6 +54,14 @@ BEFORE, DURING, AFTER = 3, 4, 6
 MISSING: Final = "odradek_controller_missing_broker"
 CONTROLLER: Final = "kafka_controller_kafkacontroller_"
 FREE: Final = "odradek_log_dir_free_bytes"
+LEFT: Final = "odradek_certificate_left_seconds"
+STANDS: Final = "odradek_move_stands_seconds"
+IDLE: Final = "networkprocessoravgidle_percent"
+WITHOUT_DEFENCE: Final = {
+    "transaction.partition.verification.enable": "false",
+    "transaction.max.timeout.ms": "1000",
+}
+WITH_TLS: Final = {**TLS, "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,BROKERS:SSL"}
 
 
 class Stage(NamedTuple):
@@ -93,6 +120,7 @@ class Fault(NamedTuple):
     every: float = 2.0
     settings: Mapping[str, str] = {}
     on_a_disk: bool = False
+    kind: type[LiveCluster] = LiveCluster
 
 
 def vanishes(it: Stage) -> None:
@@ -227,6 +255,92 @@ def disk_fills(it: Stage) -> None:
     (it.disk.path / "ballast").unlink()
 
 
+def nearly_full(it: Stage) -> None:
+    """Something else takes what the disk had left."""
+    disk = _written(it)
+    it.scraping.see_until(FREE)
+    it.fault()
+    disk.fill()
+    it.scraping.see_until(FREE, most=1e6)
+    it.mended()
+    (disk.path / "full").unlink()
+    it.scraping.see(25)  # it is looked at every thirty seconds
+
+
+def withheld(it: Stage) -> None:
+    """The only broker that is preferred as the controller is gone."""
+    it.odradek("controller", "prefer", "3")
+    it.odradek("config", "alter", "broker", "-s", "allow.preferred.controller.fallback=false")
+    it.lead_by(3)
+    it.fault()
+    it.kill(3)
+    it.scraping.see_until("odradek_controller_withheld")
+    it.mended()
+    it.start(3)
+
+
+def unclean(it: Stage) -> None:
+    """A replica leads that was away while others wrote."""
+    it.cluster.place("orders", [1, 2])
+    it.lead_by(3)
+    it.fault()
+    it.cluster.brokers[2].stop()
+    it.write("orders", 10)
+    it.kill(1)
+    it.start(2)
+    it.odradek("partition", "elect", "orders", "--unclean", "--yes")
+    it.scraping.see_until("uncleanleaderelections")
+    it.mended()
+    it.start(1)
+
+
+def flooded(it: Stage) -> None:
+    """A client asks one broker for all metadata, as fast as it can."""
+    it.cluster.make("orders", 100)
+    broker = it.cluster.brokers[3]
+    frame = b"".join(
+        cast("list[bytes]", request_frame(MetadataRequest(topics=None), 9, 0, "flood"))
+    )
+    it.fault()
+    over = threading.Event()
+
+    def flood() -> None:
+        with socket.create_connection((broker.host, broker.port)) as connection:
+            while not over.is_set():
+                connection.sendall(frame * 8)
+                connection.recv(1 << 20)
+
+    floods = [threading.Thread(target=flood) for _ in range(4)]
+    for thread in floods:
+        thread.start()
+    it.scraping.see_until(IDLE, most=0.1)
+    it.mended()
+    over.set()
+    for thread in floods:
+        thread.join()
+
+
+def certificate_ends(it: Stage) -> None:
+    """A broker has a certificate for three days more, and then one that has ended."""
+    broker = it.cluster.brokers[3]
+    assert isinstance(broker, SecuredBroker)
+    it.fault()
+    broker.certificate.write_bytes(_for_three_days(broker.directory))
+    it.scraping.see(12)
+    shutil.copy(certificates("old.pem"), broker.certificate)
+    it.scraping.see_until(LEFT, most=0)
+    it.mended()
+    shutil.copy(certificates("broker.pem"), broker.certificate)
+
+
+def _for_three_days(folder: Path) -> bytes:
+    key, found = folder / "key.pem", folder / "three-days.pem"
+    made = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 3"
+    call = ["openssl", "req", "-x509", *made.split(), "-keyout", str(key), "-out", str(found)]
+    subprocess.run(call, capture_output=True, check=True)
+    return found.read_bytes() + key.read_bytes()
+
+
 def move_waits(it: Stage) -> None:
     """A replica is to come to a broker that is gone."""
     it.cluster.place("orders", [1, 2])
@@ -240,6 +354,26 @@ def move_waits(it: Stage) -> None:
     it.mended()
     it.odradek("partition", "reassign", "--cancel")
     it.start(3)
+
+
+def move_stands(it: Stage) -> None:
+    """Throttles let a reassignment and a log dir move go on in hours."""
+    it.cluster.place("orders", [1, 2])
+    it.cluster.place("lone", [1])
+    it.write("orders", 6_000)
+    it.write("lone", 6_000)
+    (disk,) = it.cluster.brokers[1].directory.glob("disk-*/lone-0")
+    other = next(one for one in disk.parent.parent.glob("disk-*") if one != disk.parent)
+    it.fault()
+    slow = ("--throttle", "1K", "--no-wait")
+    it.odradek("partition", "reassign", "orders", "--replicas", "1,3", *slow)
+    it.odradek("logdirs", "move", str(other), "lone", "--broker", "1", *slow)
+    for kind in ("reassignment", "log dir"):
+        it.scraping.see_until(f'{STANDS}{{kind="{kind}"', least=300)
+    it.mended()
+    it.odradek("partition", "throttle", "none")
+    for kind in ("reassignment", "log dir"):
+        it.scraping.see_until(f'{STANDS}{{kind="{kind}"', most=0)
 
 
 def long_move(it: Stage) -> None:
@@ -276,6 +410,43 @@ def many_files(it: Stage) -> None:
             connections.enter_context(socket.create_connection((broker.host, broker.port)))
         it.scraping.see(2)
         it.mended()
+
+
+def group_behind(it: Stage) -> None:
+    """A group stands still, of whose partitions its coordinator leads one of three at most."""
+    it.cluster.place("orders", [1, 2, 3], [2, 3, 1], [3, 1, 2])
+    it.lead_by(1)
+    it.write("orders", 30)
+    _read_to_the_end(it.cluster.bootstrap)
+    it.fault()
+    it.write("orders", 12_000, 100)
+    it.mended()
+    _read_to_the_end(it.cluster.bootstrap)
+
+
+def _read_to_the_end(bootstrap: str) -> None:
+    reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "readers"})
+    ends = [TopicPartition("orders", it) for it in range(3)]
+    for end in ends:
+        _, end.offset = reader.get_watermark_offsets(end, timeout=30)
+    reader.commit(offsets=ends, asynchronous=False)
+    reader.close()
+
+
+def transaction_hangs(it: Stage) -> None:
+    """A batch opens one that no coordinator knows of; then an operator ends it."""
+    it.cluster.place("orders", [1, 2, 3])
+    it.fault()
+    cluster = BlockingCluster(it.cluster.bootstrap, "nobody")
+    whose = InTransactions("nobody", ProducerIdentity(ProducerId(900), ProducerEpoch(0)), 9)
+    producer = BlockingProducer(cluster, BlockingProducerSettings(), whose)
+    now = int(time.time() * 1_000)
+    producer.send(PartitionOfOurs("orders", 0), build_batch([Record(0, now, None, b"open")]))
+    producer.flush()
+    cluster.close()
+    it.scraping.see_until("partitionswithlatetransactionscount")
+    it.mended()
+    it.odradek("transaction", "abort", "orders", "0", "0", "--yes")
 
 
 def rolled(it: Stage) -> None:
@@ -322,10 +493,18 @@ FAULTS: Final = {
     "disk-hangs": Fault(disk_hangs, SHIPPED_SECONDS, on_a_disk=True),
     "disk-wears": Fault(disk_wears, on_a_disk=True),
     "disk-fills-up": Fault(disk_fills, 1.0, on_a_disk=True),
+    "disk-nearly-full": Fault(nearly_full, on_a_disk=True),
+    "controller-withheld": Fault(withheld),
+    "unclean-election": Fault(unclean, settings={"min.insync.replicas": "1"}),
+    "event-loop-busy": Fault(flooded),
+    "certificate-ends": Fault(certificate_ends, settings=WITH_TLS, kind=SecuredCluster),
     "reassignment-waits": Fault(move_waits, settings={"min.insync.replicas": "1"}),
+    "move-stands": Fault(move_stands, SHIPPED_SECONDS),
     "long-move": Fault(long_move),
     "deletion-waits": Fault(deletion_waits, settings={"min.insync.replicas": "1"}),
     "many-files": Fault(many_files),
+    "group-behind": Fault(group_behind),
+    "transaction-hangs": Fault(transaction_hangs, SHIPPED_SECONDS, settings=WITHOUT_DEFENCE),
     "rolling-restart": Fault(rolled, SHIPPED_SECONDS),
 }
 
@@ -342,7 +521,7 @@ def record(name: str, folder: Path) -> None:
         path = folder / "broker-1" / "disk-a"
         disk = stack.enter_context(MountedDisk(path)) if fault.on_a_disk else None
         zookeeper = OwnZookeeper(folder / "zookeeper", tick_ms=SHIPPED_TICK_MS)
-        cluster = LiveCluster(folder, settings=settings, zookeeper=zookeeper)
+        cluster = fault.kind(folder, settings=settings, zookeeper=zookeeper)
         stack.enter_context(cluster)
         scraping = stack.enter_context(Scraping(cluster, fault.every))
         with ExitStack() as closed:

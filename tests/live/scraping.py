@@ -8,6 +8,7 @@ import threading
 import urllib.request
 from collections import defaultdict
 from http.client import HTTPException
+from math import inf
 from pathlib import Path
 from typing import Final, Self
 
@@ -56,13 +57,18 @@ class Scraping:
             wanted = self._count + scrapes
             self._seen.wait_for(lambda: self._count >= wanted)
 
-    def see_until(self, metric: str, most: float | None = None) -> None:
-        """Returns once a scrape has at most this, or anything but 0, in a series of the metric."""
+    def see_until(
+        self, metric: str, *, most: float | None = None, least: float | None = None
+    ) -> None:
+        """Returns once a scrape has a value within these in a series of the metric, or not 0."""
 
         def is_seen() -> bool:
             last = [it.get(self._count - 1) for key, it in self._series.items() if metric in key]
             found = [float(it) for it in last if it not in {None, STALE}]
-            return any(found) if most is None else any(it <= most for it in found)
+            if most is None and least is None:
+                return any(found)
+            low, high = -inf if least is None else least, inf if most is None else most
+            return any(low <= it <= high for it in found)
 
         with self._seen:
             last = self._count + PATIENCE_SCRAPES

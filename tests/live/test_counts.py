@@ -15,20 +15,20 @@ from benchmarks.counts import REQUESTS, count_case
 
 CEILINGS: Final = {
     (3, 11): {
-        "produce": 156,  # with the hand-over to the thread of the disk, which no write goes without
-        "produce-3": 1_540,  # 1,420 where nothing else runs: then fewer Fetches come in between
-        "fetch": 101,
-        "follower-fetch": 267,
-        "heartbeat": 162,
-        "metadata": 570,
+        "produce": 125,  # with the hand-over to the thread of the disk, which no write goes without
+        "produce-3": 1_118,  # 1,075 where little else runs: then fewer Fetches come in between
+        "fetch": 83,
+        "follower-fetch": 217,
+        "heartbeat": 147,
+        "metadata": 555,
     },
     (3, 13): {
-        "produce": 156,
-        "produce-3": 1_540,
-        "fetch": 101,
-        "follower-fetch": 267,
-        "heartbeat": 162,
-        "metadata": 550,
+        "produce": 125,
+        "produce-3": 1_118,
+        "fetch": 83,
+        "follower-fetch": 217,
+        "heartbeat": 147,
+        "metadata": 530,
     },
 }
 TURNS: Final = {

@@ -146,7 +146,7 @@ def test_a_disk_fails_and_is_replaced_without_a_restart(
 
 
 def test_a_disk_is_full(cluster: LiveCluster, disks: list[MountedDisk]) -> None:
-    """Appends are refused until there is room; the dir stays online."""
+    """Others lead what is written there until there is room; the dir stays online."""
     topic = "full"
     cluster.place(topic, *([[1, 2, 3]] * PARTITIONS), **OFTEN)
     disk, every = disks[1], set(range(PARTITIONS))
@@ -155,10 +155,12 @@ def test_a_disk_is_full(cluster: LiveCluster, disks: list[MountedDisk]) -> None:
     with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
         await_more(producer, every)
         disk.fill()
-        await_more(producer, every - here)
-        (disk.path / "full").unlink()
+        await_offline(cluster, topic, here)
         await_more(producer, every)
-    cluster.await_isr(topic, 3)
+        (disk.path / "full").unlink()
+        cluster.await_isr(topic, 3)
+        await_more(producer, every)
+    assert not producer.failed
     assert "log_dir.offline" not in cluster.brokers[VICTIM].log()[before:]
     check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
     drop(cluster, disks, topic)

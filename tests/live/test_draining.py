@@ -1,5 +1,6 @@
 """A broker that goes: emptied, dead or alive, and taken back with all that it had."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
 
+DEMOTED_HALF = "broker 3 is the last of 1 more assignment\n"
+
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
@@ -20,12 +23,22 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-def fill(cluster: LiveCluster, topic: str, records: int = 600) -> None:
-    """With kilobytes to copy."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+def fill(
+    cluster: LiveCluster, topic: str, records: int = 600, partitions: int | None = None
+) -> None:
+    """All its partitions, or the first of them, with kilobytes to copy that are acknowledged."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+    refused: list[Any] = []
+    partitions = partitions or len(cluster.partitions(topic))
     for number in range(records):
-        producer.produce(topic, b"x" * 1_000, partition=number % 2)
-    producer.flush(10)
+        producer.produce(
+            topic,
+            b"x" * 1_000,
+            partition=number % partitions,
+            on_delivery=lambda error, _: refused.extend([error] if error else []),
+        )
+    assert producer.flush(30) == 0
+    assert not refused, refused[:3]
 
 
 def replicas(odradek: Shell, topic: str) -> list[list[int]]:
@@ -66,18 +79,50 @@ def test_a_broker_is_emptied_and_taken_back(cluster: LiveCluster, odradek: Shell
     odradek("topic", "create", "later", "-p", "12", "-r", "3")
     cluster.await_isr("later", 3)
     assert not any(3 in row for row in replicas(odradek, "later"))
-    assert "3 brokers take new replicas" in odradek.fails("topic", "create", "wide", "-r", "4")
+    assert "new replicas can go to 3 brokers" in odradek.fails("topic", "create", "wide", "-r", "4")
     said = odradek.fails("partition", "reassign", "later", "-p", "0", "--replicas", "1,2,3")
     assert "they are cordoned" in said
     assert "cordoned, without new replicas: 3" in odradek("broker", "list").err
     assert "is cordoned and empty" in odradek("broker", "drain", "3").err
     said = odradek.fails("broker", "drain", "4")
-    assert "3 replicas need 3 brokers" in said
+    assert "replication factor 3 needs 3 brokers" in said
     assert not status(odradek, "4")["cordoned"]
     odradek("broker", "undrain", "3")
     assert replicas(odradek, "orders") == [[3, 1, 2], [4, 3, 1]]
     assert not status(odradek, "3")["cordoned"]
     cluster.check_replicas_equal("orders")
+
+
+def test_what_was_decided_since_stays_when_a_broker_gets_its_replicas_back(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """Another number of replicas; and others that were emptied too come back first."""
+    cluster.place("narrow", [3, 1, 2])
+    cluster.place("pair", [3, 4], **{"min.insync.replicas": "1"})
+    odradek("broker", "drain", "3")
+    odradek("partition", "reassign", "narrow", "-r", "2")
+    narrow = replicas(odradek, "narrow")
+    odradek("broker", "drain", "4")
+    said = odradek("broker", "undrain", "3").err
+    assert "narrow-0 had 3 replicas, and is to have 2 now: it stays where it is" in said
+    assert "pair-0 had a replica on broker 4, which is cordoned: odradek broker undrain 4" in said
+    odradek("broker", "undrain", "4")
+    odradek("broker", "undrain", "3")
+    assert (replicas(odradek, "narrow"), replicas(odradek, "pair")) == (narrow, [[3, 4]])
+
+
+def test_a_reassignment_without_a_broker_is_of_internal_topics_too(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """Who stops that broker then lacks no replica; asked again, nothing is left to do."""
+    cluster.place("orders", [3, 1, 2])
+    odradek("consume", "orders", "-e", "-g", "readers")
+    assert any(3 in row for row in replicas(odradek, "__consumer_offsets"))
+    odradek("partition", "reassign", "--without", "3")
+    for topic in ("orders", "__consumer_offsets"):
+        assert not any(3 in row for row in replicas(odradek, topic))
+    plan = ("partition", "reassign", "--without", "3", "--dry-run", "--json")
+    assert odradek(*plan).json == []
 
 
 def test_a_dead_broker_is_emptied_and_replaced(cluster: LiveCluster, odradek: Shell) -> None:
@@ -92,6 +137,10 @@ def test_a_dead_broker_is_emptied_and_replaced(cluster: LiveCluster, odradek: Sh
         return not status(odradek, "3")["registered"]
 
     eventually(is_gone, what="broker 3 is not registered any more")
+    elected = odradek.run("partition", "elect", "orders")
+    why = "the preferred replica is not in sync and alive (PREFERRED_LEADER_NOT_AVAILABLE)"
+    assert [row[3:] for row in elected.rows] == [[why]]
+    assert elected.code == 1
     assert "is cordoned and empty" in odradek("broker", "drain", "3").err
     assert not any(3 in row for row in replicas(odradek, "orders"))
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
@@ -114,6 +163,29 @@ def test_a_sick_broker_leads_nothing(cluster: LiveCluster, odradek: Shell) -> No
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
     odradek("broker", "undrain", "3")
     assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
+
+
+def test_a_demotion_names_what_it_leaves_out_while_it_is_moved(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """The order of its replicas is the move's; afterwards the same call does the rest."""
+    cluster.place("orders", [3, 1, 2], [3, 1, 2])
+    fill(cluster, "orders", 6_000)
+    slow = ("-p", "0", "--replicas", "3,1,4", "--throttle", "1K", "--no-wait")
+    odradek("partition", "reassign", "orders", *slow)
+    at = ("-b", odradek.bootstrap)
+    demoted = odradek.run("broker", "demote", "3", *at)
+    assert (demoted.code, demoted.out) == (1, DEMOTED_HALF)
+    left_out, then = demoted.err.splitlines()
+    assert left_out == "odradek: left out, being moved: orders-0"
+    assert then == (
+        f"  next: once `odradek {' '.join(at)} partition reassignments` lists none of them: "
+        f"odradek {' '.join(at)} broker demote 3"
+    )
+    odradek("partition", "throttle", "none")
+    eventually(lambda: not odradek("partition", "reassignments").rows, what="the move is over")
+    assert odradek("broker", "demote", "3").err == ""
+    assert replicas(odradek, "orders") == [[1, 4, 3], [1, 2, 3]]
 
 
 def test_what_nobody_can_copy_is_named(cluster: LiveCluster, odradek: Shell) -> None:
@@ -203,10 +275,53 @@ def test_a_number_that_never_was_is_refused(cluster: LiveCluster, odradek: Shell
         ("partition", "reassign", "--without", "1,99"),
     ):
         said = odradek.fails(*call)
-        assert "there is no broker 99, and it has no replica; there are 1, 2, 3, 4" in said
+        assert "there is no broker 99, and it has no replica; brokers are 1, 2, 3, 4" in said
     assert odradek("broker", "list").err == ""  # none is cordoned
     odradek("broker", "drain", "4")
     odradek("broker", "undrain", "4")
+
+
+def test_what_cannot_be_is_refused_with_the_next_step(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """In two lines, before anything is done, on a dry run as well."""
+    cluster.place("orders", [1, 2, 3])
+    cluster.place("wide", [1, 2, 3, 4])
+    plan = tmp_path / "moves.json"
+    row = {"topic": "orders", "partition": 0, "replicas": [1, 2, 9]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    move, zero = ("partition", "reassign", "orders"), ("--throttle", "0")
+    elsewhere = ("there is no broker 9", "odradek broker list")
+    nothing = ("nothing would be copied", "odradek partition throttle none")
+    for call, why, next_step in (
+        (
+            ("broker", "drain", "3"),
+            "replication factor 4 needs 4 brokers",
+            "start another broker",
+        ),
+        (
+            ("partition", "reassign", "--without", "3"),
+            "replication factor 4 needs 4 brokers",
+            "name more",
+        ),
+        ((*move, "--brokers", "1,2,9"), *elsewhere),
+        ((*move, "--replicas", "1,2,9"), *elsewhere),
+        ((*move, "--replicas", "1,2,9", "--dry-run"), *elsewhere),
+        (("partition", "reassign", "--file", str(plan)), *elsewhere),
+        ((*move, "--replicas", "1,2,4", *zero), *nothing),
+        (("broker", "drain", "3", *zero), *nothing),
+        (("broker", "undrain", "3", *zero), *nothing),
+        (("logdirs", "move", "/disk", "orders", "--broker", "3", *zero), *nothing),
+        (("partition", "throttle", "0"), *nothing),
+        (("broker", "drain", "3", "--throttle", f"{1 << 63}"), "no broker counts so far", "20M"),
+    ):
+        said = odradek.fails(*call, code=2 if {"0", f"{1 << 63}"} & {*call} else 1)
+        first, second = said.splitlines()
+        assert why in first, (call, said)
+        assert second.startswith("  next: "), (call, said)
+        assert next_step in second, (call, said)
+    assert odradek("partition", "reassignments").rows == []
+    assert odradek("broker", "list").err == ""  # none is cordoned
 
 
 def test_a_throttle_belongs_to_its_verb(cluster: LiveCluster, odradek: Shell) -> None:
@@ -228,5 +343,4 @@ def test_a_throttle_belongs_to_its_verb(cluster: LiveCluster, odradek: Shell) ->
     assert "topic" in odradek("partition", "throttle", "none").out
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
     assert "nothing to throttle" in odradek.fails("partition", "throttle", "5M")
-    assert "nothing would be copied" in odradek.misused("partition", "throttle", "0")
     assert "throttled" not in odradek("config", "describe", "topic", "orders").out

@@ -52,12 +52,39 @@ def test_where_replicas_go_dies(cluster: LiveCluster, odradek: Shell, tmp_path: 
     assert odradek("partition", "throttle", "none").out == NONE_LEFT
 
 
+def test_who_drains_again_is_told_what_stands(cluster: LiveCluster, odradek: Shell) -> None:
+    """The broker to which all goes has died; so does `--status`, and both say what to do."""
+    cluster.place("orders", [3, 1], [3, 1])
+    cluster.place("wide", [3, 1, 2, 5])
+    fill(cluster, "orders", 6_000)
+    fill(cluster, "wide", 6_000)
+    odradek("broker", "drain", "3", "--throttle", "1K", "--no-wait")
+    assert status(odradek, "3")["standing"] == 0
+    cluster.brokers[4].kill()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    eventually(lambda: status(odradek, "3")["standing"] > 0, what="it is known that 4 has gone")
+    told = odradek("broker", "drain", "3", "--status").err
+    assert "wide-0: waiting for broker 4 to be registered again" in told
+    what_to_do = "start what is waited for, or another broker to take its place; then odradek "
+    assert f"{what_to_do}broker drain 3" in told
+    ended = odradek.run("broker", "drain", "3", "--throttle", "64M")
+    assert ended.code == 1
+    assert "still has 1 replica: wide-0: waiting for broker 4 to be registered again" in ended.err
+    assert f"{what_to_do}broker drain 3" in ended.err
+    assert not any({3, 4} & {*row} for row in replicas(odradek, "orders"))
+    assert status(odradek, "3")["standing"] == 1
+    cluster.brokers[4].start()
+    assert "is cordoned and empty" in odradek("broker", "drain", "3", "--throttle", "64M").err
+    assert status(odradek, "3")["standing"] == 0
+    assert replicas(odradek, "wide") == [[4, 1, 2, 5]]
+
+
 def test_two_brokers_are_emptied_at_once(
     cluster: LiveCluster, odradek: Shell, tmp_path: Path
 ) -> None:
     """The second takes further what the first sends to its broker; both end well."""
     cluster.place("orders", [3, 1], [3, 2], [3, 5])
-    fill(cluster, "orders", 6_000)
+    fill(cluster, "orders", 6_000, partitions=2)  # the third moves within any throttle
     folder = tmp_path / "first"
     waits = first_operator(cluster, folder, "broker", "drain", "3", "--throttle", "1K")
     eventually(
@@ -69,6 +96,20 @@ def test_two_brokers_are_emptied_at_once(
     assert (waits.returncode, "broker 3 is cordoned and empty" in told) == (0, True), told
     assert not any({3, 4} & {*row} for row in replicas(odradek, "orders"))
     assert odradek("partition", "throttle", "none").out == NONE_LEFT
+
+
+def test_of_two_drains_at_once_none_that_is_refused_leaves_its_mark(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """There is room for one of them: both may be refused, or one replaces what the other began."""
+    cluster.place("wide", [1, 2, 3, 4], **{"min.insync.replicas": "1"})
+    drains = {
+        it: first_operator(cluster, tmp_path / it, "broker", "drain", it) for it in ("3", "4")
+    }
+    told = {it: drain.communicate(timeout=60)[1] for it, drain in drains.items()}
+    assert any(drain.returncode for drain in drains.values())
+    for it in drains:
+        assert status(odradek, it)["cordoned"] == (f"broker {it} is cordoned" in told[it]), told
 
 
 def test_the_controller_is_emptied_and_stopped(cluster: LiveCluster, odradek: Shell) -> None:

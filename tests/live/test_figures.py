@@ -112,9 +112,20 @@ def test_what_is_told_of_disks_and_of_the_process(cluster: LiveCluster) -> None:
     assert total == [room.f_blocks * room.f_frsize] * 2
     (opened,) = re.findall(r"^process_open_fds (\S+)$", text, re.MULTILINE)
     (most,) = re.findall(r"^process_max_fds (\S+)$", text, re.MULTILINE)
+    (memory,) = re.findall(r"^process_resident_memory_bytes (\S+)$", text, re.MULTILINE)
+    (pages,) = re.findall(r"^VmRSS:\s+(\d+) kB$", _status(broker.pid), re.MULTILINE)
+    assert 0.5 < float(memory) / (int(pages) * 1024) < 2
+    (spent,) = re.findall(r"^process_cpu_seconds_total (\S+)$", text, re.MULTILINE)
+    ticks = Path(f"/proc/{broker.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    now = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    assert 0 < float(spent) <= now + 0.1
     there = len(list(Path(f"/proc/{broker.pid}/fd").iterdir()))
     assert abs(float(opened) - there) < 20
     assert re.search(rf"^Max open files +{int(float(most))} ", _limits(broker.pid), re.MULTILINE)
+
+
+def _status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
 
 
 def _limits(pid: int) -> str:

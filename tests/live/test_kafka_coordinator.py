@@ -28,6 +28,7 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.compat.broker_process import eventually
 from tests.compat.hostile import Raw
 from tests.live.cluster import PATIENCE_SECONDS, LiveCluster
@@ -149,6 +150,13 @@ def stable_offset(ours: Raw) -> int:
     return found[-1]
 
 
+def raised(ours: Raw) -> ErrorCode:
+    """What is said to a level of transactions that no Kafka bears."""
+    update = FeatureUpdateKey("transaction.version", 2)
+    answer = ours.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
+    return ErrorCode(answer.results[0].error_code)
+
+
 def read_committed(bootstrap: str, count: int) -> list[bytes]:
     """As many committed records of both partitions as there shall be, and what else is there."""
     settings = {
@@ -185,6 +193,7 @@ def test_a_kafka_coordinator_ends_transactions_where_we_lead(
         cluster.place("orders", [OURS], [OURS])
         kafka = stack.enter_context(Raw(kafka_broker))
         ours = stack.enter_context(Raw(cluster.brokers[OURS]))
+        assert raised(ours) is ErrorCode.FEATURE_UPDATE_FAILED  # the Kafka would end itself
         copier = Copier(kafka, ours)
         copier.begin()
         copier.add(0)

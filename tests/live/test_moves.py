@@ -1,5 +1,6 @@
 """A reassignment that is under way: what is told of it, what plans make of it, how it is undone."""
 
+import inspect
 import json
 import re
 import urllib.request
@@ -10,6 +11,8 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import Producer
 
+from odradek.cli import cluster_health
+from odradek.cli.nouns import SCRIPTS
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import Java
 from tests.compat.odradek_shell import Shell
@@ -19,8 +22,8 @@ from tests.live.cluster import LiveCluster
 
 SLOW: Final = "20000"
 """Bytes in a second: what is moved stays under way for as long as a test looks."""
-RECORDS: Final = 4_000
-"""Of a kilobyte: several fetches."""
+RECORDS: Final = 10_000
+"""Of a kilobyte: enough for eight minutes at that rate, on a machine that is busy, too."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     """Four brokers, one more than a partition has replicas.
 
     A throttled replica rests behind each fetch for as long as its bytes are worth, and does not
-    hear of deletions meanwhile: with Kafka's megabyte for longer than a script waits.
+    hear of deletions meanwhile: with Kafka's megabyte, or that of one batch, for longer than a
+    script waits.
     """
     settings = {"admin.listener": "127.0.0.1:@", "replica.fetch.max.bytes": "65536"}
     with LiveCluster(tmp_path_factory.mktemp("cluster"), brokers=4, settings=settings) as cluster:
@@ -58,7 +62,7 @@ def moved(cluster: LiveCluster, odradek: Shell, request: pytest.FixtureRequest) 
     """A topic of which the only partition moves slowly from 1,2,3 to 1,3,4."""
     topic = re.sub(r"\W", "-", request.node.name)[:40]
     cluster.place(topic, [1, 2, 3])
-    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "batch.size": 65_536})
     for _ in range(RECORDS):
         producer.produce(topic, b"x" * 1_000, partition=0)
     producer.flush(10)
@@ -143,6 +147,22 @@ def test_a_second_command_is_told_of_the_first(
     cluster.await_isr(moved, 3)
 
 
+SAY_NOTHING_OF_REPLICAS: Final = {
+    "kafka-acls": "rules know no replicas",
+    "kafka-consumer-perf-test": "times of its own",
+    "kafka-console-producer": "writes",
+    "kafka-producer-perf-test": "times of its own",
+    "zookeeper-security-migration": "asks no broker",
+}
+"""Scripts that have nothing to compare while replicas are copied, and why."""
+
+
+def test_every_script_is_compared_during_a_move() -> None:
+    """A new one is in the test below, or among those that tell nothing of replicas."""
+    compared = inspect.getsource(test_kafkas_own_scripts_say_the_same)
+    assert {it for it in SCRIPTS if f'"{it}"' not in compared} == SAY_NOTHING_OF_REPLICAS.keys()
+
+
 def without_sizes(text: str) -> str:
     """Of logs, which grow while they are copied."""
     return re.sub(r'"size":\d+', '"size":0', text)
@@ -176,6 +196,12 @@ def test_kafkas_own_scripts_say_the_same(
     both.same("kafka-get-offsets", "--topic", moved)
     both.same("kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")
     both.same("kafka-console-consumer", "--topic", moved, "--from-beginning", "--max-messages", "3")
+    both.same("kafka-features", "describe")
+    both.same("kafka-transactions", "list")
+    at = ("--topic", moved, "--partition", "0")
+    for broker in ((), ("--broker-id", "2"), ("--broker-id", "3")):
+        both.same("kafka-transactions", "describe-producers", *at, *broker)
+    both.same("kafka-transactions", "find-hanging", "--topic", moved)
     asked = ("kafka-log-dirs", "--describe", "--topic-list", moved)
     *lines, kafka = both.kafka(*asked)
     *our_lines, ours = both.ours(*asked)
@@ -206,3 +232,22 @@ def test_what_kafkas_script_cancels_is_what_ours_cancels(
         both.odradek("partition", "reassign", moved, "--replicas", "1,3,4", "--no-wait")
     kafka, ours = ("".join("".join(it).split()) for it in said)  # Kafka's breaks lines elsewhere
     assert ours == kafka
+
+
+def test_a_move_that_stands_is_named(
+    moved: str, odradek: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the leader, which knows when something last came; here a moment is long enough."""
+    assert "reassignment stands" not in odradek.run("cluster", "health").out
+    monkeypatch.setattr(cluster_health, "STANDS", 1)
+
+    def is_named() -> bool:
+        found = odradek.run("cluster", "health", "--json").json["problems"]
+        return any(
+            it["problem"] == "reassignment stands"
+            and it["cause"].startswith("broker 4 has copied nothing from broker ")
+            and it["partitions"] == {moved: [0]}
+            for it in found
+        )
+
+    eventually(is_named, what="it is named")

@@ -1,6 +1,7 @@
 """A rolling restart: one broker at a time, and none where that would refuse writes."""
 
 import shlex
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,11 @@ from typing import Final, Self
 
 import pytest
 
+from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
+from tests.live.test_draining import fill
+from tests.live.test_two_operators import first_operator
 
 
 class Restarter:
@@ -71,26 +75,80 @@ def test_all_are_restarted_and_the_controller_last(
         cluster.place("narrow", [1, 2])
         said = odradek.run(*CALL, restarter.command).err
         assert "narrow-0 has 1 in sync, and min.insync.replicas is 2" in said
+        assert "; or with --below-min-isr" in said
         assert len(restarter.done) == 3
 
 
 def test_one_that_does_not_restart_ends_it_and_the_printed_call_goes_on(
     cluster: LiveCluster, odradek: Shell, tmp_path: Path
 ) -> None:
-    """As it is printed, whatever quotes are in the command; who has restarted is left out."""
+    """As it is printed, whatever quotes are in it; who has restarted, by hand too, is left out."""
     cluster.make("orders", 3)
     first, *others = odradek("cluster", "restart-order", "--json").json
     go = tmp_path / "go on"
     with Restarter(cluster, tmp_path) as restarter:
         command = f"[ {{broker}} = {first} ] || [ -e '{go}' ] && {restarter.command}"
-        ended = odradek.run(*CALL, command, "--patience", "5")
+        ended = odradek.run(*CALL, command, "--patience", "20")
         assert (ended.code, restarter.done) == (1, [first])
-        assert f"broker {others[0]} has not registered anew in 5 s" in ended.err
+        assert f"broker {others[0]} has not registered anew in 20 s" in ended.err
         assert "the command ended with 1" in ended.err
+        by_hand = cluster.brokers[others[-1]]
+        by_hand.stop()
+        by_hand.start()
         go.touch()
         printed = ended.err.rpartition("once that is mended: odradek ")[2]
         odradek(*shlex.split(printed), "--patience", "60")
+        assert restarter.done == [first, *others[:-1]]
+
+
+def test_a_command_that_goes_on_holds_up_nothing_and_an_interrupt_says_how_to_go_on(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """The registration is the sign: a broker may run where its command does."""
+    cluster.make("orders", 3)
+    first, *_, last = odradek("cluster", "restart-order", "--json").json
+    stays = f"for _ in $(seq 600); do [ -e '{tmp_path}/over' ] && break; sleep 0.1; done"
+    with Restarter(cluster, tmp_path) as restarter:
+        command = f"[ {{broker}} = {last} ] || {{ {restarter.command}; {stays}; }}"
+        roll = first_operator(cluster, tmp_path / "first", *CALL, command)
+        eventually(lambda: len(restarter.done) == 2, what="two are restarted")
+        assert roll.stderr is not None
+        while f"broker {last} (3 of 3)" not in roll.stderr.readline():
+            assert roll.poll() is None
+        roll.send_signal(signal.SIGINT)
+        roll.wait(30)
+        (tmp_path / "over").touch()  # its commands have its end of the pipe
+        _, told = roll.communicate(timeout=30)
+        assert roll.returncode == 130, told
+        printed = told.rpartition("what was begun goes on; then: odradek ")[2].splitlines()[0]
+        assert shlex.split(printed)[:3] == [*CALL]
+        assert "--since" in printed
+    assert first in restarter.done
+
+
+def test_a_roll_meets_a_move_a_deletion_and_a_disk_that_failed(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """The first two go on over it; the third holds it up, and nothing is restarted."""
+    cluster.make("orders", 3)
+    cluster.place("moved", [1, 2], **{"min.insync.replicas": "1"})
+    fill(cluster, "moved", 6_000)
+    slow = ("-p", "0", "--replicas", "1,3", "--throttle", "1K", "--no-wait")
+    odradek("partition", "reassign", "moved", *slow)
+    assert "waits" in odradek("topic", "delete", "moved", "--yes").out
+    with Restarter(cluster, tmp_path) as restarter:
+        ended = odradek(*CALL, restarter.command, "--patience", "60")
         assert sorted(restarter.done) == [1, 2, 3]
+        assert "not in the way: topic moved is being reassigned: deletion waits" in ended.err
+        assert [row[0] for row in odradek("partition", "reassignments").rows] == ["moved-0"]
+        odradek("partition", "throttle", "none")
+        eventually(lambda: "moved" not in odradek("topic", "list").out, what="it is deleted")
+        disk = str(cluster.brokers[2].directory / "disk-a")
+        odradek("logdirs", "offline", disk, "--broker", "2", "--yes")
+        said = odradek.run(*CALL, restarter.command).err
+        assert "the cluster is not healthy: " in said
+        assert "once that is mended: odradek cluster roll" in said
+        assert len(restarter.done) == 3
 
 
 def test_nothing_is_restarted_while_a_replica_is_out_of_sync(

@@ -1,6 +1,8 @@
 """Three brokers that prove their names to each other, by SCRAM over TLS."""
 
+import re
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from confluent_kafka import Producer
 
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 from tests.live.cluster import ClusterBroker, LiveCluster
 from tests.live.secured import TLS, login
 from tests.samples.certificate_files import certificates
@@ -19,6 +21,7 @@ SECRET = "broker-secret"
 RECORDS = 500
 SETTINGS = {
     **TLS,
+    "admin.listener": "127.0.0.1:@",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,BROKERS:SASL_SSL",
     "inter.broker.listener.name": "BROKERS",
     "sasl.enabled.mechanisms": MECHANISM,
@@ -96,3 +99,34 @@ def test_a_certificate_is_exchanged(cluster: SecuredCluster) -> None:
     eventually(lambda: "tls.not_reloaded" in broker.log(), what="the bad one is said")
     shutil.copy(certificates("elsewhere.pem"), broker.certificate)
     eventually(lambda: "tls.reloaded" in broker.log(), what="the good one is taken over")
+
+
+def test_a_certificate_that_ends(cluster: SecuredCluster, shell: Shell) -> None:
+    """Its broker says so, `/metrics` and `cluster health`; while it runs, and at a start."""
+    broker = cluster.brokers[1]
+    shell.bootstrap = broker.bootstrap
+    assert shell.run("cluster", "health").code == 0
+    shutil.copy(certificates("old.pem"), broker.certificate)
+    eventually(lambda: "tls.certificate_ended" in broker.log(), what="it is said")
+    ended = shell.run("cluster", "health")
+    assert ended.code == 1
+    assert "listener BROKERS ends 2021-01-01T00:00:00+00:00\tcertificate has ended" in ended.out
+    assert _left(broker) < 0
+    shutil.copy(certificates("broker.pem"), broker.certificate)
+    eventually(lambda: _left(broker) > 0, what="the good one is taken over")
+    broker.stop()
+    shutil.copy(certificates("old.pem"), broker.certificate)
+    broker.launch()
+    eventually(lambda: broker.log().count("tls.certificate_ended") == 2, what="it is said again")
+    shutil.copy(certificates("broker.pem"), broker.certificate)  # no other could tell it anything
+    broker.await_start()
+
+
+def _left(broker: SecuredBroker) -> int:
+    with urllib.request.urlopen(f"http://{broker.pages}/metrics") as page:
+        (found,) = re.findall(
+            r'^odradek_certificate_left_seconds{listener="BROKERS"} (\S+)$',
+            page.read().decode(),
+            re.MULTILINE,
+        )
+    return int(found)

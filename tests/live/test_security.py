@@ -7,9 +7,12 @@ import asyncio
 import socket
 import ssl
 import struct
+import subprocess
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +28,17 @@ from confluent_kafka.admin import (
 )
 
 from odradek.client.blocking import BlockingClient
+from odradek.client.blocking_connection import BlockingConnection
+from odradek.client.blocking_security import BlockingSecurity
+from odradek.client.blocking_wire import now
 from odradek.model.units import Millis
 from odradek.peers.errors import NotAuthenticated, TlsFailed
 from odradek.wire.headers import read_response, request_frame
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from tests.compat.broker_process import OdradekBroker
+from tests.compat.broker_process import OdradekBroker, eventually
 from tests.compat.odradek_shell import Shell
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 from tests.live.secured import PASSWORD, TLS, USERS, login
 from tests.samples.certificate_files import certificates
 
@@ -46,6 +52,8 @@ CASES = [
     *(("SASL_SSL", mechanism) for mechanism in MECHANISMS),
     ("SSL", ""),
 ]
+USER = f"user_alice={PASSWORD}"
+SESSION_MS = 2_000
 LISTENERS = {"SASL_PLAINTEXT": "NAMED", "SASL_SSL": "BOTH", "SSL": "CERT"}
 
 
@@ -58,9 +66,13 @@ class Secured(OdradekBroker):
         self.ports = {protocol: free_port() for protocol in LISTENERS}
         own = ",".join(f"{LISTENERS[it]}://localhost:{port}" for it, port in self.ports.items())
         mapped = ",".join(f"{name}:{protocol}" for protocol, name in LISTENERS.items())
+        self.admin_port = free_port()
         super().__init__(
             directory,
             **{
+                "admin.listener": f"127.0.0.1:{self.admin_port}",
+                "admin.listener.ssl.keystore.location": TLS["ssl.keystore.location"],
+                "admin.listener.token": PASSWORD,
                 "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{mapped}",
                 "sasl.enabled.mechanisms": ",".join(MECHANISMS),
                 "listener.name.named.plain.sasl.jaas.config": USERS,
@@ -243,9 +255,9 @@ def test_a_broker_under_another_name(broker: Secured) -> None:
         context.wrap_socket(plain, server_hostname="elsewhere")
 
 
-@pytest.mark.parametrize("pem", [None, "impostor.pem"])
+@pytest.mark.parametrize("pem", [None, "impostor.pem", "old.pem"])
 def test_a_client_whose_certificate_is_not_believed(broker: Secured, pem: str | None) -> None:
-    """It has none, or one of another authority with alice's name."""
+    """It has none, one of another authority with alice's name, or one that has ended."""
     context = ssl.create_default_context(cafile=certificates("trusted.crt"))
     if pem is not None:
         context.load_cert_chain(certificates(pem))
@@ -269,6 +281,25 @@ def test_older_versions_of_tls(broker: Secured) -> None:
         pytest.raises(ssl.SSLError),
     ):
         context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_a_handshake_is_not_repeated(broker: Secured) -> None:
+    """Renegotiation, which TLS 1.2 had, costs a server more than a client: it is refused."""
+    where = f"localhost:{broker.ports['SASL_SSL']}"
+    openssl = ["openssl", "s_client", "-connect", where, "-tls1_2"]
+    with subprocess.Popen(
+        [*openssl, "-CAfile", certificates("trusted.crt")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as client:
+        assert client.stdin is not None
+        assert client.stderr is not None
+        client.stdin.write(b"R\n")
+        client.stdin.flush()
+        said = client.stderr.read()
+    assert b"RENEGOTIATING" in said
+    assert b"no renegotiation" in said
 
 
 def test_records_that_are_read_from_files(broker: Secured) -> None:
@@ -333,3 +364,68 @@ def test_a_user_is_told_apart_from_nobody_by_the_api_alone(broker: Secured) -> N
     assert [it.iterations for it in found.scram_credential_infos] == [4_096, 4_096]
     with pytest.raises(KafkaException, match="does not exist"):
         admin.describe_user_scram_credentials(["nobody"])["nobody"].result(20)
+
+
+def test_when_certificates_end(broker: Secured, shell: Shell) -> None:
+    """Those of all listeners that have one; and without an authorizer everybody may everything."""
+    shell.bootstrap = broker.bootstrap
+    found = shell("security", "check", "--json").json
+    with_tls = {name for protocol, name in LISTENERS.items() if protocol.endswith("SSL")}
+    assert {it["listener"] for it in found} == {*with_tls, "admin.listener"}
+    file = shell("security", "check", "--file", str(broker.directory / "server.properties"))
+    assert {it[2] for it in file.rows} == {str(it["ends"]) for it in found}
+    assert "admin.listener" in {it[1] for it in file.rows}
+    rights = shell("security", "check", "--principal", "User:x", "--topic", "orders", "--json").json
+    assert {(it["allowed"], it["because"]) for it in rights} == {
+        (True, "the broker has no authorizer")
+    }
+
+
+def test_metrics_over_tls_with_a_token(broker: Secured) -> None:
+    """Who speaks plain HTTP is answered nothing; who has no token learns that the broker lives."""
+    trusted = ssl.create_default_context(cafile=certificates("trusted.crt"))
+
+    def get(path: str, **head: str) -> int:
+        connection = HTTPSConnection("localhost", broker.admin_port, timeout=20, context=trusted)
+        with closing(connection):
+            connection.request("GET", path, headers=head)
+            return connection.getresponse().status
+
+    assert get("/health/live") == HTTPStatus.OK
+    assert get("/metrics") == HTTPStatus.UNAUTHORIZED
+    assert get("/metrics", Authorization=f"Bearer {PASSWORD}") == HTTPStatus.OK
+    with closing(HTTPConnection("localhost", broker.admin_port, timeout=20)) as plain:
+        plain.request("GET", "/health/live")
+        with pytest.raises((HTTPException, ConnectionError)):
+            plain.getresponse()
+
+
+def test_a_name_is_proven_again_on_the_same_connection(tmp_path: Path) -> None:
+    """Before its time is over, also behind requests that were not answered yet (KIP-368)."""
+    named = OdradekBroker(
+        tmp_path / "broker",
+        **{
+            "listener.security.protocol.map": "NAMED:SASL_PLAINTEXT",
+            "inter.broker.listener.name": "NAMED",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "listener.name.named.plain.sasl.jaas.config": f"{login('PLAIN')[:-1]} {USER};",
+            "connections.max.reauth.ms": str(SESSION_MS),
+        },
+    )
+    named._settings["listeners"] = f"NAMED://localhost:{named.port}"
+    named.start()
+    security = BlockingSecurity(java_settings("SASL_PLAINTEXT", "PLAIN"))
+    try:
+        connection = BlockingConnection(("localhost", named.port), "blocking", security)
+        third = now() + 3 * SESSION_MS
+        with closing(connection):
+
+            def is_in_its_fourth_session() -> bool:
+                asked = [connection.send(MetadataRequest(topics=[])) for _ in range(3)]
+                assert [len(it.wait().brokers) for it in asked] == [1, 1, 1]
+                return now() > third
+
+            eventually(is_in_its_fourth_session, what="its connection outlives three sessions")
+    finally:
+        named.stop()

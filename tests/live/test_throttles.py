@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from odradek import testing
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
+from tests.live.test_draining import replicas
+from tests.live.test_two_operators import first_operator
 
 
 @pytest.fixture
@@ -47,3 +50,23 @@ def test_a_throttle_between_log_dirs_that_was_left_is_named(
     taken = odradek("partition", "throttle", "none").out
     assert taken == "throttle taken from 1 broker, 0 topics\n"
     assert odradek("cluster", "health").code == 0
+
+
+def test_a_throttle_of_a_move_that_had_none_goes_with_it(odradek: Shell, tmp_path: Path) -> None:
+    """Where a command waits for it."""
+    with testing.cluster() as c:
+        odradek.bootstrap = c.bootstrap
+        odradek("topic", "create", "orders", "-p", "1", "-r", "2")
+        ((first, second),) = replicas(odradek, "orders")
+        (new,) = {*c.brokers} - {first, second}
+        c.cut({new}, {first, second})
+        call = ("partition", "reassign", "orders", "--replicas", f"{first},{new}")
+        waits = first_operator(c, tmp_path / "first", *call)
+        eventually(
+            lambda: odradek.run("partition", "throttle", "64M").code == 0, what="it has begun"
+        )
+        c.heal()
+        _, told = waits.communicate(timeout=60)
+        assert waits.returncode == 0, told
+        taken = odradek("partition", "throttle", "none").out
+        assert taken == "throttle taken from 0 brokers, 0 topics\n"

@@ -1,6 +1,7 @@
 """Two people at one cluster: the verb that waits, and somebody who changes what it waits for."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.compat.broker_process import eventually
+from tests.compat.hostile import Found
 from tests.compat.odradek_shell import Shell
 from tests.external import tools
 from tests.live.cluster import LiveCluster
@@ -22,7 +24,7 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-def first_operator(cluster: LiveCluster, folder: Path, *said: str) -> subprocess.Popen[str]:
+def first_operator(cluster: Found, folder: Path, *said: str) -> subprocess.Popen[str]:
     """In a process of its own, with a place of its own."""
     variables = {"ODRADEK_BOOTSTRAP": cluster.bootstrap, "XDG_STATE_HOME": str(folder)}
     return subprocess.Popen(
@@ -32,7 +34,13 @@ def first_operator(cluster: LiveCluster, folder: Path, *said: str) -> subprocess
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(tools.ROOT / "src"), **variables},
+        preexec_fn=_hear_ctrl_c,  # noqa: PLW1509 - the child only says how it takes a signal
     )
+
+
+def _hear_ctrl_c() -> None:
+    """As at a terminal; what is started in the background may be deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_the_first_is_told_that_its_plan_was_replaced(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Final, Self
@@ -220,7 +220,19 @@ def check_kept(producer: SteadyProducer, found: dict[int, list[tuple[int, bytes]
 def check_once(found: dict[int, list[tuple[int, bytes]]]) -> None:
     """No value is in a partition twice, and they are in their order."""
     for partition, records in found.items():
-        values = [int(value) for _, value in records]
-        doubled = [value for value, count in Counter(values).items() if count > 1]
-        assert not doubled, (partition, doubled[:10])
-        assert values == sorted(values), partition
+        offsets: dict[int, list[int]] = defaultdict(list)
+        for offset, value in records:
+            offsets[int(value)].append(offset)
+        doubled = {value: them for value, them in offsets.items() if len(them) > 1}
+        if doubled:
+            raise Doubled(partition, [it for them in doubled.values() for it in them])
+        assert list(offsets) == sorted(offsets), partition
+
+
+class Doubled(AssertionError):
+    """Values of a partition stand at several offsets."""
+
+    def __init__(self, partition: int, offsets: list[int]) -> None:
+        super().__init__(f"partition {partition}: doubled at {offsets[:10]}")
+        self.partition = partition
+        self.offsets = offsets

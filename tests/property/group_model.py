@@ -21,7 +21,8 @@ from odradek.records.record import read_records
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupResponse
-from tests.unit.coordinator.talk import GROUP, SECOND, Talk, subscribed
+from tests.unit.coordinator.shard_talk import SECOND
+from tests.unit.coordinator.talk import GROUP, Talk, subscribed
 
 PARTITIONS: Final = 5
 TIMEOUTS: Final = {"session_timeout_ms": 10 * SECOND, "rebalance_timeout_ms": 15 * SECOND}

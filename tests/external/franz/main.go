@@ -1,6 +1,7 @@
 // A producer and a member of a group by franz-go, for as long as nothing is said on standard input.
 //
 //	franz BOOTSTRAP TOPIC PARTITIONS GROUP
+//	franz copy BOOTSTRAP SOURCE TARGET ID
 //
 // Each acknowledged record is a line "sent PARTITION OFFSET VALUE", each one that was read "read
 // PARTITION OFFSET VALUE", an error "failed TEXT". Once standard input ends it reads what is left.
@@ -93,6 +94,10 @@ func consume(topic, group string, wanted <-chan int) {
 }
 
 func main() {
+	if os.Args[1] == "copy" {
+		copyTopic(os.Args[2], os.Args[3], os.Args[4], os.Args[5])
+		return
+	}
 	partitions, err := strconv.Atoi(os.Args[3])
 	if err != nil {
 		panic(err)

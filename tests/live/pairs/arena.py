@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -167,13 +166,15 @@ class Arena:
             self.broker(number).await_start()
 
     def freeze(self, number: int) -> None:
-        """Who writes to this disk waits."""
-        if number not in self._frozen:
-            subprocess.run(["fsfreeze", "--freeze", self.disks[number].path], check=True)
+        """Who writes to this disk waits; one that has failed cannot be frozen."""
+        disk = self.disks[number]
+        if number not in self._frozen and not disk.is_broken:
+            disk.freeze()
             self._frozen.add(number)
 
     def thaw(self, *numbers: int) -> None:
         """These go on, or all."""
         for number in set(numbers or self._frozen) & self._frozen:
-            subprocess.run(["fsfreeze", "--unfreeze", self.disks[number].path], check=False)
+            with suppress(OSError):  # it has failed meanwhile
+                self.disks[number].thaw()
             self._frozen.discard(number)

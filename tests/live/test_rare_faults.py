@@ -1,0 +1,109 @@
+"""Runbooks of what hardly ever happens, in the states that they are about."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from tests.compat.broker_process import eventually
+from tests.compat.odradek_shell import Shell
+from tests.live.cluster import LiveCluster
+from tests.live.test_runbooks import Runbooks
+
+LAST_BYTES = -8
+OFFSETS = "__consumer_offsets"
+STATE = "/brokers/topics/orders/partitions/0/state"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
+    """Two brokers; one partition has all groups."""
+    settings = {
+        "default.replication.factor": "2",
+        "min.insync.replicas": "1",
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": "2",
+    }
+    with LiveCluster(tmp_path / "cluster", brokers=2, settings=settings) as cluster:
+        yield cluster
+
+
+def spoil_log_of_groups(cluster: LiveCluster, number: int) -> Path:
+    """One bit of its last batch turns, while the broker is away."""
+    (log,) = cluster.brokers[number].directory.glob(f"*/{OFFSETS}-0/*.log")
+    data = bytearray(log.read_bytes())
+    data[LAST_BYTES] ^= 1
+    log.write_bytes(data)
+    return log
+
+
+def test_a_coordinator_that_refuses(cluster: LiveCluster, odradek: Shell) -> None:
+    """Health names it and its file; a second replica mends it, or its log is put aside."""
+    books = Runbooks(odradek, cluster)
+    cluster.make("orders", 1, 2)
+    odradek("produce", "orders", said=b"a\nb\n")
+    odradek("consume", "orders", "-e", "-g", "readers")
+    cluster.await_isr(OFFSETS, 2)
+
+    cluster.brokers[2].stop()
+    cluster.brokers[1].stop()
+    log = spoil_log_of_groups(cluster, 1)
+    cluster.brokers[1].start()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    told = f"broker 1 cannot read the log: {OFFSETS}-0/{log.name}: corrupt at byte "
+    eventually(lambda: told in odradek.run("cluster", "health").out, what="it is named")
+    assert "coordinator refuses" in odradek.run("cluster", "health").out
+    books.call("A coordinator that refuses", "group reset-offsets readers -t orders --to-latest")
+
+    cluster.brokers[2].start()
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="it is mended")
+    assert odradek("group", "describe", "readers").rows[1][:3] == ["orders", "0", "2"]
+
+    cluster.brokers[2].stop()
+    cluster.brokers[1].stop()
+    log.parent.rename(cluster.brokers[1].directory / "kept")
+    cluster.brokers[1].start()
+    odradek.bootstrap = cluster.brokers[1].bootstrap
+    ended = books.run(f"partition elect {OFFSETS} -p 0 --unclean")
+    print(ended, odradek.run("cluster", "health"))
+    books.run("group reset-offsets readers -t orders --to-latest")
+
+
+def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell) -> None:
+    """When the leader dies no other is elected, until a person says which shall lead."""
+    books = Runbooks(odradek, cluster)
+    cluster.place("orders", [1, 2])
+    odradek("produce", "orders", said=b"a\nb\n")
+    tree = KazooClient(cluster.zookeeper.connect_string)
+    tree.start()
+    try:
+        tree.delete(STATE)
+        cluster.brokers[1].stop()
+        odradek.bootstrap = cluster.brokers[2].bootstrap
+        named = f"{STATE} in ZooKeeper is missing: odradek zookeeper restore-state makes it again"
+        eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")
+        books.call("A partition's state is missing")
+
+        connect = ("--connect", cluster.zookeeper.connect_string)
+        restore = ("zookeeper", "restore-state", "orders", "0", *connect, "--leader")
+        assert "broker 7 has no replica of orders-0: 1, 2 have" in odradek.fails(*restore, "7")
+        assert "broker 1 is not registered" in odradek.fails(*restore, "1")
+        unasked = odradek.run(*restore, "2")
+        assert (unasked.code, tree.exists(STATE)) == (2, None)
+        assert "not done without --yes" in unasked.err
+        assert re.search(r"^ +2 +0 +2 +\d+$", unasked.err, re.MULTILINE), unasked
+        restored = odradek(*restore, "2", "--yes")
+        assert "orders-0 is led by broker 2" in restored.out
+        assert "is there: it is not replaced" in odradek.fails(*restore, "2", "--yes")
+    finally:
+        tree.stop()
+        tree.close()
+    eventually(lambda: "no leader" not in odradek.run("cluster", "health").out, what="it is led")
+    odradek("produce", "orders", said=b"c\n")
+    cluster.brokers[1].start()
+    cluster.await_isr("orders", 2)
+    assert odradek("consume", "orders", "-e").out.split() == ["a", "b", "c"]
+    assert odradek.run("cluster", "health").code == 0
+    cluster.check_replicas_equal("orders")
