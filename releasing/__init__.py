@@ -1,0 +1,1 @@
+"""What makes a release of a commit: `./dev release`."""
