@@ -1,9 +1,9 @@
 """Our broker beside Apache Kafka 3.9 in ZooKeeper mode: the same clients, one machine, one run.
 
-Both run all the time; each case is done by one and then by the other, round by round, and ratios
-are taken within a round, because fresh memory on such machines has a price that changes within a
-minute. The JVM is warmed up by the first round, which is shown apart. CPU seconds are the
-servers', from the kernel's books. `python benchmarks/broker.py [--rounds N] [CASE ...]`.
+Both run all the time; each case is done by one and then by the other, in pairs (`in_turns`), which
+also say what the machine was like. The JVM is warmed up by the first pair, which is shown apart.
+CPU seconds are the servers', from the kernel's books.
+`python benchmarks/broker.py [--pairs N] [CASE ...]`.
 `--before DIR` takes, in Kafka's place, our broker as it is in another working tree.
 
 Bars, replication factor 1, acks=1: produce at least 1.2 times Kafka's throughput (100 B: 1.0), user
@@ -37,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from benchmarks.in_turns import Figures, in_turns, told
 from odradek.records.batch import headers
 from odradek.records.build import build_batch
 from odradek.records.record import Record
@@ -82,7 +83,6 @@ class Server(NamedTuple):
         return 0.0
 
 
-Figures = dict[str, float]
 Case = Callable[[Server, str], Figures]
 
 
@@ -453,17 +453,12 @@ def quantiles(values: Sequence[float], unit: str) -> Figures:
     }
 
 
-def spread(values: Sequence[float]) -> str:
-    """Minimum, median, maximum."""
-    return " / ".join(f"{it:,.3g}" for it in (min(values), median(values), max(values)))
-
-
 def main() -> None:
-    """Round by round, in turn; our bytecode is there, as where it was installed."""
+    """In turns; our bytecode is there, as where it was installed."""
     compileall.compile_dir(str(Path(__file__).parents[1] / "src"), quiet=1)
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--before", type=Path, metavar="DIR", help="a working tree, not Kafka")
     chosen = parser.parse_args()
     KafkaBroker.options = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
@@ -475,7 +470,7 @@ def main() -> None:
             print(f"{server.name}: {server.rss():.0f} MB when idle")
         try:
             for name in chosen.cases or CASES:
-                compare(name, servers, chosen.rounds)
+                compare(name, servers, chosen.pairs)
         finally:
             for server in servers:
                 print(f"{server.name}: {server.rss():.0f} MB in the end")
@@ -492,28 +487,14 @@ def other(directory: Path, before: Path | None) -> Server:
     return Server("before", broker)
 
 
-def compare(name: str, servers: tuple[Server, Server], rounds: int) -> None:
+def compare(name: str, servers: tuple[Server, Server], pairs: int) -> None:
     """One case: the figures of both, and the ratios of ours to the other's."""
-    case = CASES[name]
-    found: list[tuple[Figures, Figures]] = []
-    for number in range(1 + rounds):
-        topic = f"{name}-{number}"
-        turn = servers if number % 2 else servers[::-1]
-        figures = {server.name: case(server, topic) for server in turn}
-        ours, theirs = (figures[server.name] for server in servers)
-        found.append((ours, theirs))
-    print(f"\n{name}: min / median / max of {rounds} rounds, and the ratio of the one before them")
-    for key in found[0][0]:
-        ours_all = [ours[key] for ours, _ in found]
-        theirs_all = [theirs[key] for _, theirs in found]
-        pairs = zip(ours_all, theirs_all, strict=True)
-        cold, *ratios = [ours / max(theirs, 1e-9) for ours, theirs in pairs]
-        print(
-            f"  {key:22} ours {spread(ours_all[1:]):28} "
-            f"{servers[1].name} {spread(theirs_all[1:]):28}",
-            end="",
-        )
-        print(f" ratio {spread(ratios):24} first {cold:,.3g}")
+    ours, theirs = (partial(_turn, server, name) for server in servers)
+    print("\n" + told(name, in_turns(ours, theirs, pairs), ("ours", servers[1].name)), flush=True)
+
+
+def _turn(server: Server, name: str, number: int) -> Figures:
+    return CASES[name](server, f"{name}-{number}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Three of our brokers beside three of Apache Kafka 3.9 in ZooKeeper mode: one machine, one run.
 
 Replication factor 3, `min.insync.replicas` 2, acks=all, the same clients. Both clusters run all the
-time; each case is done by one and then by the other, round by round, and ratios are taken within a
-round. The JVMs are warmed up by the first round, which is shown apart. CPU seconds are those of all
-three brokers, from the kernel's books. `python benchmarks/cluster.py [--rounds N] [CASE ...]`; a
-case alone takes less than four minutes.
+time; each case is done by one and then by the other, in pairs (`in_turns`), which also say what the
+machine was like. The JVMs are warmed up by the first pair, which is shown apart. CPU seconds are
+those of all three brokers, from the kernel's books.
+`python benchmarks/cluster.py [--pairs N] [CASE ...]`; a case alone takes less than four minutes.
 
 Bars: 1 KB at least 2 times the throughput at 0.4 of the CPU; lz4 and idempotent 1.5 and 0.5; 1,000
 messages a second p50 at most 0.8, p99 at most 0.15, CPU at most 0.6; RF 1 at least 1.5 at 0.6. A
@@ -21,10 +21,12 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter, sleep
+from types import MappingProxyType
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -32,11 +34,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.broker import TICKS, Figures, produce, quantiles, spread, used
+from benchmarks.broker import TICKS, produce, quantiles, used
+from benchmarks.in_turns import Figures, in_turns, told
 from tests.crash.zookeeper_process import ZookeeperProcess
 from tests.external import tools
 from tests.external.kafka import RealKafka
-from tests.external.zookeeper import free_port
+from tests.external.ports import free_port
 from tests.live.cluster import LiveCluster
 from tests.live.workload import SteadyProducer, check_kept, check_once, read_all
 
@@ -323,24 +326,24 @@ CASES: Final[dict[str, Case]] = {
 }
 
 
-def main() -> None:
-    """Round by round, in turn."""
+def run(cases: Mapping[str, Case], settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """In turns, those that the command names; settings of both, besides what each has."""
     compileall.compile_dir(str(Path(__file__).parents[1] / "src"), quiet=1)
     parser = argparse.ArgumentParser()
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(cases))
+    parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--alone", action="store_true", help="only our own brokers")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
-        with LiveCluster(root / "odradek", settings={SESSION: SESSION_MS}) as live:
+        root, how = Path(directory), {SESSION: SESSION_MS, **settings}
+        with LiveCluster(root / "odradek", settings=how) as live:
             clusters = [Cluster("odradek", dict(live.brokers))]
             keeper = ZookeeperProcess(root / "kafka-zookeeper", "--port", str(free_port()))
             if not chosen.alone:
-                clusters.append(start_kafka(root, keeper))
+                clusters.append(start_kafka(root, keeper, how))
             try:
-                for name in chosen.cases or CASES:
-                    compare(name, clusters, chosen.rounds)
+                for name in chosen.cases or cases:
+                    compare(name, cases[name], clusters, chosen.pairs)
             finally:
                 for cluster in clusters[1:]:
                     for broker in cluster.brokers.values():
@@ -348,12 +351,11 @@ def main() -> None:
                     keeper.stop()
 
 
-def start_kafka(root: Path, keeper: ZookeeperProcess) -> Cluster:
+def start_kafka(root: Path, keeper: ZookeeperProcess, how: Mapping[str, str]) -> Cluster:
     """Side by side: they start slowly."""
     keeper.directory.mkdir()
     keeper.start()
     where = f"{keeper.address[0]}:{keeper.address[1]}"
-    how = {SESSION: SESSION_MS}
     jars = tools.kafka_classpath()
     brokers = {
         number: KafkaBroker(jars, root / f"kafka-{number}", where, number, settings=how)
@@ -366,24 +368,16 @@ def start_kafka(root: Path, keeper: ZookeeperProcess) -> Cluster:
     return Cluster("kafka", dict(brokers))
 
 
-def compare(name: str, clusters: list[Cluster], rounds: int) -> None:
+def compare(name: str, case: Case, clusters: list[Cluster], pairs: int) -> None:
     """One case: the figures of both, and the ratios of ours to Kafka's."""
-    case = CASES[name]
-    found: list[list[Figures]] = []
-    for number in range(1 + rounds):
-        turn = clusters if number % 2 else clusters[::-1]
-        figures = {cluster.name: case(cluster, f"{name}-{number}") for cluster in turn}
-        found.append([figures[cluster.name] for cluster in clusters])
-    print(f"\n{name}: min / median / max of {rounds} rounds, and the ratio of the one before them")
-    for key in found[0][0]:
-        print(f"  {key:22}", end="")
-        for place, cluster in enumerate(clusters):
-            print(f" {cluster.name} {spread([row[place][key] for row in found[1:]]):28}", end="")
-        if len(clusters) > 1:
-            cold, *ratios = [ours[key] / max(theirs[key], 1e-9) for ours, theirs in found]
-            print(f" ratio {spread(ratios):24} first {cold:,.3g}", end="")
-        print(flush=True)
+
+    def turn(cluster: Cluster, number: int) -> Figures:
+        return case(cluster, f"{name}-{number}")
+
+    ours, *others = (partial(turn, cluster) for cluster in clusters)
+    found = in_turns(ours, others[0] if others else None, pairs)
+    print("\n" + told(name, found, ("ours", clusters[-1].name)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run(CASES)

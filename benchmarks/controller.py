@@ -34,7 +34,8 @@ from benchmarks.leaders import Leaders
 from benchmarks.turns import longest
 from tests.compat.broker_process import OdradekBroker
 from tests.external import tools
-from tests.external.zookeeper import RealZookeeper, free_port
+from tests.external.ports import free_port
+from tests.external.zookeeper import RealZookeeper
 from tests.live.cluster import LiveCluster
 
 SETTLE_SECONDS: Final = 90

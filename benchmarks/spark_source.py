@@ -1,8 +1,8 @@
 """Our source beside Spark's own connector, in one session: a topic into nothing, seven columns.
 
 `./dev test pipelines` makes the environment; then `.venv-spark/bin/python
-benchmarks/spark_source.py [--slots 1] [--rounds 5] [--rows N]`. The broker runs on the same two
-cores.
+benchmarks/spark_source.py [--slots 1] [--rounds 5] [--rows N] [--size 100]`. The broker runs on the
+same two cores.
 
 Bars, 100 B and 1 KB: one slot at least 2.5 times the connector's defaults and 1.4 times tuned; two
 slots 2 times and 1.2 times. A trivial micro-batch at most 0.35 s. A Python worker at most 300 MB.
@@ -49,9 +49,12 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 B; a sixth of 1 KB")
+    parser.add_argument("--size", type=int, choices=(100, 1_000), help="only these values")
     chosen = parser.parse_args()
     with world(chosen.slots) as where:
         for size, count_of in ((100, chosen.rows), (1_000, chosen.rows // 6)):
+            if chosen.size not in (None, size):
+                continue
             rows = count_of - count_of % 8
             topic = fill(where, f"values-{size}", rows, size)
             cases = {
