@@ -12,6 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from odradek.model.moments import YEAR_1, YEAR_10000
+from odradek.pipelines.columns import MICROS
 from odradek.pipelines.errors import InvalidOption
 
 IDENTITY: Final = "identity"
@@ -47,12 +49,20 @@ class PartitionField:
         if self.transform == IDENTITY:
             texts = pc.cast(column, pa.string())
         else:
-            texts = pc.strftime(_whole_seconds(column), FORMATS[self.transform])
+            texts = pc.strftime(_whole_seconds(_within_calendar(column)), FORMATS[self.transform])
         return pc.fill_null(texts, NULL)
 
 
+def _within_calendar(column: pa.Array) -> pa.Array:
+    """Null for a time of which no reader knows the day: one such text costs it the whole table."""
+    first, end = (pa.scalar(it * MICROS, column.type) for it in (YEAR_1, YEAR_10000))
+    known = pc.and_(pc.greater_equal(column, first), pc.less(column, end))
+    return pc.if_else(known, column, pa.scalar(None, column.type))
+
+
 def _whole_seconds(column: pa.Array) -> pa.Array:
-    return pc.cast(column, pa.timestamp("s", tz="UTC"), safe=False)
+    """The second that each time is in, before 1970, too."""
+    return pc.cast(pc.floor_temporal(column, unit="second"), pa.timestamp("s", tz="UTC"))
 
 
 def parse(text: str) -> PartitionField:
