@@ -13,7 +13,10 @@ from deltalake.schema import PrimitiveType
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.rewriting import merge_small
 from odradek.pipelines.tables.table import Change, Snapshot, TableRefused
+from tests.pipelines.moving.archives import batches_in
+from tests.pipelines.moving.hostile_run import Run
 from tests.pipelines.tables.lake import CLUSTER, SCHEMA, Lake, expected, new_range
+from tests.pipelines.tables.owners import altered, newest, require
 
 THEIRS = {"owner": "sales", "delta.deletedFileRetentionDuration": "interval 30 days"}
 
@@ -23,24 +26,6 @@ def delta(directory: Path) -> Lake:
     lake = Lake(f"delta:{directory}/t")
     lake.append(lake.create(), new_range(0, 10))
     return lake
-
-
-def altered(directory: Path, **changes: Any) -> dict[str, Any]:
-    """Another writer's commit with the newest metadata and these changes; what it then is."""
-    row = {**newest(directory), **changes}
-    log = directory / "t" / "_delta_log"
-    version = max(int(it.name[:20]) for it in log.glob("*[0-9].json")) + 1
-    (log / f"{version:020d}.json").write_text(json.dumps({"metaData": row}) + "\n")
-    return row
-
-
-def newest(directory: Path) -> dict[str, Any]:
-    """The metadata of the newest version that has some."""
-    found: dict[str, Any] = {}
-    for file in sorted((directory / "t" / "_delta_log").glob("*[0-9].json")):
-        for line in file.read_text().splitlines():
-            found = json.loads(line).get("metaData", found)
-    return found
 
 
 def grow(lake: Lake, start: int, name: str) -> Snapshot:
@@ -55,14 +40,14 @@ def grow(lake: Lake, start: int, name: str) -> Snapshot:
 def test_what_others_say_of_a_delta_table_stays(tmp_path: Path) -> None:
     """Name, description, properties, comments and the time of creation, whatever is committed."""
     lake = delta(tmp_path)
-    schema = json.loads(newest(tmp_path)["schemaString"])
+    schema = json.loads(newest(tmp_path / "t")["schemaString"])
     schema["fields"][1]["metadata"] = {"comment": "as it came", "their.number": 5}
     theirs = altered(
-        tmp_path,
+        tmp_path / "t",
         name="orders",
         description="all orders",
         createdTime=7,
-        configuration={**newest(tmp_path)["configuration"], **THEIRS},
+        configuration={**newest(tmp_path / "t")["configuration"], **THEIRS},
         schemaString=json.dumps(schema),
     )
     grow(lake, 10, "note")
@@ -70,7 +55,7 @@ def test_what_others_say_of_a_delta_table_stays(tmp_path: Path) -> None:
     lake.table.commit(base, Change("gap", properties={"gaps": "[]"}))
     lake.table.expire(0)  # makes a checkpoint
     grow(lake.again(), 11, "more")
-    now = newest(tmp_path)
+    now = newest(tmp_path / "t")
     of_schema = [it["name"] for it in json.loads(now["schemaString"])["fields"]]
     assert of_schema == [*SCHEMA.names, "note", "more"]
     assert json.loads(now["schemaString"])["fields"][1] == schema["fields"][1]
@@ -95,8 +80,8 @@ def test_a_column_that_another_writer_added(tmp_path: Path) -> None:
 def test_an_append_only_delta_table(tmp_path: Path) -> None:
     """Rows come, and small files are merged, as the protocol allows; nothing else is removed."""
     lake = delta(tmp_path)
-    settings = newest(tmp_path)["configuration"]
-    altered(tmp_path, configuration={**settings, "delta.appendOnly": "true"})
+    settings = newest(tmp_path / "t")["configuration"]
+    altered(tmp_path / "t", configuration={**settings, "delta.appendOnly": "true"})
     snapshot = lake.table.load()
     assert snapshot.is_append_only
     for start in range(10, 50, 10):
@@ -109,7 +94,7 @@ def test_an_append_only_delta_table(tmp_path: Path) -> None:
         with pytest.raises(TableRefused, match="append-only"):
             lake.table.commit(lake.table.load(), Change(operation, remove=files))
     assert lake.rows() == expected(50)
-    altered(tmp_path, configuration=settings)
+    altered(tmp_path / "t", configuration=settings)
     lake.replace(commits.Batch(CLUSTER, (new_range(5, 6),), ()))
     assert lake.rows() == expected(5) + expected(50, 6)
 
@@ -117,12 +102,30 @@ def test_an_append_only_delta_table(tmp_path: Path) -> None:
 def test_a_delta_table_with_invariants_is_refused(tmp_path: Path) -> None:
     """Its writers promise to hold them, and this one knows none."""
     lake = delta(tmp_path)
-    schema = json.loads(newest(tmp_path)["schemaString"])
+    schema = json.loads(newest(tmp_path / "t")["schemaString"])
     rule = json.dumps({"expression": {"expression": "offset > 5"}})
     schema["fields"][4]["metadata"] = {"delta.invariants": rule}
-    altered(tmp_path, schemaString=json.dumps(schema))
+    altered(tmp_path / "t", schemaString=json.dumps(schema))
     with pytest.raises(TableRefused, match=r"column offset .*invariant"):
         lake.table.load()
+
+
+@pytest.mark.parametrize("form", ["delta", "iceberg"])
+def test_a_column_that_must_not_be_null(form: str, tmp_path: Path) -> None:
+    """Its owner says so of one, and of a field within one: other records are dead letters."""
+    run = Run(form, tmp_path)
+    whole = b'{"id": 1, "address": {"street": "a"}}'
+    run.batch([whole], [whole])
+    require(run.rows.table, tmp_path / "rows", "id", "address.street")
+    run.rows.reload()
+    dirty = [b'{"id": 2}', b'{"address": {"street": "b"}}', b'{"id": 3, "address": {"lat": 1}}']
+    run.batch([*dirty, whole], [whole, b'{"id": null, "new": 1}', b'{"id": 4, "new": 2}', None])
+    assert (run.account.written, run.account.dead, run.account.dropped) == (6, 3, 1)
+    dead = [row for it in batches_in(f"{form}:{tmp_path / 'dead'}") for row in it.to_pylist()]
+    places = {(row["partition"], row["offset"]): row["reason"] for row in dead}
+    assert places.keys() == {(0, 2), (0, 3), (1, 2)}
+    assert "column id: it is null, and the table takes no null" in places[0, 2]
+    assert "street" in places[0, 3]
 
 
 def test_what_others_say_of_an_iceberg_table_stays(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.pipelines.moving.dead_letters import BadRecord
 from odradek.pipelines.tables.keys import bounds_of, within
+from tests.pipelines.tables.owners import require
 from tests.pipelines.upserts.keyed import FORMATS, KeyedTable, Record, place_of, rows_of_others
 
 
@@ -44,6 +46,20 @@ def test_the_last_record_of_a_key_is_its_row(form: str, tmp_path: Path) -> None:
     whole = [{"id": 1, "n": 12}, {"id": 2, "n": 21}, {"id": 3, "n": 30}]
     assert by_id(table.found()) == by_id(rows_of_others(table.location)) == whole
     assert (table.account.read, table.account.written, table.account.dead) == (7, 7, 0)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_deletes_needs_no_columns(form: str, tmp_path: Path) -> None:
+    """Although the table's owner says of one that it is never null: rows are held to that."""
+    log = {0: [put(1, 10), put(2, 20), gone(2), put(1, 11), (b"1", b'{"id": 1}')]}
+    table = KeyedTable(place_of(tmp_path, form), log)
+    table.batch({0: 2})
+    require(table.rows.table, tmp_path / "t", "n")
+    table.rows.reload()
+    table.batch({0: 4})
+    assert by_id(table.found()) == by_id(rows_of_others(table.location)) == [{"id": 1, "n": 11}]
+    with pytest.raises(BadRecord, match=r"offset 4 .* column n: it is null"):
+        table.batch({0: 5})
 
 
 def folded(log: Sequence[Record], end: int) -> list[dict[str, Any]]:

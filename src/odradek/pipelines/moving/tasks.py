@@ -24,6 +24,7 @@ from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.gaps import Gap
 from odradek.pipelines.tables.table import TableRefused
 from odradek.pipelines.tables.writing import Layout, RangeWriter
+from odradek.pipelines.upserts.columns import put_whole
 from odradek.pipelines.upserts.runs import RunWriter
 
 
@@ -64,7 +65,7 @@ class WriteRange:
 
         def convert(records: pa.RecordBatch) -> Converted:
             found = narrowed(self.values.convert(records, layout().schema), layout())
-            accepted(layout(), found.rows)
+            accepted(layout(), put_whole(found.rows))
             return found
 
         return traced(batch, convert)

@@ -22,6 +22,7 @@ def accepted(layout: Layout, rows: pa.RecordBatch) -> None:
         if name in derived:
             raise TableRefused(f"column {name} is what the table is partitioned by")
     schema = layout.schema_with(rows.schema) or layout.schema
+    _check_required(schema, rows)
     if not layout.partitioning:
         return
     whole = completed(rows, schema)
@@ -29,6 +30,26 @@ def accepted(layout: Layout, rows: pa.RecordBatch) -> None:
         if field.transform == IDENTITY:
             for text in pc.unique(whole.column(field.source).cast(pa.string())).to_pylist():
                 _check_directory(field.name, text)
+
+
+def _check_required(schema: pa.Schema, rows: pa.RecordBatch) -> None:
+    """Columns, and fields within them, of which the table's owner says that they are never null."""
+    if all(_is_optional(it) for it in schema):
+        return
+    whole = completed(rows, schema)  # in which Arrow looks at what is within columns
+    for field in schema:
+        if not field.nullable and whole.column(field.name).null_count:
+            raise TableRefused(
+                f"column {field.name}: it is null, and the table takes no null there"
+            )
+
+
+def _is_optional(field: pa.Field) -> bool:
+    kind = field.type
+    inner = [kind.field(it) for it in range(kind.num_fields)]
+    if pa.types.is_map(kind):
+        inner = [pa.field("key", kind.key_type), kind.item_field]
+    return bool(field.nullable) and all(_is_optional(it) for it in inner)
 
 
 def _check_directory(column: str, text: str | None) -> None:

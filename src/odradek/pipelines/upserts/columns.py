@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 OURS: Final = "__"
 """Before the names of these columns; no column of a table has such a name."""
@@ -37,3 +38,18 @@ def change_schema(table: pa.Schema, keys: Sequence[str]) -> pa.Schema:
 def table_schema(changes: pa.Schema) -> pa.Schema:
     """The table's columns among these."""
     return pa.schema([it for it in changes if not is_ours(it.name)])
+
+
+def put_whole(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Those that become rows of the table as they are here; all, where rows are no changes."""
+    if OP not in rows.schema.names:
+        return rows
+    found = pc.equal(rows.column(OP), PUT)
+    if KEEPS in rows.schema.names:
+        found = pc.and_(found, pc.is_null(rows.column(KEEPS)))
+    return rows.filter(found)
+
+
+def optional(schema: pa.Schema) -> pa.Schema:
+    """The same columns, of which each may be null: what deletes a row says only its key."""
+    return pa.schema([it.with_nullable(nullable=True) for it in schema])

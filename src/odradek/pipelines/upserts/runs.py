@@ -31,6 +31,7 @@ from odradek.pipelines.upserts.columns import (
     PUT,
     TRUNCATE,
     WAS,
+    optional,
 )
 
 RUN_BYTES: Final = 32 << 20
@@ -104,7 +105,7 @@ class RunWriter:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        whole = _whole(self._waiting, self.layout.schema)
+        whole = _whole(self._waiting, optional(self.layout.schema))
         self._waiting, self._bytes = [], 0
         truncated = _truncated(whole, self.layout)
         changes = folded(whole.filter(pc.not_equal(whole.column(OP), TRUNCATE)), self.layout)
