@@ -39,7 +39,7 @@ NEXT_STEPS: Final = {
 """What helps after an error of this code."""
 
 UNREADABLE: Final = "odradek cluster health names the log dir, or the log"
-"""What helps after a broker answered KAFKA_STORAGE_ERROR; where a disk is our own, its error says."""
+"""What helps after a broker answered KAFKA_STORAGE_ERROR; an error of our own disk says itself."""
 
 
 class Failed(Exception):
