@@ -57,9 +57,13 @@ class Operator(Client):
 
     def trims(self, topic: str, before: int, partition: int = 0) -> int:
         """Deletes what lies before an offset; where the log begins then."""
+        return int(self.does(self.trimming(topic, before, partition)))
+
+    async def trimming(self, topic: str, before: int, partition: int = 0) -> int:
+        """The same, to be begun."""
         where = TopicPartition(topic, partition)
-        starts: dict[str, int] = self.does(admin.delete_records(self.cluster, {where: before}))
-        return starts[str(where)]
+        starts = await admin.delete_records(self.cluster, {where: before})
+        return int(starts[str(where)])
 
     def cancels(self, topic: str, partition: int = 0) -> ErrorCode:
         """It is to stay where it was."""

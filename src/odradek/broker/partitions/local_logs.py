@@ -34,7 +34,7 @@ from odradek.storage.dirs.room import Room
 from odradek.storage.errors import CorruptFile, DiskFull, LogDirOffline, StorageError
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.retention import DeleteJob, oldest_below
+from odradek.storage.logs.retention import DeleteJob, DeletionBeforeTheStart, oldest_below
 from odradek.storage.logs.view import LogView
 from odradek.storage.segments.scan import check_range
 from odradek.storage.settings import LogConfig
@@ -54,7 +54,7 @@ log = structlog.get_logger()
 
 
 class RunningCompaction(NamedTuple):
-    """A log that is being compacted: how to end that, and when it has ended."""
+    """A log whose old segments are being replaced: how to end that, and when it has ended."""
 
     cancel: Callable[[], None]
     ended: asyncio.Event
@@ -82,6 +82,7 @@ class LocalLogs:
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
         self.not_compacted: set[PartitionLog] = set()  # until what is done to them has ended
+        self._shortened: dict[PartitionLog, asyncio.Event] = {}  # to make room, and until when
         self._being_made: dict[TopicPartition, str] = {}  # logs, and in which dir
         self._being_made_in: Counter[str] = Counter()  # their count, by dir
 
@@ -368,11 +369,45 @@ class LocalLogs:
                 return await self._starts.note(log_dir, worker, found, start)
             except DiskFull:
                 behind = oldest_below(found, start)
-                is_free = found.lent_to is None and not found.is_given_up
-                if behind is None or not is_free or found.being_cleaned:
+                if behind is None or not (found in self._shortened or self._is_free(found)):
                     raise
-            await off_loop(worker, DeleteJob(found, behind).run_durably, of=found)
+            if found in self._shortened:  # for another start of it: there may be room then
+                await self._shortened[found].wait()
+            else:
+                await self._shorten(found, behind)
+
+    def _is_free(self, found: PartitionLog) -> bool:
+        is_free = found.lent_to is None and not found.is_given_up
+        return is_free and not found.being_cleaned and found not in self.not_compacted
+
+    async def _shorten(self, found: PartitionLog, behind: Offset) -> None:
+        """Its oldest segment goes; the room is there once nobody has that open any more."""
+        self._shortened[found] = ended = asyncio.Event()
+        try:
+            moved = await self._delete_oldest(found, behind)
             self.on_log_start(found)
+            await off_loop(self.worker_of(found), moved.run, of=found)
+        finally:
+            del self._shortened[found]
+            ended.set()
+
+    async def _delete_oldest(self, found: PartitionLog, behind: Offset) -> DeleteJob:
+        """As with a compaction, who wants the log for himself waits for the end of it."""
+        worker = self.worker_of(found)
+        deletion = DeletionBeforeTheStart(found, behind)
+        running = RunningCompaction(lambda: None, asyncio.Event())
+        self.compactions[found] = running
+        try:
+            try:
+                await off_loop(worker, deletion.run, of=found)
+            finally:
+                await drained(worker)
+        finally:
+            moved = deletion.publish()
+            del self.compactions[found]
+            running.ended.set()
+        assert moved is not None, found.partition
+        return moved
 
     async def move_start(self, found: PartitionLog, start: Offset) -> None:
         """Deletes the segments below this offset. In the lane of its dir."""

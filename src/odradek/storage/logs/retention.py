@@ -5,7 +5,7 @@ the start of the log moves on the loop, and from then on nothing below it is rea
 the disk's thread. Ranges that were handed out before keep their files open until they were sent.
 
 A start is noted before it moves. Where a full disk has no room for the note, the oldest segment
-goes first: without its file the log begins behind it, and that needs no note.
+goes first: once it is durable that its file is gone the log begins behind it, without a note.
 """
 
 from odradek.model.positions import Offset
@@ -62,15 +62,43 @@ class DeleteJob:
         disk = self.log.folder.disk
         with self.log.failures.touching(disk.name):
             for segment in self.segments:
+                segment.unpin()
                 segment.delete()
                 delete_if_there(disk, segment.path(SNAPSHOT))
 
-    def run_durably(self) -> None:
-        """Likewise; that they are gone says from now on where the log begins, whatever happens."""
-        self.run()
-        disk = self.log.folder.disk
-        with self.log.failures.touching(disk.name):
-            disk.sync_directory(self.log.folder.name)
+
+class DeletionBeforeTheStart:
+    """Deletes the oldest segment for good; only then does the start of the log move.
+
+    Until it is durable that the segment is gone nobody is told so: a power cut could bring it back.
+    Meanwhile it is read from its open files. Nothing else may change the log's old segments.
+    """
+
+    __slots__ = ("_behind", "_is_durable", "_log", "_oldest")
+
+    def __init__(self, log: PartitionLog, behind: Offset) -> None:
+        """`behind` is what `oldest_below` has found. On the loop."""
+        assert not log.being_cleaned, log.partition
+        log.being_cleaned = True
+        self._log, self._behind = log, behind
+        self._oldest = log.segments[0]
+        self._is_durable = False
+
+    def run(self) -> None:
+        """On the disk's thread."""
+        disk = self._log.folder.disk
+        with self._log.failures.touching(disk.name):
+            self._oldest.pin()
+            self._oldest.delete()
+            delete_if_there(disk, self._oldest.path(SNAPSHOT))
+        with self._log.failures.syncing(disk.name):
+            disk.sync_directory(self._log.folder.name)
+        self._is_durable = True
+
+    def publish(self) -> DeleteJob | None:
+        """Moves the start, if it may; the job removes what was saved of the segment meanwhile."""
+        self._log.being_cleaned = False
+        return DeleteJob(self._log, self._behind) if self._is_durable else None
 
 
 def oldest_below(log: ReadableLog, start: Offset) -> Offset | None:

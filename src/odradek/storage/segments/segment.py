@@ -179,7 +179,9 @@ class Segment:
             self._aborted = None
 
     def pin(self) -> None:
-        """Holds on to its files: their names will mean others, while readers are still here."""
+        """Holds on to its files: their names go, or mean others, and readers are still here."""
+        if self._pinned:
+            return
         disk = self.folder.disk
         index = disk.open(self.path(INDEX))
         times = disk.open(self.path(TIME_INDEX))
@@ -188,6 +190,12 @@ class Segment:
         _ = self.aborted
         self._file = self.file
         self._pinned = True
+
+    def unpin(self) -> None:
+        """Nobody looks for anything in it any more: its room is free once all ranges were sent."""
+        if self._pinned:
+            self._pinned = False
+            self._file = self._index = self._times = None
 
     @property
     def is_at_rest(self) -> bool:
