@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicPartition
-from odradek.model.positions import BrokerEpoch
-from odradek.model.units import Millis
+from odradek.model.positions import NO_OFFSET, BrokerEpoch
+from odradek.model.units import Bytes, Millis
 from odradek.replication import fetcher_requests as requests
 from odradek.replication.fetcher_requests import TOPIC_IDS_FROM, FetcherSettings, Sender
 from odradek.replication.follower_session import FULL, FollowerSession, SessionTurn
@@ -337,11 +337,23 @@ class ReplicaFetcher:
         return requests.fetch(
             self._sender,
             turn,
-            named=[(slot.follower, wanted) for slot, wanted in named],
+            named=[(slot.follower, wanted, self._bytes_max(slot)) for slot, wanted in named],
             forgotten=forgotten,
             wait=Millis(0) if is_brief or self._opens_session(turn) else self._settings.wait_max,
             settings=self._by_name if self._without_id else self._settings,
         )
+
+    def _bytes_max(self, slot: _Slot) -> Bytes:
+        """Within a throttle one second's worth, so that it never rests for long.
+
+        The leader sends one batch at least. Before its first answer a replica may be far behind.
+        """
+        follower, rate = slot.follower, self._throttle.rate
+        bytes_max = self._settings.partition_bytes_max
+        if rate is None or not self._throttle.applies_to(follower.partition):
+            return bytes_max
+        may_lag = follower.lag or follower.leader_high_watermark == NO_OFFSET
+        return Bytes(min(bytes_max, max(rate, 1))) if may_lag else bytes_max
 
     def _opens_session(self, turn: SessionTurn) -> bool:
         """It is answered at once: until then no other request can overtake."""

@@ -80,15 +80,15 @@ def fetch(
     sender: Sender,
     turn: SessionTurn,
     *,
-    named: Iterable[tuple[Follower, FetchPosition]],
+    named: Iterable[tuple[Follower, FetchPosition, Bytes]],
     forgotten: Iterable[Follower],
     wait: Millis,
     settings: FetcherSettings,
 ) -> FetchRequest:
-    """A fetch of these partitions, and of all that the session holds besides."""
+    """Of these partitions, so many bytes of each, and of all that the session holds besides."""
     version = settings.fetch_version
     topics: dict[str, FetchTopic] = {}
-    for follower, position in named:
+    for follower, position, bytes_max in named:
         name, number = follower.partition
         topic = topics.get(name)
         if topic is None:
@@ -100,7 +100,7 @@ def fetch(
                 position.offset,
                 position.last_fetched_epoch,
                 position.log_start_offset,
-                settings.partition_bytes_max,
+                bytes_max,
                 incarnation=position.incarnation,
             )
         )

@@ -87,6 +87,21 @@ def test_a_copy_that_stands_is_told_of_and_one_that_goes_on_is_not(t: ClusterSce
     assert stands(t, "reassignment", (1, 2, 3)) == 0
 
 
+@staged(brokers=4)
+def test_a_copy_within_a_low_throttle_goes_on_all_the_time(t: ClusterScenario) -> None:
+    """A fetch brings what the rate lets through in a second: one megabyte would be two minutes."""
+    operator = filled(t)
+    for _ in range(BATCHES):
+        operator.produce("orders", "x" * BATCH_BYTES)
+    operator.sets("orders", follower_replication_throttled_replicas="*")
+    operator.sets_brokers({"follower.replication.throttled.rate": str(RATE // 5)})
+    operator.moves("orders", 1, 2, 4)
+    for _ in range(8):
+        t.run(10)
+        assert operator.ongoing()
+        assert stands(t, "reassignment") < 2 * 5 * BATCH_BYTES / RATE
+
+
 @staged(brokers=4, settings=FINE)
 def test_a_copy_that_waits_for_its_turn_within_a_throttle_does_not_stand(
     t: ClusterScenario,
