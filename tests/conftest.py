@@ -24,6 +24,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import longest_first
 from tests.external import tools
 from tests.external.oracle import Oracle
 from tests.external.zookeeper import RealZookeeper
@@ -41,6 +42,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """`-m "not external"` leaves out whatever needs a tool, without a mark on each test."""
     if wanted_by(item):
         item.add_marker(pytest.mark.external)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In the processes of `--numprocesses`, which hand on whole files in this order."""
+    if hasattr(config, "workerinput"):
+        longest_first.sort(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
