@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from tests.compat.broker_process import OdradekBroker, eventually
 from tests.compat.librdkafka import SECONDS_MAX, create_topic, quiet, read_all
 
-FIRST, LAST = map(int, os.environ.get("KILLS", "0:20").split(":"))
+FIRST, LAST = map(int, os.environ.get("KILLS", "0:8").split(":"))
 PARTITIONS: Final = 2
 BURST: Final = 50
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -43,7 +43,7 @@ from odradek.zookeeper.protocol.jute_requests import (
 )
 
 LIVES: Final = 5
-FIRST, LAST = map(int, os.environ.get("KILLS", "0:40").split(":"))
+FIRST, LAST = map(int, os.environ.get("KILLS", "0:12").split(":"))
 NAMES: Final = [f"/n{number}" for number in range(12)]
 
 Tree = dict[str, tuple[bytes | None, int]]  # data and version

@@ -1,6 +1,10 @@
-"""The attacks on what reads bytes from elsewhere, for as long as a test run can spare."""
+"""The attacks on what reads bytes from elsewhere, for as long as a test run can spare.
+
+`FUZZ_SECONDS=600` in the environment goes on for longer.
+"""
 
 import importlib.util
+import os
 import resource
 import subprocess
 import sys
@@ -10,10 +14,11 @@ import pytest
 
 from tests.fuzz import fuzz_security, fuzz_wire
 
-SECONDS = 15
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "5"))
 DATA_BYTES_MAX = 1 << 29
 
 
+@pytest.mark.timeout(120 + SECONDS)
 @pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this Python"
 )

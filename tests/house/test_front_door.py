@@ -98,3 +98,40 @@ def test_a_script_can_be_run_and_parsed(script: str) -> None:
     path = tree.ROOT / script
     assert path.stat().st_mode & 0o111
     subprocess.run(["bash", "-n", path], check=True)
+
+
+@pytest.mark.parametrize(("installs", "code"), [("true", 0), ("! [[ $* == *spark.txt* ]]", 1)])
+def test_spark_is_installed_beside_the_other_tests_and_they_are_run_without_it(
+    tmp_path: Path, installs: str, code: int
+) -> None:
+    """Where it cannot be had, the run has failed, and says so in its last line."""
+    (tmp_path / "dev").write_text(tree.text(DEV))
+    (tmp_path / "pins").mkdir()
+    for name in ("build.txt", "dev.txt", "spark.txt"):
+        (tmp_path / "pins" / name).write_text("")
+    (tmp_path / "pyproject.toml").touch()
+    python = tmp_path / "python"
+    python.write_text(
+        '#!/bin/bash\ncase "$*" in\n'
+        '*" venv "*) mkdir -p "${@: -1}/bin"; cp "$0" "${@: -1}/bin" ;;\n'
+        f'*" install "*) {installs} ;;\n'
+        '*"-m pytest"*) echo "$0${PYTHONDONTWRITEBYTECODE}" ;;\nesac\n'
+    )
+    python.chmod(0o755)
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "ODRADEK_PYTHON": str(python),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    ended = subprocess.run(
+        ["bash", str(tmp_path / "dev"), "test"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == code, ended.stderr
+    ran = [str(tmp_path / venv / "bin" / "python") for venv in (".venv", ".venv-spark")]
+    assert ended.stdout.splitlines() == (ran if code == 0 else ran[:1])
+    last = ended.stderr.splitlines()[-1]
+    assert ("done after" if code == 0 else "could not be made") in last

@@ -1,5 +1,6 @@
 """The same seed has the same history, to the byte: in each process, on each Python."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from odradek.sim.worlds import ALL
 
 SOURCE = Path(__file__).parents[2] / "src"
 SEED = "11"
+VERSION = re.compile(r"3\.1[1-9]")
 ANYWHERE = """
 import sys
 from odradek.records.compression import Codec
@@ -49,10 +51,12 @@ def digest(*how: str, path: Path = SOURCE, python: str = sys.executable, hashing
 
 
 def other_pythons() -> list[str]:
-    """Those that are installed beside the one that runs."""
+    """One of each version that is installed, but of the one that runs."""
     versions = Path.home() / ".pyenv" / "versions"
     found = [*versions.glob("3.1[1-9]*/bin/python"), *Path("/usr/bin").glob("python3.1[1-9]")]
-    return sorted(map(str, found))
+    of_version = {VERSION.findall(str(path))[-1]: str(path) for path in sorted(found)}
+    of_version.pop("{}.{}".format(*sys.version_info), None)
+    return sorted(of_version.values())
 
 
 @pytest.mark.parametrize("kind", ALL)
