@@ -2,8 +2,8 @@
 
 `python -m tests.pipelines.moving.dirty_run --count 1000000 [--form delta] [--spark]` holds every
 row against the truth and says how long it took; CI does it by the thousand. Each kind of dirt says
-itself what becomes of it, so no code of ours is asked. DuckDB and Spark read the files that the
-table's own library names: DuckDB's extensions for Delta and Iceberg do not come as wheels.
+itself what becomes of it, so no code of ours is asked. Spark reads the files that the table's own
+library names.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
+from tests.pipelines.duck import rows_of
 from tests.pipelines.moving.hostile_run import FORMATS, Run
 
 TRUTH: Final = pa.schema(
@@ -183,10 +183,9 @@ def by_its_library(run: Run) -> pa.Table:
 
 
 def by_duckdb(run: Run) -> pa.Table:
-    """The files, their columns by name."""
+    """By its own readers of each format."""
     columns = ", ".join(f'"{it}"' for it in TRUTH.names)
-    found = duckdb.read_parquet(files_of(run), union_by_name=True).project(columns)
-    return found.to_arrow_table()
+    return rows_of(run.location).project(columns).to_arrow_table()
 
 
 def by_spark(spark: Any) -> Read:

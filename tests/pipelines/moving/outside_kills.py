@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
@@ -27,6 +26,7 @@ from odradek.pipelines.moving.triggers import Continuous, Once
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.table import NoSuchTable
 from tests.compat.broker_process import OdradekBroker
+from tests.pipelines.duck import rows_of
 from tests.pipelines.mortal import processes
 from tests.pipelines.moving.archives import archive_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
@@ -146,8 +146,7 @@ def readers(lake: str, kind: str) -> Iterator[tuple[str, Callable[[], Places]]]:
         return sorted((row[names[0]], row[names[1]]) for row in rows)
 
     def of_duckdb() -> Places:
-        found = duckdb.read_parquet(f"{place}/**/*.parquet")
-        return sorted(found.project(", ".join(f'"{it}"' for it in names)).fetchall())
+        return sorted(rows_of(lake).project(", ".join(f'"{it}"' for it in names)).fetchall())
 
     def of_iceberg() -> Places:
         table: Any = open_table(lake)
@@ -156,12 +155,12 @@ def readers(lake: str, kind: str) -> Iterator[tuple[str, Callable[[], Places]]]:
 
     if kind == "raw":
         yield "ours", lambda: [row[:2] for row in rows_in(lake)]
+    yield "duckdb", of_duckdb
     if form == "delta":
         yield "deltalake", lambda: of(DeltaTable(place).to_pyarrow_table(columns=names).to_pylist())
     elif form == "iceberg":
         yield "pyiceberg", of_iceberg
     else:
-        yield "duckdb", of_duckdb
         yield "pyarrow", lambda: of(ds.dataset(place).to_table(columns=names).to_pylist())
 
 

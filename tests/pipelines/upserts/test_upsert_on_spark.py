@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
-from deltalake import DeltaTable
-
+from tests.pipelines.duck import rows_of
 from tests.pipelines.topics import Topics
 
 FILE = """
@@ -60,8 +58,7 @@ def test_a_topic_of_changes_by_the_command(topics: Topics, connect: str, tmp_pat
     _, told = typed(connect, "pipeline", "run", str(file), "--once")
     assert "3 records read: 2 written, 0 dropped, 1 dead letter;" in told
     assert "bytes rewritten for each byte changed" in told
-    uris = DeltaTable(str(tmp_path / "rows")).file_uris()
-    found = sorted(duckdb.read_parquet(uris).project("id, n").fetchall())
+    found = sorted(rows_of(f"delta:{tmp_path}/rows").project("id, n").fetchall())
     assert found == [(it, 50 if it == 5 else it) for it in range(20) if it != 3]
     _, told = typed("", "pipeline", "status", str(file))
     assert "one row for each id; the last batch wrote" in told
