@@ -79,6 +79,37 @@ def test_a_key_that_changes_leaves_no_row_behind(tmp_path: Path, ends: tuple[int
     assert table.account.written == 2
 
 
+@pytest.mark.parametrize("end", [1, 6])
+@pytest.mark.parametrize("is_debezium", [True, False])
+def test_a_key_that_is_a_time(tmp_path: Path, end: int, *, is_debezium: bool) -> None:
+    """Its numbers count seconds in the row before a change and in a record's key, too."""
+    json_values = JsonValues(
+        (("at", parse("timestamp")), ("n", parse("long"))), units=(("at", "s"),)
+    )
+    if is_debezium:
+        log = [
+            *(change("c", None, None, {"at": 1_700_000_000 + it, "n": it}) for it in range(4)),
+            change("d", None, {"at": 1_700_000_000}, None),
+            change("u", None, {"at": 1_700_000_001}, {"at": 1_700_000_009, "n": 9}),
+            (b'{"at": 1700000002}', b'{"op": "d"}'),
+        ]
+    else:
+        log = [
+            *((b"", b'{"at": %d, "n": %d}' % (1_700_000_000 + it, it)) for it in range(4)),
+            (b"1700000000", None),
+            (b'"1700000002"', None),
+            (b'{"at": 1700000001}', b'{"at": 1700000009, "n": 9}'),
+            (b'{"payload": {"at": 1700000001}, "schema": {}}', None),
+        ]
+    values = Debezium(json_values, ("at",)) if is_debezium else json_values
+    table = KeyedTable(place_of(tmp_path, "delta"), {0: log}, keys=("at",), values=values)
+    for it in (end, len(log)):
+        table.batch({0: it})
+    found = {it["n"]: it["at"].timestamp() - 1_700_000_000 for it in table.found()}
+    assert found == {3: 3, 9: 9}
+    assert table.account.dead == 0
+
+
 @pytest.mark.parametrize("ends", [(4,), (1, 4), (1, 2, 3, 4)])
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_was_not_read_stays_what_it_was(
@@ -126,6 +157,10 @@ def test_what_changes_nothing_that_is_known_is_dead() -> None:
         (None, None),
         change("c", 1, None, {"id": "no number"}),
         (b"1", b'{"schema": {}, "payload": 5}'),
+        (b"1", b'{"op": "c", "after": {"id": 1, "name": "a", "name": "b"}}'),
+        (b"1", b'{"payload": {"op": "d", "before": {"id": 1}}, "payload": {}, "schema": {}}'),
+        (b'{"id": 1, "id": 2}', b'{"op": "d"}'),
+        (b'{"payload": {"id": 1}, "payload": {"id": 2}, "schema": {}}', None),
         change("c", 4, None, row(4, "four")),
     ]
     made = Truncates(Changes(VALUES, ("id",)), frozenset())
@@ -139,8 +174,9 @@ def test_what_changes_nothing_that_is_known_is_dead() -> None:
         "has no key",
         "column id",
         "no change record",
+        *["more than once"] * 4,
     ]
-    assert sorted(found.dead) == list(range(8)), found.dead
+    assert sorted(found.dead) == list(range(12)), found.dead
     assert all(it in found.dead[at] for at, it in enumerate(said)), found.dead
     assert found.rows.num_rows == 1
 

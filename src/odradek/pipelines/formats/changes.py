@@ -4,7 +4,7 @@ A record without a value deletes the row of its key. Where keys are columns of v
 own key has to say them: as JSON with fields of these names, or, for one column alone, as its value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from odradek.pipelines.formats.avro_values import AvroValues
 from odradek.pipelines.formats.beside import Beside
 from odradek.pipelines.formats.debezium import FAULTS, Debezium
 from odradek.pipelines.formats.fitting import fitted
+from odradek.pipelines.formats.json_values import NO_UNITS, JsonValues
 from odradek.pipelines.formats.keys import DECODED_KEY
 from odradek.pipelines.formats.record_keys import key_values
 from odradek.pipelines.formats.rows import OF_RECORD
@@ -104,11 +105,11 @@ class Changes:
             found[DECODED_KEY] = pa.nulls(records.num_rows) if column is None else column
         said = [it for it in self.keys if it not in known and it not in found]
         if said:
-            kinds = [table.field(name).type for name in said]
+            kinds, units = [table.field(name).type for name in said], self._units(table)
             values: list[Sequence[Any]] = []
             for at, key in enumerate(records.column("key").to_pylist()):
                 try:
-                    values.append(self._key_of(key, said, kinds))
+                    values.append(self._key_of(key, said, kinds, units))
                 except FAULTS as reason:
                     dead.setdefault(at, f"it has no value, so it deletes a row: {reason}")
                     values.append([None] * len(said))
@@ -116,14 +117,22 @@ class Changes:
                 found[name] = pa.array([it[number] for it in values], kind)
         return found, dead
 
+    def _units(self, table: pa.Schema) -> Mapping[str, str]:
+        values = _innermost(self.values)
+        return values.units_in(table) if isinstance(values, JsonValues) else NO_UNITS
+
     def _key_of(
-        self, key: bytes | None, names: Sequence[str], kinds: Sequence[pa.DataType]
+        self,
+        key: bytes | None,
+        names: Sequence[str],
+        kinds: Sequence[pa.DataType],
+        units: Mapping[str, str],
     ) -> list[Any]:
         """Keys are in Avro where values are, unless they do not look so."""
-        avro = _avro_in(self.values)
-        if avro is None or key is None or key[:1] != b"\0":
-            return key_values(key, names, kinds)
-        record, _ = avro.read(key)
+        values = _innermost(self.values)
+        if not isinstance(values, AvroValues) or key is None or key[:1] != b"\0":
+            return key_values(key, names, kinds, units)
+        record, _ = values.read(key)
         return [fitted(record.get(name), kind) for name, kind in zip(names, kinds, strict=True)]
 
     def _checked(self, rows: pa.RecordBatch, at: Any, found: Converted) -> Converted:
@@ -145,10 +154,10 @@ class Changes:
         return Converted(rows.filter(pa.array(~wrong)), dead, found.dropped)
 
 
-def _avro_in(values: Values) -> AvroValues | None:
+def _innermost(values: Values) -> Values:
     while isinstance(values, (Beside, Debezium)):
         values = values.values
-    return values if isinstance(values, AvroValues) else None
+    return values
 
 
 def _together(puts: pa.RecordBatch, deletes: pa.RecordBatch) -> pa.RecordBatch:

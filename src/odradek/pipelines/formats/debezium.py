@@ -20,7 +20,7 @@ from odradek.pipelines.formats.avro_values import AvroValues
 from odradek.pipelines.formats.fitting import fitted
 from odradek.pipelines.formats.json_text import NoObject, read_object
 from odradek.pipelines.formats.json_values import JsonValues
-from odradek.pipelines.formats.names import Unfit, once
+from odradek.pipelines.formats.names import TwiceNamed, Unfit, once
 from odradek.pipelines.formats.record_keys import CONNECT, key_values
 from odradek.pipelines.formats.registry import UnknownSchema
 from odradek.pipelines.formats.rows import make_rows, record_fields, with_columns
@@ -112,7 +112,7 @@ class Debezium:
             return record, _after(kinds)
         found = read_object(value)
         if found.keys() == CONNECT:
-            found = found["payload"]
+            found = once(found, "payload")
         if not isinstance(found, dict):
             raise Unfit("the payload is no change record of Debezium")
         return found, None
@@ -132,22 +132,32 @@ class Debezium:
         keeps = tuple(name for name, it in after.items() if it in PLACEHOLDERS)
         if set(keeps) & set(self.keys):
             raise Unfit("its key was not read by Debezium")
-        fields = {name: it for name, it in after.items() if name not in keeps}
+        fields = _without(after, keeps)
+        self._scale(fields, table)
+        return Change(op, fields, keeps, self._was(before, after, table))
+
+    def _scale(self, fields: dict[str, Any], table: pa.Schema) -> None:
+        """Numbers that are times into milliseconds."""
         if isinstance(self.values, JsonValues):
             self.values.in_units(fields, table)
-        return Change(op, fields, keeps, self._was(before, after, table))
 
     def _key(self, before: Fields | None, key: bytes | None, table: pa.Schema) -> Fields:
         """Of a row that is deleted: from what it was, or else from the record's own key."""
         if before is not None and all(before.get(it) is not None for it in self.keys):
-            return {it: once(before, it) for it in self.keys}
+            return self._key_in(before, table)
         if isinstance(self.values, AvroValues):
             return self._key_of_avro(key)
         kinds = [table.field(it).type for it in self.keys]
         try:
-            return dict(zip(self.keys, key_values(key, self.keys, kinds), strict=True))
+            said = key_values(key, self.keys, kinds, self.values.units_in(table))
+            return dict(zip(self.keys, said, strict=True))
         except NoObject as error:
             raise Unfit(str(error)) from error
+
+    def _key_in(self, row: Fields, table: pa.Schema) -> dict[str, Any]:
+        found = {it: once(row, it) for it in self.keys}
+        self._scale(found, table)
+        return found
 
     def _key_of_avro(self, key: bytes | None) -> Fields:
         assert isinstance(self.values, AvroValues)
@@ -162,7 +172,8 @@ class Debezium:
             return None
         if all(before[it] == after.get(it) for it in self.keys):
             return None
-        return {it: fitted(once(before, it), table.field(it).type) for it in self.keys}
+        key = self._key_in(before, table)
+        return {name: fitted(it, table.field(name).type) for name, it in key.items()}
 
     def _told(
         self, rows: pa.RecordBatch, changes: Sequence[Change], table: pa.Schema
@@ -187,6 +198,12 @@ def _row(envelope: Fields, name: str) -> Fields | None:
     if found is not None and not isinstance(found, dict):
         raise Unfit(f"it is no change record of Debezium: {name} is no row")
     return found
+
+
+def _without(row: Fields, names: Sequence[str]) -> dict[str, Any]:
+    """The other fields; of which still is known whether they stand twice."""
+    left = {name: it for name, it in row.items() if name not in names}
+    return TwiceNamed(left, row.names) if isinstance(row, TwiceNamed) else left
 
 
 def _after(envelope: pa.Schema) -> pa.Schema:

@@ -8,7 +8,8 @@ cannot hold makes the record a dead letter. A record without a value (a tombston
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -19,6 +20,8 @@ from odradek.pipelines.formats.rows import make_rows, own_columns, record_fields
 from odradek.pipelines.formats.sound import with_others
 from odradek.pipelines.formats.types import TIME_UNITS
 from odradek.pipelines.moving.values import PREFIX, Converted
+
+NO_UNITS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class JsonValues:
     def convert(self, batch: pa.RecordBatch, table: pa.Schema) -> Converted:
         """One row for each object: most of a batch at once, what is special one by one."""
         columns = own_columns(table)
-        micros = {name: TIME_UNITS[unit] for name, unit in self._units(table).items()}
+        micros = {name: TIME_UNITS[unit] for name, unit in self.units_in(table).items()}
         read = read_objects(
             batch.column("value"), columns, self.dirt, may_grow=self.may_grow, units=micros
         )
@@ -52,7 +55,7 @@ class JsonValues:
         parts = [(it.at, with_record(_taken(batch, it.at), own, it.columns)) for it in read]
         return with_others(batch, parts, lambda rest: self.one_by_one(rest, table))
 
-    def _units(self, table: pa.Schema) -> dict[str, str]:
+    def units_in(self, table: pa.Schema) -> dict[str, str]:
         """Of the columns that are times in the table, whatever the file says."""
         return {
             name: unit
@@ -78,7 +81,7 @@ class JsonValues:
 
     def in_units(self, found: dict[str, Any], table: pa.Schema) -> None:
         """Turns numbers that are times into milliseconds."""
-        for name, unit in self._units(table).items():
+        for name, unit in self.units_in(table).items():
             if name in found:
                 found[name] = in_millis(found[name], unit)
 
