@@ -7,8 +7,9 @@ as it was, so that a test may look at every outcome of one crash.
 """
 
 import errno
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from odradek.model.units import GIB, Bytes, Timestamp
 from odradek.ports import File, Lock, Random
@@ -39,6 +40,7 @@ class SimulatedDisk:
         self.medium = names or Names()
         self._now = now
         self.boots = 0  # how often the machine has lost its power
+        self.refused: Counter[str] = Counter()  # how often there was no room, by path
         self._locked: set[str] = set()
         self.used = sum({id(it): it.space for _, it in self.medium.files()}.values())
 
@@ -73,6 +75,7 @@ class SimulatedDisk:
     def _reborn(self, names: Names) -> "SimulatedDisk":
         old = self.faults
         faults = DiskFaults(old.rows, old.read_only, old.capacity, stall=old.stall, crash=old.crash)
+        faults.quota = old.quota
         disk = SimulatedDisk(self._name, faults=faults, names=names, now=self._now)
         disk.boots = self.boots
         return disk
@@ -224,7 +227,8 @@ class SimulatedDisk:
     def free_bytes(self) -> Bytes:
         """What is left of the capacity."""
         self.faults.enter("free", "")
-        return Bytes(max(0, self._free()))
+        capacity = self.faults.capacity
+        return Bytes(FREE_BYTES if capacity is None else max(0, capacity - self.used))
 
     def total_bytes(self) -> Bytes:
         """The capacity."""
@@ -251,7 +255,7 @@ class SimulatedDisk:
         if fault:
             raise_error(fault.error, path)
         if part < len(data):
-            raise_error(errno.ENOSPC, path)
+            self._refuse(path)
         self.faults.passed("write")
 
     def truncate(self, path: str, contents: Contents, size: int) -> None:
@@ -268,7 +272,7 @@ class SimulatedDisk:
         self.faults.enter("allocate", path)
         grows = max(0, size - contents.space)
         if grows > self._free():
-            raise_error(errno.ENOSPC, path)
+            self._refuse(path)
         self.used += grows
         contents.reserved = max(contents.reserved, size)
         self.faults.passed("allocate")
@@ -295,9 +299,13 @@ class SimulatedDisk:
         contents.modified = self._now()
         self.used += contents.space
 
+    def _refuse(self, path: str) -> NoReturn:
+        self.refused[path] += 1
+        raise_error(errno.ENOSPC if self.faults.quota is None else errno.EDQUOT, path)
+
     def _free(self) -> int:
-        capacity = self.faults.capacity
-        return FREE_BYTES if capacity is None else capacity - self.used
+        bounds = (self.faults.capacity, self.faults.quota)
+        return min((it - self.used for it in bounds if it is not None), default=FREE_BYTES)
 
     def _forget(self, node: Node | None) -> None:
         if isinstance(node, Contents):

@@ -111,6 +111,30 @@ def test_retention_makes_the_room(t: ClusterScenario) -> None:
     assert full.machine.disk(full.disk_of("orders")).faults.capacity is not None
 
 
+def test_a_disk_that_is_full_by_a_quota_has_room_once_it_takes_some(t: ClusterScenario) -> None:
+    """It says that there is some: its replica would join, lead, and give way again and again.
+
+    What it refused was not written elsewhere, so there is nothing to fetch that could fail.
+    """
+    shop, full = with_orders(t)
+    disks = [full.machine.disk(name) for name in DISKS]
+    for disk in disks:
+        disk.faults.quota = disk.used
+    for number in others(full):
+        t.cut("shop", number)
+    writing = shop.begins(shop.producing("orders", "second"))
+    t.await_new_leader("orders", full.number)
+    writing.cancel()
+    t.heal()
+    t.wait_until(lambda: full.number not in t.state("orders").isr, "it is out of sync")
+    t.run(seconds=MEASURED)
+    assert {*t.state("orders").isr} == others(full)
+    for disk in disks:
+        disk.faults.quota = None
+    t.await_isr("orders", 1, 2, 3)
+    assert not [path for disk in disks for path, _ in disk.medium.files() if "room" in path]
+
+
 def test_a_leader_that_is_alone_refuses_and_leads_on(t: ClusterScenario) -> None:
     """There is none to give way to: readers are served, and with room it takes records."""
     shop = t.client("shop")

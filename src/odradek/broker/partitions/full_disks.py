@@ -6,7 +6,8 @@ as a follower that fetches nothing: what it fetched could not be written, and as
 it would hold up every producer that waits for all. Retention goes on in its log, and may make the
 room. Without enough others it leads on, and refuses.
 
-Invariant: after a resignation the replica is in no ISR until its dir was seen with room. So where
+Invariant: after a resignation the replica is in no ISR until its dir was seen with room, which a
+disk shows by taking as much as that, for a quota leaves what it says of itself as it was. So where
 all disks are full each gives way at most once, and the last one that may lead does.
 """
 
@@ -76,6 +77,7 @@ class FullDisks:
         for appends in replicas.logs.appends.values():
             appends.on_full = self._on_full
         replicas.logs.on_measured.append(self._on_measured)
+        replicas.logs.wanted_room = self._wanted_room
         replicas.on_dir_failed.append(self._on_dir_failed)
 
     def waits(self, replica: FollowingReplica) -> bool:
@@ -106,6 +108,16 @@ class FullDisks:
         others = replica.leader.others_in_sync() & {*state.isr}
         live = [it for it in others if self._cluster.image.is_online(replica.partition, it)]
         return len(live) >= max(replica.leader.min_isr, 1)
+
+    def _wanted_room(self, log_dir: str, room: Room) -> int:
+        """The most that somebody waits for who would have it now, if the disk means what it says.
+
+        One that is full by a quota has refused an append, and says that there is room.
+        """
+        waiting = (self._replicas.dirs.get(it) for it in self._waiting)
+        here = (it for it in waiting if it is not None and _dir_of(it) == log_dir)
+        wanted = (_enough(it, room) for it in here)
+        return max((it for it in wanted if it <= room.free), default=0)
 
     def _on_measured(self, log_dir: str, room: Room) -> None:
         came: list[FollowingReplica | None] = []

@@ -78,6 +78,7 @@ class LocalLogs:
         self._starts = LogStarts()
         self.room: dict[str, Room] = {}  # of each disk, when it was last looked at
         self.on_measured: list[Callable[[str, Room], None]] = []  # told of each look
+        self.wanted_room: Callable[[str, Room], int] = lambda *_: 0  # somebody waits for so much
         self.stuck: dict[str, Millis] = {}  # how long disks have not answered, by dir
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}

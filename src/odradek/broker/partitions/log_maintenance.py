@@ -26,11 +26,11 @@ from odradek.config.rows import replication as replication_rows
 from odradek.config.setting import BrokerSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import SECOND, Millis
+from odradek.model.units import SECOND, Bytes, Millis
 from odradek.ports import Clock, Worker
 from odradek.storage.compacting.compaction import Cleanable, Compaction, Throttle, cleanable, is_due
 from odradek.storage.dirs.log_dir import LogDir
-from odradek.storage.dirs.room import measure
+from odradek.storage.dirs.room import measure, takes
 from odradek.storage.errors import CorruptFile, StorageError
 from odradek.storage.files.names import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.logs.closing import RestJob
@@ -242,9 +242,17 @@ class LogMaintenance:
             pass
 
     async def _measure(self, log_dir: LogDir) -> None:
-        """How much room there is; where some is left, missing logs are made, and others filled."""
+        """How much room there is; where some is left, missing logs are made, and others filled.
+
+        Who waits for room has found none where the disk may have said that there is some.
+        """
+        logs = self._replicas.logs
         room = await off_loop(self._background(log_dir), partial(measure, log_dir))
-        self._replicas.logs.note_room(log_dir.name, room)
+        wanted = logs.wanted_room(log_dir.name, room)
+        if wanted and not await off_loop(self._worker(log_dir), partial(takes, log_dir, wanted)):
+            log.warning("log_dir.refuses", log_dir=log_dir.name, free=room.free, wanted=wanted)
+            room = room._replace(free=Bytes(0))
+        logs.note_room(log_dir.name, room)
         if room.free:
             self._replicas.ask_for_lost()
 

@@ -34,6 +34,9 @@ META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
+ROOM: Final = "room.tmp"
+"""Ours: as large as what there shall be room for, for a moment."""
+
 CORDONED: Final = "cordoned"
 """Ours: an operator wants no new log in this dir. It stands in the dir, and moves with the disk."""
 
