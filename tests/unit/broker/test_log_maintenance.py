@@ -23,6 +23,7 @@ SOON = {
     "log.retention.check.interval.ms": "1000",
     "log.cleaner.backoff.ms": "1000",
 }
+PRODUCER = 7
 MANY = [TopicPartition(f"topic-{number:02}", 0) for number in range(24)]
 
 
@@ -226,6 +227,39 @@ def test_retention_makes_room_on_a_full_disk(kept: int) -> None:
         ground.live(second)
 
 
+def test_retention_frees_a_full_disk_of_an_active_segment() -> None:
+    """It is all that the log has, and too old; the snapshot that a next one begins with comes late.
+
+    What is known of the producers is on the disk all the same.
+    """
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found, appender = replicas.led(ORDERS).log, Appender(replicas.led(ORDERS))
+        for number in range(6):
+            appender.append(timeless("a" * 400, sequence=number))
+            await asyncio.sleep(0.01)
+        disk = ground.machine.disk(found.folder.disk.name.rpartition("/")[2])
+        disk.faults.capacity = disk.used
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            await asyncio.sleep(5)
+            for task in running:
+                task.cancel()
+        assert replicas.led(ORDERS).leader.log_start_offset == found.log_start_offset == 6
+        assert disk.used < disk.faults.capacity - 2_000
+
+    async def second(replicas: ReplicaManager) -> None:
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        assert (found.log_start_offset, found.log_end_offset) == (6, 6)
+        assert list(found.producers.entries) == [PRODUCER]
+
+    with Ground(SOON, orders={"retention.ms": "1", "retention.bytes": "-1"}) as ground:
+        ground.live(first, cleanly=False)
+        ground.live(second)
+
+
 def test_a_start_is_noted_of_no_log_that_another_has_replaced() -> None:
     """Its disk was replaced, or its topic made again: it would count for the one of that name."""
 
@@ -243,9 +277,12 @@ def test_a_start_is_noted_of_no_log_that_another_has_replaced() -> None:
         ground.live(talk)
 
 
-def timeless(value: str) -> bytearray:
-    """A batch of one record that does not say when it was made."""
-    return build_batch([Record(0, -1, None, value.encode())])
+def timeless(value: str, *, sequence: int = -1) -> bytearray:
+    """A batch of one record that does not say when it was made; with a number of a producer."""
+    records = [Record(0, -1, None, value.encode())]
+    if sequence < 0:
+        return build_batch(records)
+    return build_batch(records, producer_id=PRODUCER, producer_epoch=0, base_sequence=sequence)
 
 
 def keyed(key: str, value: str) -> bytearray:

@@ -19,7 +19,7 @@ from odradek.ports import Disk
 from odradek.storage.errors import StorageError
 from odradek.storage.files.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.writing import WriteJob, save_epochs
+from odradek.storage.logs.writing import WriteJob, save_epochs, write_snapshot
 from odradek.storage.segments.segment import Save, Segment
 
 SYNCED_AT_ONCE: Final = 64 * MIB
@@ -86,6 +86,10 @@ class FlushJob:
         log = self.log
         disk = log.folder.disk
         with log.failures.touching(disk.name):
+            for segment in self.segments:
+                if segment.owed_snapshot is not None:
+                    write_snapshot(disk, segment, segment.owed_snapshot)
+                    segment.owed_snapshot = None
             for save in self.saves:
                 save.write(disk)
         with log.failures.syncing(disk.name):

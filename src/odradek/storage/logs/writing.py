@@ -11,11 +11,12 @@ from typing import Protocol
 
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
+from odradek.ports import Disk
 from odradek.records.batch import BatchHeader, Buffer
 from odradek.storage.errors import StorageError
 from odradek.storage.files.checkpoints import EpochStart, encode_epochs
-from odradek.storage.files.dir_files import put_small
-from odradek.storage.files.failures import Failures
+from odradek.storage.files.dir_files import delete_if_there, put_small
+from odradek.storage.files.failures import FULL, Failures
 from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT
 from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.producers import Update
@@ -56,6 +57,16 @@ def save_epochs(log: Owner, entries: tuple[EpochStart, ...]) -> bool:
     put_small(log.folder.disk, log.folder.path(EPOCH_CHECKPOINT), encode_epochs(entries))
     log.saved_epochs = entries
     return True
+
+
+def write_snapshot(disk: Disk, segment: Segment, snapshot: bytes) -> None:
+    """What is known of the producers where this segment begins. On the disk's thread."""
+    file = disk.open(segment.path(SNAPSHOT), create=True)
+    try:
+        file.truncate(0)
+        file.write([snapshot], 0)
+    finally:
+        file.close()
 
 
 class Piece:
@@ -189,16 +200,21 @@ class WriteJob:
         self.log.folder.disk.sync_directory(self.log.folder.name)
 
     def _begin(self, piece: Piece) -> None:
-        """The new segment's file, and beside it what was known when it began."""
+        """The new segment's file, and beside it what was known when it began.
+
+        Where a full disk has no room for that, a segment that is to be empty begins without: so
+        retention can delete what lies before it, and then there is room.
+        """
         piece.segment.create()
         assert piece.snapshot is not None, "a new segment comes with a snapshot"
-        path = piece.segment.path(SNAPSHOT)
-        file = self.log.folder.disk.open(path, create=True)
+        disk = self.log.folder.disk
         try:
-            file.truncate(0)
-            file.write([piece.snapshot], 0)
-        finally:
-            file.close()
+            write_snapshot(disk, piece.segment, piece.snapshot)
+        except OSError as error:
+            if piece.chunks or error.errno not in FULL:
+                raise
+            delete_if_there(disk, piece.segment.path(SNAPSHOT))
+            piece.segment.owed_snapshot = piece.snapshot
 
     def _undo(self) -> None:
         """Takes back what a failed write left, durably.

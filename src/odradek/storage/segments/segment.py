@@ -116,6 +116,7 @@ class Segment:
         "has_new_entries",
         "index_interval",
         "max_timestamp",
+        "owed_snapshot",
         "size",
         "state",
     )
@@ -131,6 +132,7 @@ class Segment:
         self.created: Timestamp | None = None  # None: before this process began
         self.first_timestamp: Timestamp | None = None  # of the first batch; None: not known
         self.max_timestamp: TimestampedOffset | None = None  # None: not read yet
+        self.owed_snapshot: bytes | None = None  # it had no room yet; for the disk's thread
         self._file: File | None = None
         self._hint: tuple[int, BatchHeader] | None = None  # the batch behind the last range
         self._tail: tuple[int, BatchHeader] | None = None  # where those noted last begin
