@@ -127,7 +127,7 @@ def test_records_that_cannot_be(odradek: Shell, topic: str, tmp_path: Path) -> N
     assert "is not in it" in odradek.fails("consume", topic, "-o", "99", "-e")
     assert "%q stands for nothing" in odradek.fails("consume", topic, "-f", "%q", code=2)
     assert "no escape" in odradek.fails("consume", topic, "-f", "\\q", code=2)
-    assert "-1 is not in the range" in odradek.misused("consume", topic, "-n", "-1")
+    assert "-1 is too small: 0 or more" in odradek.misused("consume", topic, "-n", "-1")
     assert "exclude each other" in odradek.misused("consume", topic, "-g", "g", "-p", "0")
     assert "reset-offsets" in odradek.misused("consume", topic, "-g", "g", "-o", "5")
     assert "exclude each other" in odradek.misused("consume", topic, "-f", "%s", "--json")

@@ -55,6 +55,9 @@ def test_a_coordinator_that_refuses(cluster: LiveCluster, odradek: Shell) -> Non
     told = f"broker 1 cannot read the log: {OFFSETS}-0/{log.name}: corrupt at byte "
     eventually(lambda: told in odradek.run("cluster", "health").out, what="it is named")
     assert "coordinator refuses" in odradek.run("cluster", "health").out
+    listed = odradek.run("group", "list")
+    assert (listed.code, listed.rows) == (1, [])
+    assert "broker 1 cannot read the log of some groups: they are left out" in listed.err
     books.call("A coordinator that refuses", "group reset-offsets readers -t orders --to-latest")
 
     cluster.brokers[2].start()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.cli.grammar import Verb
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
@@ -41,7 +42,7 @@ UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 @click.option("--start", default="earliest", show_default=True, help="Or -10m, a time.")
 @click.option("--partition-by", multiple=True, metavar="COLUMN", help="Or day(COLUMN).")
 @click.option("--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.option("--max-offsets-per-trigger", type=click.IntRange(min=1), metavar="N")
+@click.option("--max-offsets-per-trigger", type=Whole(min=1), metavar="N")
 @click.option("--max-bytes-per-trigger", metavar="SIZE", help="Such as 512m.")
 @click.option("--skip-lost", is_flag=True, help="Go on where records are gone or damaged.")
 @click.option(

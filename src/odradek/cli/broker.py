@@ -13,6 +13,7 @@ from odradek.cli.cordon import cordoned
 from odradek.cli.grammar import Noun
 from odradek.cli.logdirs import hanging_of, log_dirs_of, state_of
 from odradek.cli.naming import brokers_named
+from odradek.cli.options import pasted
 from odradek.cli.printing import is_terminal, show, show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
@@ -47,7 +48,8 @@ def list_brokers() -> None:
     show_table(COLUMNS, rows)
     if closed:
         names = ", ".join(map(str, closed))
-        click.echo(f"cordoned, without new replicas: {names} (odradek broker undrain)", err=True)
+        told = f"cordoned, without new replicas: {names} (odradek broker undrain)"
+        click.echo(pasted(told), err=True)
 
 
 async def _rows(cluster: Cluster) -> list[tuple[object, ...]]:

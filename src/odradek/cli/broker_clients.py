@@ -9,6 +9,7 @@ import click
 from odradek.cli.cells import Size
 from odradek.cli.grammar import Verb
 from odradek.cli.naming import brokers_that_answer
+from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_table
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
@@ -33,7 +34,7 @@ COLUMNS: Final = (
 @click.argument("brokers", type=int, nargs=-1, metavar="[BROKER]...")
 @click.option(
     "--seconds",
-    type=click.IntRange(1, 60),
+    type=Whole(1, 60),
     default=3,
     show_default=True,
     help="How long to watch.",

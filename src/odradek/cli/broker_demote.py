@@ -10,6 +10,7 @@ from odradek.cli.cordon import cordon
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Verb
 from odradek.cli.moving import ROUNDS, check_known, partitions_named, placement_of
+from odradek.cli.numbers import Whole
 from odradek.cli.options import pasted
 from odradek.cli.printing import show
 from odradek.cli.reassigning import Targets
@@ -34,7 +35,7 @@ class _Look(NamedTuple):
 
 
 @click.command(cls=Verb)
-@click.argument("broker", type=click.IntRange(min=0))
+@click.argument("broker", type=Whole(min=0))
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 def demote(*, broker: int, dry_run: bool) -> None:
     """Take the leaderships off a sick broker, and keep them off.

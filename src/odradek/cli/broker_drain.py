@@ -29,6 +29,7 @@ from odradek.cli.moving import (
     partitions_named,
     placement_of,
 )
+from odradek.cli.numbers import Whole
 from odradek.cli.options import pasted
 from odradek.cli.printing import show_table
 from odradek.cli.reassigning import Targets, sizes_of, waits_for
@@ -45,7 +46,7 @@ NAMED_MAX: Final = 5
 """Replicas that are left are named up to here, and then counted."""
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-_broker = click.argument("broker", type=click.IntRange(min=0))
+_broker = click.argument("broker", type=Whole(min=0))
 
 
 async def _room(cluster: Cluster, closed: Container[int]) -> Room:
@@ -198,7 +199,7 @@ class _Left(NamedTuple):
         older = sorted({it.topic for it in self.stuck if it not in self.alone})
         lost = [f"odradek partition elect {' '.join(older)} --unclean"] if older else []
         alone = sorted({it.topic for it in self.alone})
-        lost += [f"odradek topic delete {' '.join(alone)}"] if alone else []
+        lost += [f"odradek topic delete {' '.join(alone)} (all partitions)"] if alone else []
         back = f"bring back what is named, then {again}"
         return f"{back}; if its disks are lost: {' and '.join(lost)}, then the same"
 
@@ -278,7 +279,7 @@ def _show_status(broker: int) -> None:
     shown = {**found, "bytes": Size(size)}
     show_table(tuple(shown), [tuple(shown.values())])
     if standing.number:
-        click.echo(f"{standing.text}\n{standing.next_step(broker)}", err=True)
+        click.echo(pasted(f"{standing.text}\n{standing.next_step(broker)}"), err=True)
 
 
 class _Restored(NamedTuple):
@@ -335,7 +336,7 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
         there = {it: to for it, to in former.items() if it in placement.wanted}
         restored = _restored(there, placement.wanted, closed)
         for text in (*restored.other_factor, *restored.waits):
-            click.echo(f"odradek: {text}", err=True)
+            click.echo(f"odradek: {pasted(text)}", err=True)
         rows, failed = await move(cluster, restored.targets, placement, how)
         is_over = how.wait or not rows  # otherwise the plan is needed once more, for leaders
         if former and not dry_run and not failed and is_over and not restored.waits:

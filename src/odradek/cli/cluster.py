@@ -11,7 +11,7 @@ from odradek.cli.cluster_health import Sick, sick
 from odradek.cli.cluster_roll import roll
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Noun
-from odradek.cli.options import options
+from odradek.cli.options import options, pasted
 from odradek.cli.printing import print_json, show_table
 from odradek.cli.restart_order import order_of
 from odradek.cli.talking import talk
@@ -55,7 +55,7 @@ def health() -> None:
 
     Exit code 1 if a partition has no leader or is out of sync, a reassignment waits or stands, a
     deletion waits, a broker does not answer, a log dir is offline, a disk hangs, is nearly full or
-    may fail soon, a certificate ends soon, or there is no controller.
+    may fail soon, a certificate ends soon, or there is no controller or it moves often.
     """
     found = talk(sick)
     if options().as_json:
@@ -64,7 +64,7 @@ def health() -> None:
     elif not found:
         click.echo("healthy: every partition has a leader and all its replicas are in sync")
     else:
-        show_table(Sick._fields, [(it.cause, it.problem, it.where) for it in found])
+        show_table(Sick._fields, [(pasted(it.cause), it.problem, it.where) for it in found])
     if found:
         sys.exit(FAILED)
 
@@ -87,4 +87,4 @@ def restart_order() -> None:
         for broker in order:
             click.echo(broker)
         if sys.stdout.isatty():
-            click.echo("one at a time; before the next: odradek cluster health", err=True)
+            click.echo(pasted("one at a time; before the next: odradek cluster health"), err=True)

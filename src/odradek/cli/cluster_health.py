@@ -5,7 +5,7 @@ metadata, which tells less: not why a live replica may not lead, nor what a dele
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -65,6 +65,11 @@ REFUSES_NEXT: Final = (
     "start the brokers of its other replicas, else runbook A coordinator that refuses"
 )
 CERTIFICATE_ENDS: Final = "certificate ends soon"
+MOVES_OFTEN: Final = "controller moves often"
+MOVES_MAX: Final = 4
+OFTEN_WITHIN: Final = Millis(30 * 60 * SECOND)
+"""More moves in that time are too many, for the alert as well."""
+WHY_IT_MOVES: Final = "odradek controller history says why"
 WARNINGS: Final = frozenset(
     {
         DELETION_WAITS,
@@ -75,6 +80,7 @@ WARNINGS: Final = frozenset(
         DISK_NEARLY_FULL,
         CERTIFICATE_ENDS,
         MOVE_STANDS,
+        MOVES_OFTEN,
     }
 )
 """What may last for weeks, and what a restart of a broker makes no worse."""
@@ -124,10 +130,10 @@ async def sick(cluster: Cluster) -> list[Sick]:
 async def decided_problems(cluster: Cluster) -> list[Sick]:
     """What the controller knows of: no other broker is asked."""
     answer = await cluster.refresh([])
-    missing = await _missing_controller(cluster, answer)
-    if missing is None:
-        return await _partition_problems(cluster)
-    return [missing, *_concluded(await cluster.refresh(None), {})]
+    found = await _controller_problems(cluster, answer)
+    if any(it.problem == NOTHING_DECIDED for it in found):
+        return [*found, *_concluded(await cluster.refresh(None), {})]
+    return [*found, *await _partition_problems(cluster)]
 
 
 async def _left_throttle(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[Sick]:
@@ -194,24 +200,35 @@ async def _partition_problems(cluster: Cluster) -> list[Sick]:
         return [Sick(cause, NOTHING_DECIDED), *_concluded(answer, {})]
 
 
-async def _missing_controller(cluster: Cluster, answer: MetadataResponse) -> Sick | None:
-    """Why there is none, as ZooKeeper has it: brokers may still name the last one."""
+async def _controller_problems(cluster: Cluster, answer: MetadataResponse) -> list[Sick]:
+    """That there is none, as ZooKeeper has it, for brokers may name the last one; or many moves."""
     try:
         found = await operate(cluster, Wanted(CONTROLLER_PLACEMENT))
     except UnsupportedVersion:
-        is_missing, cause = answer.controller_id < 0, "no controller is elected"
+        is_missing = answer.controller_id < 0
+        return [Sick("no controller is elected", NOTHING_DECIDED)] if is_missing else []
     except BrokerError as error:
         if error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
             raise
-        is_missing, cause = True, "ZooKeeper is away: a broker that was asked does not reach it"
-    else:
-        is_missing, cause = found["controller"] is None, "no controller is elected"
+        cause = "ZooKeeper is away: a broker that was asked does not reach it"
+        return [Sick(cause, NOTHING_DECIDED)]
+    if found["controller"] is None:
+        cause = "no controller is elected"
         if not found["preferred"] and not found["fallback"]:
             cause = (
                 "no preferred broker lives, and allow.preferred.controller.fallback is false: "
                 "`odradek controller prefer BROKER` gives the cluster a controller"
             )
-    return Sick(cause, NOTHING_DECIDED) if is_missing else None
+        return [Sick(cause, NOTHING_DECIDED)]
+    moves = moved_since(found["controllers"], cluster.world.clock.wall() - OFTEN_WITHIN)
+    if moves <= MOVES_MAX:
+        return []
+    return [Sick(f"it has moved {moves} times in half an hour: {WHY_IT_MOVES}", MOVES_OFTEN)]
+
+
+def moved_since(controllers: Sequence[Mapping[str, Any]], moment: int) -> int:
+    """How often another broker, or the same anew, became the controller; the first did not move."""
+    return sum(it["since"] > moment for it in controllers[1:])
 
 
 def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) -> list[Sick]:

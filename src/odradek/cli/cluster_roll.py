@@ -17,6 +17,7 @@ import click
 from odradek.cli.cluster_health import WARNINGS, Sick, sick
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import Verb
+from odradek.cli.numbers import Number
 from odradek.cli.options import pasted
 from odradek.cli.printing import show
 from odradek.cli.progress import REST_SECONDS_MAX, Pace
@@ -53,7 +54,7 @@ MIN_ISR: Final = "min.insync.replicas"
 )
 @click.option(
     "--patience",
-    type=click.FloatRange(min=1),
+    type=Number(min=1),
     default=PATIENCE_SECONDS,
     show_default=True,
     metavar="SECONDS",
@@ -86,7 +87,7 @@ def roll(
         next_step = f"once that is mended: {called} --since {began}"
         for it in await sick(cluster) if order else ():
             if it.problem in WARNINGS:
-                click.echo(f"odradek: not in the way: {it.cause}: {it.problem}", err=True)
+                click.echo(f"odradek: not in the way: {pasted(it.cause)}: {it.problem}", err=True)
         try:
             for number, broker in enumerate(order, 1):
                 await _check(cluster, broker, next_step, below_min_isr=below_min_isr)

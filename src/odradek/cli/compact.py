@@ -3,6 +3,7 @@
 import click
 
 from odradek.cli.grammar import LocalVerb
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
@@ -15,10 +16,10 @@ HOUR_MS = 3_600_000
 @click.command(cls=LocalVerb)
 @with_spark
 @click.argument("table")
-@click.option("--file-mb", type=click.IntRange(min=1), default=128, show_default=True)
+@click.option("--file-mb", type=Whole(min=1), default=128, show_default=True)
 @click.option(
     "--keep-hours",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=168,
     show_default=True,
     help="How long versions that were replaced can be read.",

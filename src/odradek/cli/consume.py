@@ -10,6 +10,7 @@ from odradek.cli.failing import MISUSED, Failed
 from odradek.cli.grammar import Verb
 from odradek.cli.moments import millis_of
 from odradek.cli.naming import TOPIC, topics_named
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.printing import output
 from odradek.cli.record_format import printer_of
@@ -54,7 +55,7 @@ class Wanted(NamedTuple):
     help="beginning, end, an offset, -N for the last N of each partition, or @TIME: "
     "@2026-01-31T12:00 or milliseconds since 1970.  [default: beginning]",
 )
-@click.option("-n", "--count", type=click.IntRange(0), help="End after so many records.")
+@click.option("-n", "--count", type=Whole(0), help="End after so many records.")
 @click.option("-e", "--exit", "exit_at_end", is_flag=True, help="End at the end of the partitions.")
 @click.option("-g", "--group", help="As a member of this group, which commits what was printed.")
 @click.option("-f", "--format", "form", help="%t %p %o %k %s %T %h %K %S %% and \\n, as in kcat.")

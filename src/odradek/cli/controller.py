@@ -10,6 +10,7 @@ from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import brokers_named
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.printing import print_json, show, show_outcomes, show_table
 from odradek.cli.talking import talk
@@ -35,7 +36,7 @@ TITLES: Final = {
 }
 LOST_LOOKS: Final = 20
 """How often a wish may be found nowhere: its end and its entry in the history are two reads."""
-_broker = click.argument("broker", type=click.IntRange(min=0))
+_broker = click.argument("broker", type=Whole(min=0))
 
 
 @click.group(cls=Noun)

@@ -19,7 +19,7 @@ from odradek.cli.doctor_cluster import coordinator, health, probe
 from odradek.cli.doctor_finding import Finding, Level
 from odradek.cli.failing import FAILED, UNREACHABLE
 from odradek.cli.grammar import Verb
-from odradek.cli.options import options
+from odradek.cli.options import options, pasted
 from odradek.cli.printing import output, print_json
 from odradek.cli.talking import secured_network
 from odradek.client.addresses import addresses
@@ -80,9 +80,9 @@ def _plain(findings: Sequence[Finding]) -> list[dict[str, str]]:
 def _print(findings: Sequence[Finding]) -> None:
     output()
     for it in findings:
-        click.echo(f"{it.level.value}: {it.about}: {it.cause}")
+        click.echo(f"{it.level.value}: {it.about}: {pasted(it.cause)}")
         if it.next_step:
-            click.echo(f"  next: {it.next_step}")
+            click.echo(f"  next: {pasted(it.next_step)}")
     counts = Counter(it.level for it in findings)
     errors, warnings = (
         counted(counts[Level.ERROR], "error"),

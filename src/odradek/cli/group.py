@@ -9,11 +9,20 @@ from odradek.cli import group_reset
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
-from odradek.cli.naming import GROUP, TOPIC, groups_named, groups_told, matching, topic_named
+from odradek.cli.naming import (
+    GROUP,
+    TOPIC,
+    end_if_unreadable,
+    groups_among,
+    groups_named,
+    groups_told,
+    topic_named,
+)
 from odradek.cli.options import options
 from odradek.cli.printing import print_json, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import admin
+from odradek.client.admin import ListedGroups
 from odradek.client.cluster import Cluster
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
@@ -27,6 +36,7 @@ from odradek.wire.prefixed import read_prefixed
 POSITIONS = ("topic", "partition", "committed", "end", "lag", "member", "client", "host")
 MEMBERS = ("group", "member", "client", "host", "partitions", "assignment")
 CONSUMER = "consumer"
+NO_GROUP = "no group is there"
 
 
 class Position(NamedTuple):
@@ -58,18 +68,16 @@ def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
 
     NAMES may hold patterns such as 'billing-*'.
     """
-
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        known = {group.group_id: group for group in await groups_told(cluster)}
-        wanted = matching(names, known, "group", "odradek group list") if names else known
-        lowered = {state.lower() for state in states}
-        return [
-            (group.group_id, group.group_state, group.protocol_type)
-            for group in map(known.__getitem__, sorted(wanted))
-            if not lowered or group.group_state.lower() in lowered
-        ]
-
-    show_table(("group", "state", "protocol"), talk(ask), "no group is there")
+    told = talk(groups_told)
+    wanted = set(groups_among(told, names))
+    lowered = {state.lower() for state in states}
+    rows = [
+        (group.group_id, group.group_state, group.protocol_type)
+        for group in told.groups
+        if group.group_id in wanted and (not lowered or group.group_state.lower() in lowered)
+    ]
+    show_table(("group", "state", "protocol"), rows, "" if told.unreadable else NO_GROUP)
+    end_if_unreadable(told, names)
 
 
 @command.command()
@@ -81,14 +89,21 @@ def describe(*, names: tuple[str, ...]) -> None:
     partition's end less the committed offset. Where nothing was committed it is unknown.
     """
 
-    async def ask(cluster: Cluster) -> list[tuple[DescribedGroup, list[Position]]]:
-        found = []
-        for name in await groups_named(cluster, names):
+    async def ask(
+        cluster: Cluster,
+    ) -> tuple[ListedGroups, list[tuple[DescribedGroup, list[Position]]]]:
+        told, found = await groups_told(cluster), []
+        for name in groups_among(told, names):
             described = await admin.describe_group(cluster, name)
             found.append((described, await positions(cluster, described)))
-        return found
+        return told, found
 
-    found = talk(ask)
+    told, found = talk(ask)
+    _show_described(found, "" if told.unreadable else NO_GROUP)
+    end_if_unreadable(told, names)
+
+
+def _show_described(found: list[tuple[DescribedGroup, list[Position]]], nothing: str) -> None:
     if options().as_json:
         print_json(
             [
@@ -103,8 +118,8 @@ def describe(*, names: tuple[str, ...]) -> None:
             ]
         )
         return
-    if not found:
-        click.echo("no group is there", err=True)
+    if not found and nothing:
+        click.echo(nothing, err=True)
     for number, (group, rows) in enumerate(found):
         members = counted(len(group.members), "member")
         summary = f"{group.group_id}  {group.group_state}  {members}  {lag_text(rows)}"
@@ -167,9 +182,10 @@ def owners_of(described: DescribedGroup) -> dict[TopicPartition, tuple[str, str,
 def members(*, names: tuple[str, ...]) -> None:
     """List the members of groups and the partitions assigned to each."""
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+    async def ask(cluster: Cluster) -> tuple[ListedGroups, list[tuple[object, ...]]]:
         rows: list[tuple[object, ...]] = []
-        for name in await groups_named(cluster, names):
+        told = await groups_told(cluster)
+        for name in groups_among(told, names):
             described = await admin.describe_group(cluster, name)
             owners = owners_of(described)
             counts = Counter(member for member, _, _ in owners.values())
@@ -177,9 +193,11 @@ def members(*, names: tuple[str, ...]) -> None:
                 theirs = [str(it) for it in sorted(owners) if owners[it][0] == member.member_id]
                 who = (member.member_id, member.client_id, member.client_host)
                 rows.append((name, *who, counts[member.member_id], theirs))
-        return rows
+        return told, rows
 
-    show_table(MEMBERS, talk(ask), "no member is there")
+    told, rows = talk(ask)
+    show_table(MEMBERS, rows, "" if told.unreadable else "no member is there")
+    end_if_unreadable(told, names)
 
 
 @command.command(cls=DestroyingVerb)

@@ -12,6 +12,7 @@ from odradek.cli.failing import MISUSED, Failed
 from odradek.cli.grammar import Verb
 from odradek.cli.moments import duration_of, millis_of
 from odradek.cli.naming import GROUP, groups_named, topic_named, topics_named
+from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_table
 from odradek.cli.talking import chosen, talk
 from odradek.cli.topic import led_partitions
@@ -54,7 +55,7 @@ def _ways(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--shift-by", type=int, help="So many further; a negative number goes back."),
         click.option("--by-duration", metavar="PT1H", help="To so long ago."),
         click.option("--to-datetime", metavar="TIME", help="To the first record at or after it."),
-        click.option("--to-offset", type=click.IntRange(0), help="To this offset."),
+        click.option("--to-offset", type=Whole(0), help="To this offset."),
         click.option("--to-current", is_flag=True, help="To where it is: a plan to keep or edit."),
         click.option("--to-latest", is_flag=True, help="To the end of the partitions."),
         click.option("--to-earliest", is_flag=True, help="To the beginning of the partitions."),

@@ -7,6 +7,7 @@ import click
 
 from odradek.cli import throttle
 from odradek.cli.failing import Failed
+from odradek.cli.options import pasted
 from odradek.cli.throttle import LIFT, LOG_DIRS_RATE, Bound
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -52,4 +53,4 @@ async def _set(cluster: Cluster, broker: int, rate: int | None) -> None:
 
 
 def _tell_that_it_stays() -> None:
-    click.echo(f"the throttle stays; once the move is over: {LIFT}", err=True)
+    click.echo(pasted(f"the throttle stays; once the move is over: {LIFT}"), err=True)

@@ -14,6 +14,7 @@ from odradek.cli.failing import FAILED, MISUSED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.log_dir_throttle import between_log_dirs
 from odradek.cli.naming import TOPIC, brokers_named, brokers_that_answer, topics_named
+from odradek.cli.options import pasted
 from odradek.cli.printing import show, show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.cli.throttle import LIFT, RATE, rates, told_of_log_dirs
@@ -189,7 +190,7 @@ def describe(*, brokers: tuple[int, ...]) -> None:
     show_table(DESCRIBED, talk(ask))
     left = talk(rates).log_dirs
     if left:
-        click.echo(f"{told_of_log_dirs(left)}; {LIFT} takes it away", err=True)
+        click.echo(pasted(f"{told_of_log_dirs(left)}; {LIFT} takes it away"), err=True)
 
 
 def _progress(move: Mapping[str, Any]) -> str:

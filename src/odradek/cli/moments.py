@@ -7,6 +7,8 @@ from typing import Final
 from odradek.cli.failing import MISUSED, Failed
 from odradek.model.units import DAY, HOUR, MINUTE, SECOND
 
+DIGITS_MAX: Final = 18
+"""As many as every number of Kafka's protocol may have; they reach beyond any date."""
 _DURATION: Final = re.compile(
     r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
@@ -14,7 +16,7 @@ _DURATION: Final = re.compile(
 
 def millis_of(text: str) -> int:
     """Milliseconds since 1970, or a date with a time; without a zone it is UTC."""
-    if text.isdecimal():
+    if text.isdecimal() and len(text) <= DIGITS_MAX:
         return int(text)
     try:
         moment = datetime.fromisoformat(text)

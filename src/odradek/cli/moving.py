@@ -169,7 +169,8 @@ async def bounded(
         yield bound
     except BaseException:
         if how.rate is not None and bound.goes_on:  # in the cluster, and not without bounds
-            click.echo(f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}", err=True)
+            stays = f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}"
+            click.echo(pasted(stays), err=True)
         elif how.rate is not None:
             await throttle.lift(cluster, targets)
         raise
@@ -179,7 +180,8 @@ async def bounded(
     if how.wait and is_ours:
         await throttle.lift(cluster, targets.keys() - {*bound.waiting})
     if how.rate is not None and (bound.goes_on or not how.wait):
-        click.echo(f"the throttle stays; once the move is over: {throttle.LIFT}", err=True)
+        stays = f"the throttle stays; once the move is over: {throttle.LIFT}"
+        click.echo(pasted(stays), err=True)
 
 
 async def _tell_of_throttle(cluster: Cluster, *, goes_on: bool) -> bool:

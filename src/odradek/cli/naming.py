@@ -12,16 +12,16 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from odradek.cli.failing import Failed, unknown
-from odradek.cli.options import options
+from odradek.cli.failing import FAILED, UNREADABLE, Failed, unknown
+from odradek.cli.options import options, pasted
 from odradek.client import admin
+from odradek.client.admin import ListedGroups
 from odradek.client.cluster import Cluster
 from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import INTERNAL_TOPICS
 from odradek.peers.errors import ConnectionGone
-from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 COMPLETION_SECONDS = 1.0
@@ -84,15 +84,39 @@ async def topic_named(cluster: Cluster, name: str) -> MetadataResponseTopic:
 
 
 async def groups_named(cluster: Cluster, names: Sequence[str]) -> list[str]:
-    """Groups by name or pattern; without any all."""
-    known = [group.group_id for group in await groups_told(cluster)]
-    return matching(names, known, "group", "odradek group list") if names else known
+    """Groups by name or pattern; without any all. All are known, or it is refused."""
+    told = await groups_told(cluster)
+    known = {group.group_id for group in told.groups}
+    if told.unreadable and not (names and known.issuperset(names)):
+        raise told.unreadable[0]
+    return groups_among(told, names)
 
 
-async def groups_told(cluster: Cluster) -> list[ListedGroup]:
+def groups_among(told: ListedGroups, names: Sequence[str]) -> list[str]:
+    """Likewise, of those whose logs can be read; one that is named and not found may be another."""
+    known = [group.group_id for group in told.groups]
+    try:
+        return matching(names, known, "group", "odradek group list") if names else known
+    except Failed:
+        if told.unreadable:
+            raise told.unreadable[0] from None
+        raise
+
+
+def end_if_unreadable(told: ListedGroups, names: Sequence[str]) -> None:
+    """Says whose groups were left out, in the exit code too; none is where all are named whole."""
+    if not told.unreadable or (names and not any(map(is_pattern, names))):
+        return
+    for error in told.unreadable:
+        click.echo(f"odradek: {error.told}: they are left out", err=True)
+    click.echo(f"  next: {pasted(UNREADABLE)}", err=True)
+    raise SystemExit(FAILED)
+
+
+async def groups_told(cluster: Cluster) -> ListedGroups:
     """Those of the brokers that answer; the others are told."""
 
-    async def attempt() -> list[ListedGroup]:
+    async def attempt() -> ListedGroups:
         return await admin.groups_of(cluster, await brokers_that_answer(cluster, ()))
 
     return await cluster.patiently(attempt)

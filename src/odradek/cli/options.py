@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import click
 
+from odradek.cli.numbers import Number
+
 META: Final = "odradek.options"
 TIMEOUT_SECONDS: Final = 30.0
 
@@ -135,7 +137,7 @@ def how_long() -> click.Parameter:
     return CommonOption(
         "timeout",
         "--timeout",
-        type=click.FloatRange(min=0.1),
+        type=Number(min=0.1),
         metavar="SECONDS",
         help=f"How long to wait for the cluster.  [default: {TIMEOUT_SECONDS:.0f}]",
     )

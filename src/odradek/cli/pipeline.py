@@ -16,6 +16,7 @@ from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb, Noun
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.pipeline_status import hours_left, show_status, status_document
 from odradek.cli.printing import json_text, print_json, show, show_table
@@ -81,7 +82,7 @@ def check(file: Path) -> None:
 @with_spark
 @_file
 @_topic
-@click.option("-n", "count", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("-n", "count", type=Whole(min=1), default=20, show_default=True)
 def preview(*, spark_choice: SparkChoice, file: Path, count: int, topic: str | None) -> None:
     """Show what the first records would become: rows, and what gives none. Nothing is kept."""
     with in_sentences(in_file(file)):
@@ -281,7 +282,7 @@ def init(directory: Path, topics: str) -> None:
 @command.command()
 @click.option("--topics", required=True, metavar="NAME,...", help="Whose records are looked at.")
 @click.option("--to", "table", metavar="TABLE", help="Of the file.  [default: delta:lake/TOPIC]")
-@click.option("-n", "count", type=click.IntRange(min=2), default=10_000, show_default=True)
+@click.option("-n", "count", type=Whole(min=2), default=10_000, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file that is new.")
 def draft(topics: str, table: str | None, count: int, output: Path | None) -> None:
     """Draft a pipeline's file from records: each column, its type, and what contradicts."""

@@ -19,7 +19,7 @@ import click
 from odradek.cli.aligning import LINE, aligned
 from odradek.cli.cells import cell
 from odradek.cli.failing import Failed
-from odradek.cli.options import options
+from odradek.cli.options import options, pasted
 
 
 def output() -> IO[bytes]:
@@ -59,7 +59,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing
     titles = [column.replace("_", " ") for column in columns]
     output()
     if not found and nothing and sys.stdout.isatty():
-        click.echo(nothing)
+        click.echo(pasted(nothing))
         return
     if not sys.stdout.isatty():
         for row in (titles, *found):

@@ -24,6 +24,8 @@ from odradek.cli.moving import (
     placement_of,
 )
 from odradek.cli.naming import TOPIC, brokers_named
+from odradek.cli.numbers import Whole
+from odradek.cli.options import pasted
 from odradek.cli.printing import show, show_table
 from odradek.cli.reassigning import sizes_of
 from odradek.cli.reassignment_file import Plan, plan_of
@@ -58,7 +60,7 @@ def ids(text: str) -> tuple[int, ...]:
     "-r",
     "--replication-factor",
     "factor",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     help="So many replicas of each partition.",
 )
 @click.option(
@@ -171,7 +173,7 @@ def list_reassignments() -> None:
     told = [throttle.told(left.moves)] if left.moves else []
     told += [throttle.told_of_log_dirs(left.log_dirs)] if left.log_dirs else []
     for text in told:
-        click.echo(f"{text}; {throttle.LIFT} takes it away", err=True)
+        click.echo(pasted(f"{text}; {throttle.LIFT} takes it away"), err=True)
 
 
 @click.command(name="throttle", cls=Verb)
@@ -196,7 +198,8 @@ def throttle_(*, rate: str) -> None:
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
         await change_throttle(cluster, ongoing, wanted)
         text = f"{counted(len(ongoing), 'reassignment')}: {throttle.text_of(wanted)}"
-        click.echo(f"where no command waits for the moves, it stays behind them: {LIFT}", err=True)
+        stays = f"where no command waits for the moves, it stays behind them: {LIFT}"
+        click.echo(pasted(stays), err=True)
         return text, {"reassignments": len(ongoing), "bytes_per_second": wanted}
 
     text, fields = talk(ask)

@@ -3,6 +3,7 @@
 import click
 
 from odradek.cli.grammar import Verb
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options
 from odradek.cli.printing import print_json
 from odradek.cli.talking import settings_of
@@ -21,7 +22,7 @@ from odradek.model.counting import counted
 @click.option("--from", "table", required=True, metavar="TABLE", help="delta:DIR, iceberg:DIR, ...")
 @click.option("--to", "target", required=True, metavar="TOPIC", help="The topic; it must exist.")
 @click.option("--topic", metavar="NAME", help="Which, if the table holds several; or an id.")
-@click.option("--rate", type=click.IntRange(min=1), metavar="N", help="Rows a second, at most.")
+@click.option("--rate", type=Whole(min=1), metavar="N", help="Rows a second, at most.")
 @click.option("--resume", is_flag=True, help="Leave out as many rows as the topic holds.")
 @click.option(
     "--option", "table_options", multiple=True, metavar="NAME=VALUE", help="Of the table."

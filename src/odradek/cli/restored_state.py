@@ -19,6 +19,7 @@ import click
 
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
+from odradek.cli.numbers import Whole
 from odradek.cli.printing import show, tell_table
 from odradek.cli.restored_tree import EPOCHS
 from odradek.cli.talking import talk
@@ -66,11 +67,11 @@ class Place(NamedTuple):
 @click.command("restore-state", cls=DestroyingTreeVerb)
 @connection
 @click.argument("topic")
-@click.argument("number", metavar="PARTITION", type=click.IntRange(0))
+@click.argument("number", metavar="PARTITION", type=Whole(0))
 @click.option("--leader", type=int, required=True, metavar="BROKER", help="Whose log counts.")
 @click.option(
     "--leader-epoch",
-    type=click.IntRange(0, (1 << 31) - 1),
+    type=Whole(0, (1 << 31) - 1),
     help="Above that of every log; brokers are not asked then.",
 )
 def restore_state(

@@ -11,6 +11,7 @@ from odradek.cli.failing import Failed, unknown
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moments import millis_of
 from odradek.cli.naming import TOPIC, topic_named, topics_named
+from odradek.cli.numbers import PARTITIONS_MAX, REPLICAS_MAX, Whole
 from odradek.cli.options import options
 from odradek.cli.printing import show_outcomes, show_table, tell_table
 from odradek.cli.progress import progress
@@ -82,13 +83,17 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
 @command.command()
 @click.argument("names", nargs=-1, required=True)
 @click.option(
-    "-p", "--partitions", type=int, default=-1, help="Default: the brokers' num.partitions."
+    "-p",
+    "--partitions",
+    type=Whole(max=PARTITIONS_MAX),
+    default=-1,
+    help="Default: the brokers' num.partitions.",
 )
 @click.option(
     "-r",
     "--replication-factor",
     "factor",
-    type=int,
+    type=Whole(max=REPLICAS_MAX),
     default=-1,
     help="Default: the brokers' default.replication.factor.",
 )
@@ -209,7 +214,9 @@ def led_partitions(topic: MetadataResponseTopic) -> list[TopicPartition]:
 
 @command.command()
 @click.argument("names", nargs=-1, required=True, type=TOPIC)
-@click.option("-p", "--partitions", type=click.IntRange(1), help="The new number; never fewer.")
+@click.option(
+    "-p", "--partitions", type=Whole(1, PARTITIONS_MAX), help="The new number; never fewer."
+)
 @click.option("-c", "--config", "settings", multiple=True, metavar="NAME=VALUE", help="Set this.")
 @click.option(
     "-d", "--delete-config", "gone", multiple=True, metavar="NAME", help="Back to the default."
@@ -261,7 +268,7 @@ async def refuse_unknown_settings(
 @command.command(cls=DestroyingVerb)
 @click.argument("name", type=TOPIC)
 @click.option("-p", "--partition", "numbers", type=int, multiple=True, help="Default: all.")
-@click.option("-o", "--before-offset", "--offset", "offset", type=click.IntRange(0))
+@click.option("-o", "--before-offset", "--offset", "offset", type=Whole(0))
 @click.option("--before-time", metavar="TIME", help="2026-01-31T12:00, or milliseconds since 1970.")
 @click.option("--all", "everything", is_flag=True, help="All records that are there now.")
 def trim(

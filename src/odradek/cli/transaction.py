@@ -9,6 +9,7 @@ from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import TOPIC, topics_named
+from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import transactions
@@ -101,7 +102,7 @@ def producers(*, topics: tuple[str, ...]) -> None:
 @click.argument("topics", nargs=-1, type=TOPIC)
 @click.option(
     "--minutes",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=LATE_MINUTES,
     show_default=True,
     help="Only those without a record for so long.",
@@ -126,8 +127,8 @@ def hanging(*, topics: tuple[str, ...], minutes: int) -> None:
 
 @command.command(cls=DestroyingVerb)
 @click.argument("topic", type=TOPIC)
-@click.argument("partition", type=click.IntRange(0))
-@click.argument("start_offset", type=click.IntRange(0))
+@click.argument("partition", type=Whole(0))
+@click.argument("start_offset", type=Whole(0))
 @click.option("--force", is_flag=True, help="Also if its coordinator may end it yet.")
 def abort(*, topic: str, partition: int, start_offset: int, force: bool) -> None:
     """Abort a transaction in a partition, by the offset where it starts.

@@ -21,6 +21,7 @@ from odradek.cli.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
 from odradek.cli.grammar import SETTINGS
+from odradek.cli.numbers import Whole
 from odradek.cli.options import without_asking
 from odradek.cli.up_text import REPLICAS_MAX, Started, text_of
 from odradek.model.counting import counted
@@ -41,7 +42,7 @@ USER_SECONDS: Final = 20
 @click.command(context_settings=SETTINGS)
 @click.option(
     "--brokers",
-    type=click.IntRange(1, BROKERS_MAX),
+    type=Whole(1, BROKERS_MAX),
     metavar="N",
     help="How many.  [default: as many as there were the last time, or 1]",
 )

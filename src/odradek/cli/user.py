@@ -6,6 +6,7 @@ import click
 
 from odradek.cli.confirming import ask_password, confirm
 from odradek.cli.grammar import DestroyingVerb, Noun
+from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_outcomes, show_table
 from odradek.cli.talking import talk
 from odradek.client import scram_users
@@ -39,7 +40,7 @@ def list_users(*, users: tuple[str, ...]) -> None:
 @click.option("--mechanism", type=MECHANISM, default=SHA_512.name, show_default=True)
 @click.option(
     "--iterations",
-    type=click.IntRange(ROUNDS_MIN, ROUNDS_MAX),
+    type=Whole(ROUNDS_MIN, ROUNDS_MAX),
     default=ROUNDS_MIN,
     show_default=True,
     help="What a guess costs, and a login.",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from odradek.cli.grammar import Noun
+from odradek.cli.numbers import Whole
 from odradek.cli.restored_state import restore_state
 from odradek.cli.restored_tree import raise_epochs
 from odradek.cli.served_names import names_of_clients
@@ -46,14 +47,14 @@ command.add_command(open_up)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=Whole(0, 65_535),
     default=2181,
     show_default=True,
     help="0 has a free one chosen.",
 )
 @click.option(
     "--tick-time",
-    type=click.IntRange(10, 60_000),
+    type=Whole(10, 60_000),
     default=2_000,
     show_default=True,
     help="Milliseconds; a session lasts 2 to 20 of them.",
@@ -66,14 +67,14 @@ command.add_command(open_up)
 )
 @click.option(
     "--connections-per-host",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=_DEFAULTS.connections_per_host_max,
     show_default=True,
     help="How many connections one address may have; 0 is no bound.",
 )
 @click.option(
     "--jute-maxbuffer",
-    type=click.IntRange(1024, PACKET_BYTES_HIGH),
+    type=Whole(1024, PACKET_BYTES_HIGH),
     default=_DEFAULTS.packet_bytes_max,
     show_default=True,
     help="Bytes; the largest packet that is taken.",

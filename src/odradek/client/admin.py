@@ -203,21 +203,33 @@ async def list_groups(cluster: Cluster) -> list[ListedGroup]:
 
     async def attempt() -> list[ListedGroup]:
         await cluster.refresh([])
-        return await groups_of(cluster, sorted(cluster.brokers))
+        listed = await groups_of(cluster, sorted(cluster.brokers))
+        if listed.unreadable:
+            raise listed.unreadable[0]
+        return listed.groups
 
     return await cluster.patiently(attempt)
 
 
-async def groups_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[ListedGroup]:
+class ListedGroups(NamedTuple):
+    """By name, and who cannot read the logs of others."""
+
+    groups: list[ListedGroup]
+    unreadable: list[UnreadableLog]
+
+
+async def groups_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> ListedGroups:
     """Those that these brokers coordinate."""
-    found = []
+    found: list[ListedGroup] = []
+    unreadable: list[UnreadableLog] = []
     for broker in brokers:
         answer = await (await cluster.broker(broker)).ask(ListGroupsRequest())
         if answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
-            raise UnreadableLog(broker, "groups")
-        check(answer.error_code)
+            unreadable.append(UnreadableLog(broker, "groups"))
+        else:
+            check(answer.error_code)
         found += answer.groups
-    return sorted(found, key=lambda group: group.group_id)
+    return ListedGroups(sorted(found, key=lambda group: group.group_id), unreadable)
 
 
 async def describe_group(cluster: Cluster, group: str) -> DescribedGroup:

@@ -1,8 +1,11 @@
 """A log of groups that cannot be read: its coordinator refuses, and health says so."""
 
-from odradek.cli import cluster_health
+import pytest
+
+from odradek.cli import cluster_health, naming
 from odradek.client import admin, member, transactions
 from odradek.client.coordinators import TRANSACTION
+from odradek.client.errors import UnreadableLog
 from odradek.client.retries import PATIENCE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
@@ -54,6 +57,28 @@ def test_a_list_of_groups_says_that_some_cannot_be_read(t: ClusterScenario) -> N
     began = t.world.loop.time()
     assert shop.refusal_of(admin.list_groups(shop.cluster)) is ErrorCode.KAFKA_STORAGE_ERROR
     assert t.world.loop.time() - began < PATIENCE / SECOND  # virtual: it gives up at once
+
+
+@staged(settings={**ONE_COPY, "offsets.topic.num.partitions": "2"})
+def test_who_lists_groups_sees_those_that_can_be_read(t: ClusterScenario) -> None:
+    """And who has others; a name that may be one of these is not said to be unknown."""
+    shop = t.client("shop")
+    shop.make("orders")
+    names = [f"readers-{number}" for number in range(8)]
+    for name in names:
+        shop.does(member.commit(shop.cluster, name, {ORDERS: 10}))
+    alone = spoilt_at_a_start(t, GROUP_METADATA_TOPIC)
+    told = shop.does(naming.groups_told(shop.cluster))
+    assert [f"broker {alone} cannot" in str(it) for it in told.unreadable] == [True]
+    known = naming.groups_among(told, [])
+    assert 0 < len(known) < len(names)
+    (lost, *_) = set(names) - set(known)
+    assert shop.does(naming.groups_named(shop.cluster, known[:1])) == known[:1]
+    for meant in ([lost], ["readers-*"], []):
+        refused = shop.refusal_of(naming.groups_named(shop.cluster, meant))
+        assert refused is ErrorCode.KAFKA_STORAGE_ERROR
+    with pytest.raises(UnreadableLog):
+        naming.groups_among(told, [lost])
 
 
 @staged(settings=ONE_COPY)

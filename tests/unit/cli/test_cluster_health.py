@@ -43,3 +43,18 @@ def test_alert_and_health_mean_the_same_by_nearly_full() -> None:
     text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
     share = f"odradek_log_dir_free_bytes / odradek_log_dir_total_bytes < {cluster_health.FREE_MIN}"
     assert share in text
+
+
+def test_alert_and_health_mean_the_same_by_often() -> None:
+    """The alert counts each move twice: one broker is not the controller any more, another is."""
+    text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
+    assert cluster_health.OFTEN_WITHIN == 30 * 60_000
+    assert f"activecontrollercount[30m])) > {2 * cluster_health.MOVES_MAX}" in text
+
+
+def test_the_first_controller_has_not_moved() -> None:
+    """Nor do moves count that were before."""
+    controllers = [{"since": it} for it in (10, 20, 30, 40)]
+    assert cluster_health.moved_since(controllers, 0) == 3
+    assert cluster_health.moved_since(controllers, 20) == 2
+    assert cluster_health.moved_since([], 0) == 0

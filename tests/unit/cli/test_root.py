@@ -102,7 +102,16 @@ def test_a_script_that_is_not_here_says_what_is_instead(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["no-such-noun"], ["--no-such-option"], ["check"], ["topic", "rename"]]
+    "arguments",
+    [
+        ["no-such-noun"],
+        ["--no-such-option"],
+        ["check"],
+        ["topic", "rename"],
+        ["topic", "create", "a", "-p", "2147483648"],
+        ["topic", "create", "a", "-r", "32768"],
+        ["topic", "alter", "a", "-p", "2147483648"],
+    ],
 )
 def test_a_wrong_call_has_exit_code_two(run: Run, arguments: list[str]) -> None:
     """As everywhere, so that scripts can tell it from a failure."""

@@ -5,6 +5,7 @@ import click
 from odradek.cli.failing import Failed
 from odradek.cli.kafka.perf import moment
 from odradek.cli.kafka.script import Script
+from odradek.cli.numbers import Whole
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -21,7 +22,7 @@ HEADER = (
 
 @click.command("kafka-consumer-perf-test", cls=Script)
 @click.option("--topic", required=True)
-@click.option("--messages", "--num-records", "count", required=True, type=click.IntRange(1))
+@click.option("--messages", "--num-records", "count", required=True, type=Whole(1))
 @click.option("--timeout", type=int, default=10_000, show_default=True, help="Between records, ms.")
 @click.option("--group", help="Taken and ignored: all partitions are read.")
 @click.option("--from-latest", is_flag=True)

@@ -11,6 +11,7 @@ import click
 
 from odradek.cli.kafka.perf import percentile
 from odradek.cli.kafka.script import Misused, Script
+from odradek.cli.numbers import Whole
 from odradek.cli.options import options, pairs
 from odradek.cli.produce import settings_of_producer
 from odradek.cli.talking import talk
@@ -24,9 +25,9 @@ TELL_MILLIS = 5_000
 
 @click.command("kafka-producer-perf-test", cls=Script)
 @click.option("--topic", required=True)
-@click.option("--num-records", required=True, type=click.IntRange(1))
+@click.option("--num-records", required=True, type=Whole(1))
 @click.option("--throughput", type=float, default=-1, help="Records a second; -1: as many as go.")
-@click.option("--record-size", type=click.IntRange(1))
+@click.option("--record-size", type=Whole(1))
 @click.option("--payload-file", type=click.Path(path_type=Path, exists=True), help="A line each.")
 @click.option("--producer-props", nargs=1, multiple=True, metavar="NAME=VALUE")
 @click.option("--print-metrics", is_flag=True, help="Taken and ignored.")

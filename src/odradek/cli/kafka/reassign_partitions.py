@@ -13,6 +13,7 @@ from odradek.cli.kafka import log_dir_moves
 from odradek.cli.kafka.reassignment_throttle import lift, limit, limit_log_dirs, warn
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one
 from odradek.cli.naming import brokers_named, topics_named
+from odradek.cli.numbers import Whole
 from odradek.cli.reassignment_file import Plan, plan_of, text_of
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
@@ -38,18 +39,18 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 @click.option("--reassignment-json-file", type=click.Path(path_type=Path, exists=True))
 @click.option("--broker-list", "numbers", metavar="1,2,3")
 @click.option("--additional", is_flag=True, help="Change a reassignment that is under way.")
-@click.option("--throttle", type=click.IntRange(min=0), metavar="BYTES", help="In a second.")
+@click.option("--throttle", type=Whole(min=0), metavar="BYTES", help="In a second.")
 @click.option(
     "--replica-alter-log-dirs-throttle",
     "log_dirs_throttle",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     metavar="BYTES",
     help="In a second, between the log dirs of a broker.",
 )
 @click.option(
     "--timeout",
     "timeout_ms",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=10_000,
     metavar="MS",
     help="How long moves between log dirs may take to begin.",

@@ -8,6 +8,7 @@ import click
 
 from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one, told
+from odradek.cli.numbers import PARTITIONS_MAX, REPLICAS_MAX, Whole
 from odradek.cli.talking import settings_of
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -45,8 +46,8 @@ SELECTIONS = (
 @click.option("--alter", is_flag=True)
 @click.option("--delete", is_flag=True)
 @click.option("--topic", help="A name; a regular expression where topics are looked for.")
-@click.option("--partitions", type=int)
-@click.option("--replication-factor", type=int)
+@click.option("--partitions", type=Whole(max=PARTITIONS_MAX))
+@click.option("--replication-factor", type=Whole(max=REPLICAS_MAX))
 @click.option("--replica-assignment", metavar="1:2,2:3", help="The replicas of each partition.")
 @click.option("--config", "configs", multiple=True, metavar="NAME=VALUE")
 @click.option("--if-exists", is_flag=True)
