@@ -113,6 +113,7 @@ def test_a_command_that_goes_on_holds_up_nothing_and_an_interrupt_says_how_to_go
         roll = first_operator(cluster, tmp_path / "first", *CALL, command)
         eventually(lambda: len(restarter.done) == 2, what="two are restarted")
         assert roll.stderr is not None
+        first_said = roll.stderr.readline()
         while f"broker {last} (3 of 3)" not in roll.stderr.readline():
             assert roll.poll() is None
         roll.send_signal(signal.SIGINT)
@@ -123,6 +124,7 @@ def test_a_command_that_goes_on_holds_up_nothing_and_an_interrupt_says_how_to_go
         printed = told.rpartition("what was begun goes on; then: odradek ")[2].splitlines()[0]
         assert shlex.split(printed)[:3] == [*CALL]
         assert "--since" in printed
+        assert first_said == f"whenever this ends, the rest is restarted by: odradek {printed}\n"
     assert first in restarter.done
 
 

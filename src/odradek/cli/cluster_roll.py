@@ -84,7 +84,10 @@ def roll(
         order = [it for it in await order_of(cluster) if before.get(it, 0) <= began]
         if dry_run:
             return order
-        next_step = f"once that is mended: {called} --since {began}"
+        again = f"{called} --since {began}"
+        next_step = f"once that is mended: {again}"
+        if order:  # at once: who is killed, or loses a terminal, says nothing more
+            click.echo(f"whenever this ends, the rest is restarted by: {pasted(again)}", err=True)
         for it in await sick(cluster) if order else ():
             if it.problem in WARNINGS:
                 click.echo(f"odradek: not in the way: {pasted(it.cause)}: {it.problem}", err=True)
@@ -98,8 +101,7 @@ def roll(
                     raise Failed(text, f"{why}; {next_step}")
                 await _await_health(cluster, broker, patience, next_step)
         except asyncio.CancelledError:
-            again = pasted(f"{called} --since {began}")
-            click.echo(f"\nwhat was begun goes on; then: {again}", err=True)
+            click.echo(f"\nwhat was begun goes on; then: {pasted(again)}", err=True)
             raise
         return order
 
