@@ -18,9 +18,11 @@ from odradek.cli.talking import chosen, talk
 from odradek.cli.topic import led_partitions
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.client.errors import Refused
 from odradek.client.list_offsets import offsets_at
 from odradek.client.member import committed
 from odradek.client.offsets import EARLIEST, LATEST
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 
 COLUMNS = ("topic", "partition", "before", "after")
@@ -119,7 +121,13 @@ async def reset(
     wanted = await _wanted(cluster, target, (before, starts, ends))
     after = {it: min(max(wanted[it], starts[it]), ends[it]) for it in partitions}
     if execute:
-        await admin.reset_offsets(cluster, group, after)
+        try:
+            await admin.reset_offsets(cluster, group, after)
+        except Refused as refused:
+            if refused.code is not ErrorCode.UNKNOWN_MEMBER_ID:
+                raise
+            text = f"group {group} has members, who go on from where they are: nothing is changed"
+            raise Failed(text, f"stop them first; odradek group members {group}") from None
     return [(*it, before.get(it), after[it]) for it in partitions]
 
 

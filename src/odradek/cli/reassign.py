@@ -194,7 +194,7 @@ def throttle_(*, rate: str) -> None:
             return f"throttle taken from {what}", {"brokers": brokers, "topics": topics}
         ongoing = await reassignments(cluster)
         if not ongoing:
-            next_step = "--throttle of odradek partition reassign and broker drain"
+            next_step = "partition reassign, broker drain and logdirs move take --throttle"
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
         await change_throttle(cluster, ongoing, wanted)
         text = f"{counted(len(ongoing), 'reassignment')}: {throttle.text_of(wanted)}"

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
+from odradek.cli.failing import Failed
 from odradek.cli.group_reset import Target, reset
 from odradek.client import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.coordinators import GROUP
-from odradek.client.errors import Refused
 from odradek.client.member import Member, committed
-from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.schema import Request
@@ -43,15 +42,15 @@ def test_a_member_that_joins_keeps_its_offsets() -> None:
         await admin.create_topic(first, admin.NewTopic("orders", 1, 1))
         await admin.reset_offsets(first, "shop", {where: 0})
         late = Overtaken(world, [("broker", PORT)])
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Failed, match="group shop has members") as refused:
             await reset(late, "shop", ((), Target("to_offset", 5)), execute=True)
         found = await committed(first, "shop")
         late.close()
         first.close()
-        return refused.value.code, found
+        return refused.value.next_step, found
 
     with Stage() as stage:
         machine = stage.clients
         world = ClientDeps(machine.network, machine.clock)
         told = stage.world.ask("clients", conversation(world), seconds=120)
-    assert told == (ErrorCode.UNKNOWN_MEMBER_ID, {where: 0})
+    assert told == ("stop them first; odradek group members shop", {where: 0})
