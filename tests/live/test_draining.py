@@ -259,6 +259,12 @@ def test_a_drain_that_is_called_again_takes_its_throttle(
     odradek("partition", "throttle", "64M")
     odradek("broker", "undrain", "3")
     assert odradek("partition", "throttle", "none").out == none_left
+    odradek(*slow)
+    given_up = odradek("broker", "undrain", "3").err
+    assert "their target is replaced" in given_up
+    assert "until the moves are over" in given_up
+    assert odradek("partition", "throttle", "none").out == none_left
+    assert "broker 3 was not cordoned" in odradek("broker", "undrain", "3").err
     assert [it for it, _ in cluster.partitions("orders").values()] == [3, 3]
     assert replicas(odradek, "orders") == [[3, 1, 2], [3, 2, 1]]
     assert not list(tmp_path.glob("state/odradek/reassignments/*-broker-3.json"))

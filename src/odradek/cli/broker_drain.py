@@ -321,15 +321,16 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
     """
     how = How(wait=not no_wait, dry_run=dry_run, rate=rate, goes_on=True)
 
-    async def ask(cluster: Cluster) -> tuple[Rows, bool]:
+    async def ask(cluster: Cluster) -> tuple[Rows, bool, bool]:
         plan = await SavedPlan.of(cluster, broker)
         former = plan.read()
         if former and broker not in cluster.brokers:
             text = f"broker {broker} is not registered: its replicas cannot come back"
             raise Failed(text, f"start it; then again: odradek broker undrain {broker}")
         placement = await placement_of(cluster, await partitions_named(cluster, ()))
+        marked = await cordoned(cluster)
         if not former:
-            await check_known(cluster, [broker], placement, await cordoned(cluster))
+            await check_known(cluster, [broker], placement, marked)
         if not dry_run:
             await uncordon(cluster, broker)
         closed = {*await cordoned(cluster, asks_controller=True)} - {broker}
@@ -343,11 +344,12 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
             if restored.targets:
                 await elect(cluster, Election.PREFERRED, restored.targets)
             plan.drop()
-        return rows, failed
+        return rows, failed, broker in marked
 
-    rows, failed = talk(ask, endless=True)
+    rows, failed, was_marked = talk(ask, endless=True)
     show_table(COLUMNS, rows, "no plan is kept here, or nothing has to come back")
     if not dry_run:
-        click.echo(f"broker {broker} gets new replicas again", err=True)
+        told = "gets new replicas again" if was_marked else "was not cordoned"
+        click.echo(f"broker {broker} {told}", err=True)
     if failed:
         sys.exit(FAILED)

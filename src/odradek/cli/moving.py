@@ -185,14 +185,15 @@ async def bounded(
 
 
 async def _tell_of_throttle(cluster: Cluster, *, goes_on: bool) -> bool:
-    """Whether there is one, and stays."""
+    """Whether there is one, and stays behind the moves."""
     left = (await throttle.rates(cluster)).moves
     if not left:
         return False
     text = throttle.told(left)
     if goes_on and await reassignments(cluster):
         click.echo(f"odradek: {text}, until the moves are over", err=True)
-    elif throttle.is_unwanted(text):
+        return False
+    if throttle.is_unwanted(text):
         await throttle.lift_all(cluster)
         return False
     return True
