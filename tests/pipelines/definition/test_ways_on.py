@@ -77,6 +77,27 @@ def test_retention_that_overtook_a_pipeline(topics: Topics, tmp_path: Path, form
     assert not status(careless).gaps
 
 
+def test_a_backfill_keeps_what_retention_took(topics: Topics, tmp_path: Path) -> None:
+    """The table is all that is left of these records; a gap that was there stays, too."""
+    topic = topics.make()
+    topics.fill_numbers(topic, 20)
+    careful = pipeline(topics.bootstrap, topic, tmp_path, "delta")
+    archive(SPARK, careful.archive, Once())
+    topics.fill_numbers(topic, 20)
+    delete_before(topics, topic, 25)
+    skipping = {"on-data-loss": "skip"}
+    careless = pipeline(topics.bootstrap, topic, tmp_path, "delta", **skipping)
+    archive(SPARK, careless.archive, Once())
+    delete_before(topics, topic, 30)
+    before, gaps = rows_in(careful.archive.table), status(careful).gaps
+    assert [(it.start, it.end) for it in gaps] == [(20, 25)]
+    options = {"startingOffsets": f'{{"{topic}": {{"0": 10}}}}', "failOnDataLoss": "false"}
+    source = reading(topics.bootstrap, topic, Mode.BATCH, **options)
+    assert backfill(SPARK, replace(careless.archive, source=source)).written == 10
+    assert rows_in(careful.archive.table) == before
+    assert status(careful).gaps == gaps
+
+
 def test_gaps_of_rows_that_are_checked(topics: Topics, tmp_path: Path) -> None:
     """Rows pass through Spark between two stages then; what was not read goes with them."""
     topic = topics.make()

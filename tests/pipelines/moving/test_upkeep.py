@@ -9,14 +9,18 @@ import pytest
 from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.backfill import backfill
 from odradek.pipelines.moving.compact import Upkeep, compact
+from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.replay import Replay, replay
 from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
 from odradek.pipelines.sink.options import parse
 from odradek.pipelines.source.options import Mode
+from odradek.pipelines.tables.gaps import gaps_of
+from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.moving.archiver import SevenIsDead, check_numbers, job_of
 from tests.pipelines.moving.archives import archive_of, reading, records_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
+from tests.pipelines.moving.test_verify import CHECKSUM, damage
 from tests.pipelines.topics import Topics
 
 SPARK = LocalSpark()
@@ -104,3 +108,26 @@ def test_a_backfill_of_rows_and_dead_letters(topics: Topics, tmp_path: Path) -> 
     check_numbers(job.table, 100)
     assert archive(SPARK, job, Once()).read == 50
     check_numbers(job.table, 150)
+
+
+def test_a_backfill_keeps_what_the_log_does_not_give(tmp_path: Path) -> None:
+    """Told to skip what is damaged, it leaves those rows: the table is all that is left of them."""
+    broker = OdradekBroker(tmp_path / "broker")
+    broker.start()
+    topics = Topics(broker.bootstrap, "damaged")
+    topic = topics.make()
+    for first in range(0, 100, 10):
+        topics.fill_numbers(topic, 10, first=first)
+    job = archive_of(broker.bootstrap, topic, f"delta:{tmp_path}/t")
+    archive(SPARK, job, Once())
+    broker.stop()
+    damage(broker, topic, 50, CHECKSUM)
+    broker.start()
+    patient = {"kafka__default__api__timeout__ms": 2_000, "failOnDataLoss": "false"}
+    source = reading(broker.bootstrap, topic, Mode.BATCH, **patient)
+    done = backfill(SPARK, Archive(source, job.table, values=Shouted()))
+    broker.stop()
+    assert (done.read, done.skipped) == (90, 10)
+    found = [(offset, value) for _, offset, _, value in rows_in(job.table)]
+    assert found == [(it, b"%d" % it if 50 <= it < 60 else b"%d!" % it) for it in range(100)]
+    assert not gaps_of(OpenTable(job.table, {}, ROWS).snapshot.properties)

@@ -3,9 +3,12 @@
 The range lies within what the table holds. Rows of other offsets stay, also those that lie in the
 same files. It is one commit: a reader sees all old rows or all new ones. An archive may go on
 meanwhile.
+
+So do rows of offsets that the log does not give, because retention took them or a batch is damaged,
+where the job is told to skip these: nothing could make them again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,19 +50,34 @@ def backfill(spark: Any, job: Archive) -> Account:
     written = job.run(spark, plan(job.source, begin, end), work)
     account = sum((it.account for it in written), Account())
     account.check()
+    gaps = [gap for it in written for gap in it.gaps]
+    ranges = [part for it in ranges for part in _given(it, gaps)]
+    if not ranges:
+        return account
     if dead is not None:
         letters = [file for it in written for file in it.dead_files]
         _replace(dead, end.cluster_id, ranges, letters)
     files = [file for it in written for file in it.files]
     schema = rows.together([it.schema for it in written])
-    gaps = [gap for it in written for gap in it.gaps]
-    _replace(rows, end.cluster_id, ranges, files, schema=schema, gaps=gaps)
+    _replace(rows, end.cluster_id, ranges, files, schema=schema)
     return account
 
 
 def _within(end: Positions, table: Positions) -> Positions:
     """No further than the table."""
     return end.moved({it: min(end.offset(it) or 0, table.offset(it) or 0) for it in end})
+
+
+def _given(of: OffsetRange, gaps: Sequence[Gap]) -> Iterator[OffsetRange]:
+    """The parts of a range that the log gave."""
+    at = of.start
+    for it in sorted(gaps, key=lambda gap: gap.start):
+        if (it.topic, it.partition) == (of.topic, of.partition):
+            if at < it.start:
+                yield replace(of, start=at, end=it.start)
+            at = max(at, it.end)
+    if at < of.end:
+        yield replace(of, start=at)
 
 
 def _replace(
@@ -69,8 +87,7 @@ def _replace(
     files: Sequence[DataFile],
     *,
     schema: Any = None,
-    gaps: Sequence[Gap] = (),
 ) -> None:
     rewriting = Rewriting(opened.layout(), topics_of(opened.snapshot))
-    batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema, tuple(gaps))
+    batch = commits.Batch(cluster_id, tuple(ranges), tuple(files), schema)
     commits.replace(opened.table, batch, rewriting.trim)
