@@ -59,6 +59,15 @@ def test_names_that_differ_in_case_only_are_dead_letters(form: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", FORMATS)
+def test_names_of_columns_that_directories_have_are_dead_letters(form: str, tmp_path: Path) -> None:
+    """Also in another case: readers would find two columns of that name."""
+    run = Run(form, tmp_path, ("day(at)",))
+    run.batch([b'{"AT_DAY": 1}', b'{"id": 1}'], [b'{"at_day": 1}', b'{"At_Day": null}'])
+    assert (run.account.written, run.account.dead) == (2, 2)
+    assert _rows_of_another_reader(run) == 2
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_new_field_of_two_types_in_two_partitions(form: str, tmp_path: Path) -> None:
     """The first partition's type counts; records of the other that do not fit are dead letters."""
     run = Run(form, tmp_path)

@@ -10,9 +10,10 @@ import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
 
+from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import Span
-from odradek.pipelines.tables.partitioning import PartitionField, parse
+from odradek.pipelines.tables.partitioning import PartitionField, check, parse
 from odradek.pipelines.tables.rewriting import merge_small
 from odradek.pipelines.tables.writing import write_rows
 from tests.pipelines.tables.lake import CLUSTER, FORMATS, SCHEMA, TOPIC_ID, Lake, new_range, rows
@@ -100,3 +101,17 @@ def test_the_last_second_before_1970_is_of_its_day(form: str, tmp_path: Path) ->
         first = dt.date(1970, 1, 1)
         assert found == {it: first + dt.timedelta(days=it // (86_400 * SECOND)) for it in found}
     assert len(files) == len(DAYS_BEFORE_1970)
+
+
+@pytest.mark.parametrize(
+    ("fields", "schema"),
+    [
+        (("day(timestamp)", "day(timestamp)"), SCHEMA),
+        (("topic", "topic"), SCHEMA),
+        (("day(timestamp)",), SCHEMA.append(pa.field("Timestamp_Day", pa.string()))),
+    ],
+)
+def test_two_columns_of_one_name_are_refused(fields: Sequence[str], schema: pa.Schema) -> None:
+    """Before there is a table: none of its records would have a row."""
+    with pytest.raises(InvalidOption, match=r"cannot be partitioned by .* twice"):
+        check([parse(it) for it in fields], schema)

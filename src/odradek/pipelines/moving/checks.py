@@ -79,7 +79,7 @@ def run_checked(
     chosen = tuple(pieces)
     first = ReadRows(work, chosen)
     frame = spark.range(0, len(chosen), 1, tasks_for(spark, chosen))
-    frame = frame.mapInArrow(first, from_arrow_schema(first.schema))
+    frame = frame.mapInArrow(first, from_arrow_schema(_nullable(first.schema)))
     for number, check in enumerate(checks):
         if check.action not in ACTIONS:
             raise InvalidOption(f"expectation {check.name!r}: {check.action!r} is no action")

@@ -17,9 +17,9 @@ NAME_BYTES_MAX: Final = 255
 
 def accepted(layout: Layout, rows: pa.RecordBatch) -> None:
     """Looks at columns and at the directories that rows go to; nothing is written."""
-    derived = {it.name for it in layout.partitioning if it.transform != IDENTITY}
+    derived = {it.name.casefold() for it in layout.partitioning if it.transform != IDENTITY}
     for name in rows.schema.names:
-        if name in derived:
+        if name.casefold() in derived:
             raise TableRefused(f"column {name} is what the table is partitioned by")
     schema = layout.schema_with(rows.schema) or layout.schema
     _check_required(schema, rows)

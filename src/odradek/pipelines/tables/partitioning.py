@@ -79,7 +79,14 @@ def parse(text: str) -> PartitionField:
 
 def check(fields: Sequence[PartitionField], schema: pa.Schema) -> None:
     """Refuses columns that are not there, or are of a type that the transform cannot take."""
+    names = {it.casefold() for it in schema.names} - {it.source.casefold() for it in fields}
     for field in fields:
+        if field.name.casefold() in names:
+            raise InvalidOption(
+                f"the table cannot be partitioned by {field}: column {field.name} would be there "
+                "twice"
+            )
+        names.add(field.name.casefold())
         if field.source not in schema.names:
             raise InvalidOption(
                 f"the table cannot be partitioned by {field}: it has no column {field.source}"
