@@ -17,8 +17,9 @@ class Bounds(NamedTuple):
     def kept(self, committed: int) -> "Bounds":
         """How far they may not fall: to what is committed.
 
-        Where all may be lost, the log that is elected then may end below the start of another, of
-        which retention had deleted more. That one is cut to its leader's end, and starts there.
+        Where all may be lost, or what no client was told of, the log that is elected then may end
+        below the start of another, of which retention had deleted more. That one is cut to its
+        leader's end, and starts there.
         """
         return Bounds(min(self.start, committed), min(self.high_watermark, committed))
 
@@ -58,7 +59,5 @@ class BoundsHoldEverywhere(Looks):
     def _kept(self, number: BrokerId, place: Place, now: Bounds, last_epoch: int) -> Bounds:
         """How far they may not fall from now on."""
         copied = self._copies.of[place]
-        if not copied.since:
-            return now.kept(copied.committed)._replace(start=now.start)
-        is_old = copied.may_be_of_before(number, last_epoch)
+        is_old = copied.since and copied.may_be_of_before(number, last_epoch)
         return Bounds(0, 0) if is_old else now.kept(copied.committed)
