@@ -16,6 +16,7 @@ from typing import Final
 from odradek.controller.context import ControllerContext
 from odradek.controller.request_batch import Marked, RequestBatch
 from odradek.controller.steps import PAUSE, ROWS_IN_A_TURN, Steps
+from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import Broker
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH
@@ -164,15 +165,20 @@ class _Building:
             if not count % ROWS_IN_A_TURN:
                 yield PAUSE
             found = image.partition(partition)
-            if found is None or found.state is None:
+            if found is None:
+                continue
+            deletion = deletions.get(partition.topic)
+            is_deleted = deletion is not None and deletion.has_begun
+            if found.state is None:  # perhaps it was lost, and brokers know an earlier one
+                if is_deleted:
+                    topics.setdefault(partition.topic, []).append(_deleted(partition, found))
                 continue
             state, replicas = found.state, found.assignment.replicas
-            deletion = deletions.get(partition.topic)
             leader = NO_BROKER if state.leader is None else state.leader
             row = UpdateMetadataPartitionState(
                 partition_index=partition.partition,
                 controller_epoch=state.controller_epoch,
-                leader=DELETED if deletion is not None and deletion.has_begun else leader,
+                leader=DELETED if is_deleted else leader,
                 leader_epoch=state.leader_epoch,
                 isr=state.isr,
                 zk_version=state.partition_epoch,
@@ -228,6 +234,20 @@ class _Building:
     def _topic_id(self, name: str) -> TopicId:
         topic = self._context.image.topics.get(name)
         return NO_TOPIC_ID if topic is None or topic.topic_id is None else topic.topic_id
+
+
+def _deleted(partition: TopicPartition, image: PartitionImage) -> UpdateMetadataPartitionState:
+    """Of one without a state."""
+    return UpdateMetadataPartitionState(
+        partition_index=partition.partition,
+        controller_epoch=-1,
+        leader=DELETED,
+        leader_epoch=EPOCH_DURING_DELETION,
+        isr=[],
+        zk_version=-1,
+        replicas=image.assignment.replicas,
+        offline_replicas=[],
+    )
 
 
 def _all(context: ControllerContext) -> Iterable[TopicPartition]:

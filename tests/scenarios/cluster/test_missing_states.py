@@ -69,14 +69,30 @@ def test_a_state_that_a_controller_has_not_found_counts_once_it_is_there_again(
     assert shop.read("orders") == ["a", "b"]
 
 
+def test_a_topic_of_which_one_state_is_lost_is_gone_for_clients_once_it_is_deleted(
+    t: ClusterScenario,
+) -> None:
+    """Brokers knew it from the controller before; its other partition has a state."""
+    shop = t.client("shop")
+    shop.make("orders", 2)
+    remove(t, STATE)
+    move_away(t)
+    assert told(t) == [NO_LEADER]
+    shop.delete("orders")
+    t.run(seconds=1)
+    for broker in t.brokers.values():
+        assert broker.process.broker is not None
+        assert "orders" not in broker.process.broker.cluster.image.topics
+
+
 def test_a_topic_that_was_deleted_with_a_lost_state_can_be_made_again(t: ClusterScenario) -> None:
-    """The next one of that name has lost nothing."""
+    """Who asked for that is told in time; the next one of that name has lost nothing."""
     shop = t.client("shop")
     shop.make("orders")
     remove(t, STATE)
     move_away(t)
     assert told(t) == [NO_LEADER]
-    _ = shop.begins(shop.deleting("orders"))
+    shop.delete("orders")
     t.wait_until(lambda: not t.has_topic("orders"), "it is gone")
     shop.make("orders")
     shop.produce("orders", "b")

@@ -384,15 +384,36 @@ def resume_reassignments(context: ControllerContext, arrived: Container[BrokerId
 def on_znode(
     context: ControllerContext, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
 ) -> Steps[None]:
-    """Reassignments asked for in /admin/reassign_partitions; dead targets are waited for there."""
+    """Reassignments asked for in /admin/reassign_partitions; dead targets are waited for there.
+
+    So are topics whose znodes cannot be read: whoever mends one finds there what was asked for.
+    """
     context.asked_by_znode = dict(targets)
-    outcomes = yield from on_reassignment(context, targets)
+    yield from _begin_asked(context, targets)
+
+
+def begin_mended(context: ControllerContext) -> Steps[None]:
+    """What was asked for in that znode may be possible now: of topics that have been mended."""
+    waiting = [it for it in context.asked_by_znode if it not in context.reassigning]
+    if waiting:
+        yield from _begin_asked(context, {it: context.asked_by_znode[it] for it in waiting})
+
+
+def _begin_asked(
+    context: ControllerContext, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
+) -> Steps[None]:
+    known = {it: to for it, to in targets.items() if not _is_unreadable(context, it.topic)}
+    outcomes = yield from on_reassignment(context, known)
     refused = [it for it, error in outcomes.items() if error is not None]
     for partition in refused:
         fields = {"partition": str(partition), "reason": str(outcomes[partition])}
         yield Note("reassignment.refused", fields)
-    done = [it for it in targets if it not in context.reassigning]
+    done = [it for it in known if it not in context.reassigning]
     yield from trim_znode(context, [*refused, *done])
+
+
+def _is_unreadable(context: ControllerContext, name: str) -> bool:
+    return TopicZnode.path(name) in context.unreadable
 
 
 def trim_znode(context: ControllerContext, partitions: Iterable[TopicPartition]) -> Steps[None]:

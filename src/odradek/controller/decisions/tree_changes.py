@@ -12,7 +12,7 @@ from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import on_brokers, tell_all
 from odradek.controller.decisions.deletions import finish_if_done, on_marks
 from odradek.controller.decisions.elections import change_states, elect_preferred, send
-from odradek.controller.decisions.reassignments import advance, on_znode
+from odradek.controller.decisions.reassignments import advance, begin_mended, on_znode
 from odradek.controller.decisions.topic_changes import (
     FoundTopic,
     WrittenState,
@@ -189,6 +189,7 @@ def _look_at_topics(
     states = yield from _states_of_unknown(context, topics)
     marks = {*(yield from read_marks(context))} if mended else set()
     yield from on_topics(context, topics, states, marked=[it for it in mended if it in marks])
+    yield from begin_mended(context)
 
 
 def _states_of_unknown(
