@@ -251,6 +251,11 @@ class Wires:
             link = self._links[ends] = Link()
         return link
 
+    @property
+    def some_are_cut(self) -> bool:
+        """Whether somewhere nothing arrives."""
+        return any(link.cut for link in self._links.values())
+
     def both_ways(self, one: Host, other: Host) -> tuple[Link, Link]:
         """The links of both directions."""
         return self.link(one, other), self.link(other, one)

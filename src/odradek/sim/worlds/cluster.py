@@ -74,6 +74,7 @@ from odradek.sim.worlds.cluster_faults import (
     WipedDisk,
     WrongDay,
 )
+from odradek.sim.worlds.cluster_full_disks import WhoHasRoomLeads
 from odradek.sim.worlds.cluster_hands import Hands
 from odradek.sim.worlds.cluster_insides import MIN_ISR, Copies
 from odradek.sim.worlds.cluster_known_mistakes import KNOWN, knobs_of
@@ -266,6 +267,7 @@ class ClusterSimulation(Simulation):
             GenerationsRise(),
             MembersShareNothing(),
             FullDisksStayOnline(),
+            WhoHasRoomLeads(self.copies, lambda: self.is_calm),
             TopicsAreWhatTheyWereMade(),
             GrowthStays(self.copies.view),
             SettingsStay(),
@@ -361,6 +363,11 @@ class ClusterSimulation(Simulation):
             return "a broker starting"
         whole = all(broker.is_whole for broker in self.brokers.values())
         return "all up" if whole else "a disk offline"
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether all that runs can reach each other."""
+        return self.state() == "all up" and not self.world.wires.some_are_cut
 
     def roles(self) -> Mapping[str, Collection[str]]:
         """See `cluster_roles`."""
