@@ -60,6 +60,8 @@ OLDER: Final = (
 
 BEGIN_AGAIN: Final = Millis(SECOND)
 """After so long a follower whose log could not be cut is begun again."""
+START_AGAIN: Final = Millis(10 * SECOND)
+"""After so long records that could not be deleted at the beginning of a log are tried again."""
 
 log = structlog.get_logger()
 
@@ -426,13 +428,28 @@ class LeaderFetcher:
         self._on_applied(replica, error)
 
     def _begin_start(self, replica: FollowingReplica, start: Offset) -> None:
-        """What the leader's log has no longer is deleted here, too; each answer says so again."""
+        """What the leader's log has no longer is deleted here, too."""
         if self._starts.get(replica, NO_OFFSET) < start and begin(
             self._deps.tasks, self._move_start(replica, start)
         ):
             self._starts[replica] = start
 
     async def _move_start(self, replica: FollowingReplica, start: Offset) -> None:
+        """Until it is done: in a fetch session the leader says so once, unless something changes.
+
+        A full disk may have no room for it now.
+        """
+        try:
+            while not await self._has_moved_start(replica, start):
+                await self._clock.sleep_until(Millis(self._clock.monotonic() + START_AGAIN))
+                is_ours = not self._is_over and self._replicas.get(replica.partition) is replica
+                if not is_ours or self._starts.get(replica) != start:
+                    return
+        finally:
+            if self._starts.get(replica) == start:
+                del self._starts[replica]
+
+    async def _has_moved_start(self, replica: FollowingReplica, start: Offset) -> bool:
         logs, found = self._deps.replicas.logs, replica.log
         try:
             async with logs.starting_at(found, start):
@@ -442,9 +459,8 @@ class LeaderFetcher:
             log.warning(
                 "follower.start_not_moved", partition=str(replica.partition), error=str(error)
             )
-        finally:
-            if self._starts.get(replica) == start:
-                del self._starts[replica]
+            return False
+        return True
 
     async def _delete_below(
         self, replica: FollowingReplica, found: PartitionLog, start: Offset
