@@ -6,7 +6,7 @@ from odradek.broker.partitions.resignations import Resignations
 from odradek.metadata.image import Changes, PartitionImage
 from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import BrokerId, TopicId, TopicPartition
+from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.replication.leadership import Leadership
 from tests.unit.broker.ground import ME, ORDERS, TOPIC_ID, Ground
@@ -20,13 +20,7 @@ def asked(epoch: int, leader: BrokerId) -> LeaderAndIsrState:
     return LeaderAndIsrState(ORDERS, TOPIC_ID, leader, leadership, is_new=not epoch)
 
 
-def told(
-    ground: Ground,
-    partition: TopicPartition,
-    epoch: int,
-    leader: BrokerId | None,
-    topic_id: TopicId = TOPIC_ID,
-) -> None:
+def told(ground: Ground, partition: TopicPartition, epoch: int, leader: BrokerId | None) -> None:
     """What the controller says of a partition to everybody."""
     state = PartitionState(
         leader=leader,
@@ -37,7 +31,7 @@ def told(
     )
     image = PartitionImage(Assignment((ME, OTHER)), state)
     changes = Changes(ground.cluster.image)
-    changes.topic(partition.topic, topic_id, {partition.partition: image})
+    changes.topic(partition.topic, TOPIC_ID, {partition.partition: image})
     ground.cluster.update(changes.image())
 
 
@@ -64,23 +58,6 @@ def test_an_older_image_does_not_end_a_resignation() -> None:
         assert len(reports) == 2
         assert await outcome(replicas, asked(4, OTHER)) is None
         assert replicas.followed(ORDERS) is not None
-
-    with Ground() as ground:
-        ground.live(talk)
-
-
-def test_a_topic_that_is_made_again_has_not_resigned() -> None:
-    """This broker has heard of the next one of the name at once; its epochs begin anew."""
-    other_id = TopicId(b"another topic id")
-
-    async def talk(replicas: ReplicaManager) -> None:
-        resignations = Resignations(replicas, ground.cluster, lambda: None)
-        await outcome(replicas, asked(3, ME))
-        told(ground, ORDERS, 3, ME)
-        resignations.resign(replicas.led(ORDERS))
-        told(ground, ORDERS, 0, ME, other_id)
-        assert await outcome(replicas, asked(0, ME)._replace(topic_id=other_id)) is None
-        assert replicas.led(ORDERS).topic_id == other_id
 
     with Ground() as ground:
         ground.live(talk)
