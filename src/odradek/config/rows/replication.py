@@ -27,7 +27,8 @@ REPLICA_FETCH_MAX_BYTES: Final = BrokerSetting(
     "replica.fetch.max.bytes",
     size(low=0),
     default=MIB,
-    doc="How much of one partition a follower fetches at a time. A larger batch is fetched, too.",
+    doc="How much of one partition a follower fetches at a time; within a throttle no more than it "
+    "lets through in a second. A larger batch is fetched, too.",
 )
 REPLICA_FETCH_RESPONSE_MAX_BYTES: Final = BrokerSetting(
     "replica.fetch.response.max.bytes",
