@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
@@ -185,25 +185,10 @@ class Guard:
         if not _hooked:
             sys.addaudithook(_audit)
             _hooked = True
-        refusals: dict[int, tuple[Any, Any]] = {}  # by the number of what they replace
-        for module, names in PLACES:
-            for name in names.split():
-                real = getattr(module, name, None)
-                if real is not None:
-                    refusal = _refusal(f"{module.__name__}.{name}", real)
-                    refusals[id(real)] = real, refusal
-                    self._replace(module, name, refusal)
-        for module, name, stand_in in (*CLASSES, (random, "Random", _Random)):
-            real = getattr(module, name)
-            refusals[id(real)] = real, stand_in
-            self._replace(module, name, stand_in)
-        for module, name, real in _taken_by_name(refusals):
-            self._replace(module, name, refusals[id(real)][1])
+        for module, name, stand_in in _stand_ins.now():
+            self._replaced.append((module, name, getattr(module, name)))
+            setattr(module, name, stand_in)
         _watched.add(threading.get_ident())
-
-    def _replace(self, module: Any, name: str, stand_in: Any) -> None:
-        self._replaced.append((module, name, getattr(module, name)))
-        setattr(module, name, stand_in)
 
     def __exit__(self, *_: object) -> None:
         _watched.discard(threading.get_ident())
@@ -212,16 +197,43 @@ class Guard:
             setattr(module, name, real)
 
 
-_looked_at: dict[str, list[tuple[Any, str, Any]]] = {}  # modules, and what they took
+def _of_library() -> Iterator[tuple[Any, str, Any, Any]]:
+    for module, names in PLACES:
+        for name in names.split():
+            real = getattr(module, name, None)
+            if real is not None:
+                yield module, name, real, _refusal(f"{module.__name__}.{name}", real)
+    for module, name, stand_in in (*CLASSES, (random, "Random", _Random)):
+        yield module, name, getattr(module, name), stand_in
 
 
-def _taken_by_name(refusals: Mapping[int, tuple[Any, Any]]) -> Iterator[tuple[Any, str, Any]]:
-    """`from time import monotonic` in a module of ours, which is looked at once."""
-    for name in [name for name in sys.modules if name.startswith(OURS) and name not in _looked_at]:
-        module = sys.modules[name]
-        _looked_at[name] = [
-            (module, taken, value)
-            for taken, value in vars(module).items()
-            if id(value) in refusals and refusals[id(value)][0] is value
-        ]
-    return (each for taken in _looked_at.values() for each in taken)
+class _StandIns:
+    """What stands in, and where: found once, as a story lets time pass ten thousand times."""
+
+    def __init__(self) -> None:
+        library = list(_of_library())
+        self._of = {id(real): (real, stand_in) for _, _, real, stand_in in library}
+        self._all: list[tuple[Any, str, Any]] = [(at, name, new) for at, name, _, new in library]
+        self._looked_at: set[str] = set()  # modules of ours
+        self._seen: tuple[int, str] | None = None
+
+    def now(self) -> list[tuple[Any, str, Any]]:
+        """Modules are in the order in which they were imported: the last one is the newest."""
+        seen = len(sys.modules), next(reversed(sys.modules))
+        if self._seen != seen:
+            self._seen = seen
+            names = [it for it in sys.modules if it.startswith(OURS) and it not in self._looked_at]
+            for name in names:
+                self._looked_at.add(name)
+                self._all += self._taken_by_name(sys.modules[name])
+        return self._all
+
+    def _taken_by_name(self, module: Any) -> Iterator[tuple[Any, str, Any]]:
+        """`from time import monotonic` in a module of ours, which is looked at once."""
+        for name, value in vars(module).items():
+            real, stand_in = self._of.get(id(value), (None, None))
+            if stand_in is not None and real is value:
+                yield module, name, stand_in
+
+
+_stand_ins: Final = _StandIns()
