@@ -174,27 +174,31 @@ class _Random(random.Random):
 CLASSES: Final = ((dt, "datetime", _Datetime), (dt, "date", _Date))
 
 
+Names = dict[str, Any]
+"""What a module has under its names, or is to have under some."""
+
+
 class Guard:
     """Stands watch inside its `with`."""
 
     def __init__(self) -> None:
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replaced: list[tuple[Names, Names]] = []
 
     def __enter__(self) -> None:
         global _hooked  # noqa: PLW0603 - a hook is for the whole process, and for ever
         if not _hooked:
             sys.addaudithook(_audit)
             _hooked = True
-        for module, name, stand_in in _stand_ins.now():
-            self._replaced.append((module, name, getattr(module, name)))
-            setattr(module, name, stand_in)
+        for module, stand_ins in _stand_ins.now():
+            self._replaced.append((module, {name: module[name] for name in stand_ins}))
+            module.update(stand_ins)
         _watched.add(threading.get_ident())
 
     def __exit__(self, *_: object) -> None:
         _watched.discard(threading.get_ident())
         while self._replaced:
-            module, name, real = self._replaced.pop()
-            setattr(module, name, real)
+            module, real = self._replaced.pop()
+            module.update(real)
 
 
 def _of_library() -> Iterator[tuple[Any, str, Any, Any]]:
@@ -213,11 +217,14 @@ class _StandIns:
     def __init__(self) -> None:
         library = list(_of_library())
         self._of = {id(real): (real, stand_in) for _, _, real, stand_in in library}
-        self._all: list[tuple[Any, str, Any]] = [(at, name, new) for at, name, _, new in library]
+        self._all: list[tuple[Names, Names]] = [
+            (vars(module), {name: new for at, name, _, new in library if at is module})
+            for module in {id(at): at for at, *_ in library}.values()
+        ]
         self._looked_at: set[str] = set()  # modules of ours
         self._seen: tuple[int, str] | None = None
 
-    def now(self) -> list[tuple[Any, str, Any]]:
+    def now(self) -> list[tuple[Names, Names]]:
         """Modules are in the order in which they were imported: the last one is the newest."""
         seen = len(sys.modules), next(reversed(sys.modules))
         if self._seen != seen:
@@ -225,15 +232,17 @@ class _StandIns:
             names = [it for it in sys.modules if it.startswith(OURS) and it not in self._looked_at]
             for name in names:
                 self._looked_at.add(name)
-                self._all += self._taken_by_name(sys.modules[name])
+                module = vars(sys.modules[name])
+                if taken := dict(self._taken_by_name(module)):
+                    self._all.append((module, taken))
         return self._all
 
-    def _taken_by_name(self, module: Any) -> Iterator[tuple[Any, str, Any]]:
+    def _taken_by_name(self, module: Names) -> Iterator[tuple[str, Any]]:
         """`from time import monotonic` in a module of ours, which is looked at once."""
-        for name, value in vars(module).items():
+        for name, value in module.items():
             real, stand_in = self._of.get(id(value), (None, None))
             if stand_in is not None and real is value:
-                yield module, name, stand_in
+                yield name, stand_in
 
 
 _stand_ins: Final = _StandIns()
