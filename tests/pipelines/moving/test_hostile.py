@@ -1,15 +1,18 @@
 """A record never ends a run that has dead letters, whatever it holds."""
 
+import json
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 
+from odradek.pipelines.moving.compact import merge_small
 from odradek.pipelines.moving.dead_letters import BadRecord
 from odradek.pipelines.moving.tasks import WriteRange
 from odradek.pipelines.positions import OffsetRange
 from tests.pipelines.moving.archives import batches_in
 from tests.pipelines.moving.hostile_run import FORMATS, SOURCE, TOPIC_ID, Run, hostile_run, written
+from tests.pipelines.moving.local_spark import LocalSpark
 
 
 @pytest.mark.parametrize(
@@ -65,6 +68,30 @@ def test_names_of_columns_that_directories_have_are_dead_letters(form: str, tmp_
     run.batch([b'{"AT_DAY": 1}', b'{"id": 1}'], [b'{"at_day": 1}', b'{"At_Day": null}'])
     assert (run.account.written, run.account.dead) == (2, 2)
     assert _rows_of_another_reader(run) == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "column", "value"),
+    [
+        ("delta", "count", 7),
+        ("delta", "note", "x"),
+        ("parquet", "day", "2026-01-31"),
+        ("iceberg", "count", 7),
+    ],
+)
+def test_null_in_the_name_of_a_directory(
+    form: str, column: str, value: object, tmp_path: Path
+) -> None:
+    """Is read as null, and its files are merged as others are."""
+    run = Run(form, tmp_path, (column,))
+    for _ in range(4):
+        run.batch([json.dumps({column: value}).encode()], [b'{"id": 1}'])
+    merged = merge_small(LocalSpark(), run.rows, 1 << 20)
+    assert merged == (8, 2)
+    rows = [row for batch in batches_in(run.location) for row in batch.to_pylist()]
+    assert [str(row[column]) for row in rows if row["id"] is None] == [str(value)] * 4
+    assert [row[column] for row in rows if row["id"] is not None] == [None] * 4
+    assert _rows_of_another_reader(run) == 8
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -15,7 +15,7 @@ from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.earlier import earlier_of
 from odradek.pipelines.tables.files import DataFile, Span
 from odradek.pipelines.tables.ordering import rows_in_order
-from odradek.pipelines.tables.partitioning import IDENTITY
+from odradek.pipelines.tables.partitioning import IDENTITY, NULL
 from odradek.pipelines.tables.table import Snapshot, Table
 from odradek.pipelines.tables.writing import Layout, write_rows
 
@@ -63,7 +63,7 @@ class Rewriting:
         for field in self.layout.schema:
             if field.name in batch.schema.names:
                 columns.append(batch.column(field.name).cast(field.type))
-            elif field.name in identities and field.name in values:
+            elif field.name in identities and values.get(field.name, NULL) != NULL:
                 scalar = pa.scalar(values[field.name]).cast(field.type)
                 columns.append(pa.repeat(scalar, batch.num_rows))
             else:
