@@ -239,6 +239,7 @@ def test_logical_types_are_what_they_mean(registry: SchemaRegistry, tmp_path: Pa
         ("f1", 86_400_000, "no time of a day"),
         ("f10", b"\x04\x04", "no big-decimal"),
         ("f10", b"\x0b\x04", "no big-decimal"),
+        ("f10", b"\x90\x4e" + b"\x7f" * 5_000 + b"\x04", "more than 10,000 digits"),
         (
             "money",
             (100_000).to_bytes(3, signed=True),

@@ -6,7 +6,7 @@ Values are what was written, exactly, or there is none: ValueError or Arithmetic
 import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,7 +16,8 @@ from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.formats.names import Unfit, check_name
 from odradek.pipelines.formats.rows import check_own
 
-EXACT: Final = Context(prec=10_000)
+DIGITS_MAX: Final = 10_000
+EXACT: Final = Context(prec=DIGITS_MAX, traps=[Inexact, InvalidOperation, Overflow])
 NANOS: Final = 1_000_000_000
 
 Convert = Callable[[Any], Any]
@@ -50,7 +51,10 @@ def moment(value: int, per_second: int) -> dt.datetime:
 
 def unscaled(value: bytes, scale: int) -> Decimal:
     """A decimal whose digits are a whole number, the first byte its most significant."""
-    return Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, EXACT)
+    try:
+        return Decimal(int.from_bytes(value, signed=True)).scaleb(-scale, EXACT)
+    except Inexact as error:
+        raise ValueError(f"it is a decimal of more than {DIGITS_MAX:,} digits") from error
 
 
 def check_columns(names: Iterable[str], *, within: bool = False) -> None:
