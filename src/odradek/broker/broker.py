@@ -442,7 +442,8 @@ class Broker:
             replicas,
             lambda: client.has_lease and self.cluster.has_roles,
         )
-        config_admin = ConfigAdmin(client, self.settings, self.cluster, self.doors.random)
+        try_out = self._certificates.try_out
+        config_admin = ConfigAdmin(client, self.settings, self.cluster, self.doors, try_out=try_out)
         producer_ids = ProducerIds(self.cluster, self._to_controller)
         own = TransactionDeps(producer_ids, self._markers, self._features.level)
         return Services(

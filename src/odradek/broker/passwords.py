@@ -2,10 +2,16 @@
 
 What cannot be decrypted is left out and said; in ZooKeeper it stays. Where the secret was changed
 the one before is tried, too, and what it opens is written anew (`with_new_secret`).
+
+A key takes up to half a second of a processor, and whoever may write to ZooKeeper chooses how long.
+So passwords are opened and encrypted in a thread, before what they are needed for is done on the
+loop, which finds them remembered (`open_beside`).
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from odradek.config.broker import BrokerConfig
 from odradek.config.kinds import Secret
@@ -32,6 +38,9 @@ class _Opened(NamedTuple):
     is_old: bool  # by the secret before this one
 
 
+InThread = Callable[[Callable[[], Any]], "asyncio.Future[Any]"]
+
+
 class Passwords:
     """Encrypts and decrypts; without a secret it does neither."""
 
@@ -46,7 +55,7 @@ class Passwords:
             config[rows.PASSWORD_ENCODER_KEY_LENGTH],
             config[rows.PASSWORD_ENCODER_ITERATIONS],
         )
-        self._known: dict[str, _Opened] = {}  # by what ZooKeeper has: each costs some milliseconds
+        self._known: dict[str, _Opened | NotDecoded] = {}  # by what ZooKeeper has
 
     @property
     def may_be_kept(self) -> bool:
@@ -57,6 +66,28 @@ class Passwords:
         """InvalidSetting says why a password could not be encrypted."""
         if self._secret is not None:
             check(self._secret, self._way)
+
+    async def open_beside(self, texts: Mapping[str, str], in_thread: InThread) -> None:
+        """Those that are new: from then on they cost the loop nothing."""
+        new = [it for name, it in texts.items() if is_password(name) and it not in self._known]
+        if new:
+            self._known |= await in_thread(lambda: {it: self._tried(it) for it in new})
+
+    async def hidden_beside(
+        self,
+        wanted: Mapping[str, str],
+        before: Mapping[str, str],
+        random: Callable[[int], bytes],
+        in_thread: InThread,
+    ) -> dict[str, str]:
+        """As `hidden`, in a thread where there is a password to be encrypted."""
+        if not any(is_password(it) and before.get(it) != text for it, text in wanted.items()):
+            return dict(wanted)
+        found: dict[str, str] = await in_thread(partial(self.hidden, wanted, before, random))
+        for name, text in found.items():
+            if is_password(name) and before.get(name) != text:
+                self._known[text] = _Opened(wanted[name], is_old=False)
+        return found
 
     def revealed(self, texts: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         """A broker's settings as they hold, and why some do not."""
@@ -104,13 +135,17 @@ class Passwords:
 
     def _opened(self, text: str) -> _Opened:
         if text not in self._known:
-            fault = NotDecoded("password.encoder.secret is not set")
-            for secret in self._secrets:
-                try:
-                    self._known[text] = _Opened(decode(text, secret), secret is not self._secret)
-                    break
-                except NotDecoded as error:
-                    fault = error
-            else:
-                raise fault
-        return self._known[text]
+            self._known[text] = self._tried(text)
+        found = self._known[text]
+        if isinstance(found, NotDecoded):
+            raise found
+        return found
+
+    def _tried(self, text: str) -> _Opened | NotDecoded:
+        fault = NotDecoded("password.encoder.secret is not set")
+        for secret in self._secrets:
+            try:
+                return _Opened(decode(text, secret), secret is not self._secret)
+            except NotDecoded as error:
+                fault = error
+        return fault

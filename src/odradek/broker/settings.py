@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from odradek.broker.passwords import Passwords
+from odradek.broker.passwords import InThread, Passwords
 from odradek.config.broker import BrokerConfig
 from odradek.config.dynamic import update
 from odradek.config.setting import BrokerSetting
@@ -67,6 +67,13 @@ class Settings:
     def knows(self, entity: Entity) -> bool:
         """Whether its settings were read."""
         return entity in self._overrides
+
+    async def open_passwords(
+        self, entity: Entity, texts: Mapping[str, str], in_thread: InThread
+    ) -> None:
+        """Before `on_entity`, so that it does not hold up the loop."""
+        if entity == Entity(EntityType.BROKERS, str(self.me)):
+            await self.passwords.open_beside(texts, in_thread)
 
     def on_entity(
         self, entity: Entity, texts: Mapping[str, str], written_at: int | None = None

@@ -197,7 +197,7 @@ def dynamic_layer(
     findings: list[Finding] = []
     for name, text in texts.items():
         given = Given(text.strip(), FOR_THIS if per_broker else FOR_ALL)
-        if references(given.text, provider_names(static)):
+        if is_of_providers(name) or references(given.text, provider_names(static)):
             fault: Finding | None = Finding(Severity.ERROR, (name,), f"{name}: {AT_START}")
         else:
             fault = _dynamic_fault(name, given, per_broker=per_broker)

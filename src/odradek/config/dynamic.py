@@ -48,6 +48,8 @@ def check(
     *,
     cluster: Mapping[str, str] | None = None,
     broker: Mapping[str, str] | None = None,
-) -> None:
-    """Refuses what somebody asks for, if `update` would leave any of it out."""
-    refuse(update(config, cluster=cluster, broker=broker).findings)
+) -> BrokerConfig:
+    """Refuses what somebody asks for, if `update` would leave any of it out; what would hold."""
+    found = update(config, cluster=cluster, broker=broker)
+    refuse(found.findings)
+    return found.config

@@ -17,6 +17,7 @@ from odradek.config.findings import Given, Severity
 from odradek.config.sources import examine
 from odradek.runtime.chance import SystemRandom
 from odradek.runtime.clock import SystemClock
+from odradek.runtime.in_thread import in_thread
 from odradek.runtime.process_figures import process_figures
 from odradek.runtime.worker import ThreadWorker
 from odradek.sim.disk_faults import DiskFaults
@@ -76,6 +77,7 @@ class Life:
                 HOST,
                 MemoryJournal,
                 process_figures,
+                in_thread=in_thread,
             )
             self.broker = Broker(self._config, doors)
             self._has_broker = True

@@ -10,6 +10,7 @@ from odradek.broker.network.certificates import BEFORE, Certificates
 from odradek.config.broker import BrokerConfig
 from odradek.config.findings import Given
 from odradek.config.sources import examine
+from odradek.model.errors import InvalidSetting
 from odradek.model.units import DAY, HOUR, Timestamp
 from odradek.security.tls_contexts import certificate_ends
 from odradek.security.tls_settings import tls_settings
@@ -132,3 +133,25 @@ def test_each_store_is_read_once() -> None:
     asked.clear()
     asyncio.run(loaded.look(config("elsewhere.pem")))
     assert sorted(asked) == [certificates("elsewhere.pem"), certificates("trusted.crt")]
+
+
+@pytest.mark.parametrize(
+    ("store", "why"),
+    [
+        ("trusted.crt", "key"),
+        ("make.sh", "in PEM"),
+        ("encrypted.pem", "password"),
+        ("missing.pem", "missing"),
+    ],
+)
+def test_a_store_is_tried_before_it_is_taken(store: str, why: str) -> None:
+    """One that cannot be used is refused with the reason, and the one before holds on."""
+    loaded = Certificates(read)
+    loaded.load(config("broker.pem"))
+    first = loaded.server("CERT")()
+    with pytest.raises(InvalidSetting, match=f"CERT.*{why}"):
+        asyncio.run(loaded.try_out(config(store)))
+    asyncio.run(loaded.try_out(config("elsewhere.pem")))
+    assert loaded.server("CERT")() is first
+    asyncio.run(loaded.look(config("elsewhere.pem")))
+    assert loaded.server("CERT")() is not first

@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
 from odradek.broker.topics.config_admin import ConfigAdmin
-from odradek.config.broker import Layers, read
+from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import TopicId
 from odradek.sim.chance import SeededRandom
+from odradek.testing.journal import MemoryJournal
 from odradek.zookeeper.protocol.jute_replies import Data, StatReply
 from odradek.zookeeper.protocol.jute_requests import SetData, WriteOp
 from tests.unit.broker.ground import ME
@@ -20,6 +22,11 @@ from tests.unit.controller.znode_stats import stat
 
 ORDERS = Entity(EntityType.TOPICS, "orders")
 EARLIER, LATER = 0, 1
+DOORS = Doors(None, SeededRandom(33, "salt"), None, (), "here", MemoryJournal)  # type: ignore[arg-type]
+
+
+async def no_stores(_: BrokerConfig) -> None:
+    """There is nothing to be tried."""
 
 
 def topic(life: int) -> bytes:
@@ -64,7 +71,7 @@ def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one() -> None
 
     tree = Tree(make_again)
     settings = Settings(read(Layers())[0])
-    admin = ConfigAdmin(tree, settings, known, SeededRandom(33, "salt"))  # type: ignore[arg-type]
+    admin = ConfigAdmin(tree, settings, known, DOORS, try_out=no_stores)  # type: ignore[arg-type]
     set_one = admin.make(ORDERS, lambda it: {**it, "max.message.bytes": "9"}, validate_only=False)
     asyncio.run(set_one)
     assert tree.settings == {"segment.ms": "7000", "max.message.bytes": "9"}

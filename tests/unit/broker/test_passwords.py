@@ -1,5 +1,12 @@
 """Passwords that are set at run time: encrypted in ZooKeeper, in force here, shown to nobody."""
 
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from odradek.broker import passwords
 from odradek.broker.passwords import Passwords
 from odradek.broker.settings import Settings
 from odradek.config.broker import BrokerConfig, Layers, read
@@ -8,7 +15,8 @@ from odradek.config.kinds import Secret
 from odradek.config.rows import log, security
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.errors import ErrorCode
-from odradek.security.password_encoder import decode
+from odradek.runtime.in_thread import in_thread
+from odradek.security.password_encoder import decode, encode
 from odradek.wire.messages import alter_configs as replacing
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.incremental_alter_configs import (
@@ -130,9 +138,9 @@ def config(**texts: str) -> BrokerConfig:
 
 def test_a_login_module_of_kafka_is_no_reason_to_stumble() -> None:
     """It can be decrypted; here it is read at a start alone, so it is left out."""
-    passwords = Passwords(config(log_dirs="/a", password_encoder_secret=SECRET))
+    encoding = Passwords(config(log_dirs="/a", password_encoder_secret=SECRET))
     module = "listener.name.plaintext.plain.sasl.jaas.config"
-    hidden = passwords.hidden({module: PASSWORD}, {}, bytes)
+    hidden = encoding.hidden({module: PASSWORD}, {}, bytes)
     assert PASSWORD not in hidden[module]
     settings = Settings(config(log_dirs="/a", password_encoder_secret=SECRET))
     settings.me = 1  # type: ignore[assignment]
@@ -148,3 +156,36 @@ def test_settings_are_replaced_with_their_passwords() -> None:
         assert decode(stored(stage), Secret(SECRET)) == PASSWORD
         assert replace(stage.client(), log_retention_ms="5") is ErrorCode.NONE
         assert in_force(stage.running.settings) is None
+
+
+def test_a_costly_password_holds_up_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may write to ZooKeeper says how many rounds it takes: all of that is in a thread."""
+    threads: list[threading.Thread] = []
+
+    def watched(call: Any) -> Any:
+        def watch(*about: Any) -> Any:
+            threads.append(threading.current_thread())
+            return call(*about)
+
+        return watch
+
+    for call in (encode, decode):
+        monkeypatch.setattr(passwords, call.__name__, watched(call))
+    settings = Settings(config(log_dirs="/a", password_encoder_secret=SECRET))
+    settings.me = 1  # type: ignore[assignment]
+    strangers = Passwords(config(log_dirs="/a", password_encoder_secret="a stranger's"))
+    other = "listener.name.plaintext.ssl.key.password"
+
+    async def change() -> None:
+        wanted = {NAME: PASSWORD, "log.retention.ms": "5"}
+        texts = await settings.passwords.hidden_beside(wanted, {}, bytes, in_thread)
+        texts |= await strangers.hidden_beside({other: "x"}, {}, bytes, in_thread)
+        for _ in range(2):
+            await settings.open_passwords(ME, texts, in_thread)
+            settings.on_entity(ME, texts)
+            settings.on_entity(ME, {**texts, "log.retention.ms": "6"})
+
+    asyncio.run(change())
+    assert in_force(settings) == PASSWORD
+    assert len(threads) == 3  # two are encrypted, and the stranger's is tried once
+    assert threading.current_thread() not in threads

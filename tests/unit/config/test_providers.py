@@ -178,6 +178,8 @@ def test_what_is_changed_at_run_time_is_not_looked_up() -> None:
     config, _ = examine(NAMED)
     with pytest.raises(InvalidSetting, match=r"config\.providers are asked when the broker starts"):
         dynamic.check(config, cluster={"message.max.bytes": "${env:BYTES}"})
+    with pytest.raises(InvalidSetting, match=r"config\.providers are asked when the broker starts"):
+        dynamic.check(config, broker={"config.providers": "file"})
     kept = dynamic.update(config, broker={"ssl.keystore.location": "${env:STORE}"})
     assert kept.changed == ()
 

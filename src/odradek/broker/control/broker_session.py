@@ -442,6 +442,7 @@ class BrokerSession:
             if isinstance(answer, Data):
                 try:
                     found = SettingsZnode.decode(entity, answer.data)
+                    await self._settings.open_passwords(entity, found, self._doors.in_thread)
                     self._settings.on_entity(entity, found, answer.stat.mzxid)
                 except MalformedZnode as fault:
                     self._ignore(entity, str(fault))

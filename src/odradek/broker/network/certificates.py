@@ -4,6 +4,7 @@ The admin listener is one of them, by the name of its setting.
 
 Files are looked at every few seconds, beside the loop. What changed, there or in the settings, is
 tried; what cannot be used is said, and the one before holds on. Open connections keep theirs.
+Settings that somebody asks for are tried before they are taken (`try_out`).
 A certificate that ends soon is told at the start and while the broker runs, at each of `BEFORE`.
 """
 
@@ -127,6 +128,22 @@ class Certificates:
             if made is not None:
                 self._contexts[listener] = made
                 log.info("tls.reloaded", listener=listener)
+
+    async def try_out(self, config: BrokerConfig) -> None:
+        """InvalidSetting says why these settings could not be used; nothing is taken over."""
+        if self._contexts:
+            tried = partial(self._try_out, config)
+            await asyncio.get_running_loop().run_in_executor(None, tried)
+
+    def _try_out(self, config: BrokerConfig) -> None:
+        """In a thread: of each listener that would have others than now."""
+        for listener in sorted(self._contexts):
+            settings, read = _settings(config, listener), cache(self._read)
+            if settings != self._kept[listener].settings:
+                try:
+                    _made(config, listener, settings, read)
+                except (InvalidSetting, OSError) as error:
+                    raise InvalidSetting(f"listener {listener}: {error}") from None
 
     def _look_at(self, config: BrokerConfig, listener: str) -> Contexts | None:
         """In a thread: new contexts, if there is something new that can be used."""

@@ -7,13 +7,15 @@ another id, gets no settings, or the next one of its name would have them.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.doors import Doors
 from odradek.broker.settings import OF_CLIENTS, Settings
+from odradek.config.broker import BrokerConfig
 from odradek.config.dynamic import check
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.settings import (
@@ -26,7 +28,6 @@ from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import DEFAULT_ENTITY
-from odradek.ports import Random
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, KeeperError
 from odradek.zookeeper.protocol.jute_replies import Created2, StatReply
@@ -42,6 +43,8 @@ CHECKED: Final = 2
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 """From what is set for an entity itself to what shall be; a BrokerError refuses it."""
+TryOut = Callable[[BrokerConfig], Awaitable[None]]
+"""Whether a broker could use what would hold, beyond the rules of single settings: its stores."""
 log = structlog.get_logger()
 
 
@@ -61,9 +64,16 @@ class ConfigAdmin:
     """Makes changes, one after the other."""
 
     def __init__(
-        self, client: ZooKeeperClient, settings: Settings, cluster: MetadataCache, random: Random
+        self,
+        client: ZooKeeperClient,
+        settings: Settings,
+        cluster: MetadataCache,
+        doors: Doors,
+        *,
+        try_out: TryOut,
     ) -> None:
-        self._random = random
+        self._doors = doors
+        self._try_out = try_out
         self._client = client
         self._settings = settings
         self._cluster = cluster
@@ -94,11 +104,14 @@ class ConfigAdmin:
             version, before = None, dict[str, str]()
         else:
             version, before = found.stat.version, SettingsZnode.decode(entity, found.data)
+        in_thread = self._doors.in_thread
+        await self._settings.open_passwords(entity, before, in_thread)
         wanted = change(before)
-        self._check(entity, wanted, before)
-        passwords = self._settings.passwords
-        is_broker = entity.type is EntityType.BROKERS
-        after = passwords.hidden(wanted, before, self._random.bytes) if is_broker else dict(wanted)
+        await self._check(entity, wanted, before)
+        after = dict(wanted)
+        if entity.type is EntityType.BROKERS:
+            hide = self._settings.passwords.hidden_beside
+            after = await hide(wanted, before, self._doors.random.bytes, in_thread)
         if validate_only or after == before:
             return True
         try:
@@ -112,6 +125,7 @@ class ConfigAdmin:
         log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
         written = results[SET]
         assert isinstance(written, StatReply | Created2), written
+        await self._settings.open_passwords(entity, after, in_thread)
         self._settings.on_entity(entity, after, written.stat.mzxid)
         return True
 
@@ -135,7 +149,9 @@ class ConfigAdmin:
             raise _unknown(entity)
         return found.stat.version
 
-    def _check(self, entity: Entity, after: Mapping[str, str], before: Mapping[str, str]) -> None:
+    async def _check(
+        self, entity: Entity, after: Mapping[str, str], before: Mapping[str, str]
+    ) -> None:
         config = self._settings.broker
         if entity.type is EntityType.TOPICS:
             if entity.name not in self._cluster.image.topics:
@@ -144,9 +160,10 @@ class ConfigAdmin:
         elif entity.type in OF_CLIENTS:
             return  # who changes credentials and quotas has checked them
         elif entity.name == DEFAULT_ENTITY:
-            check(config, cluster=after)
+            await self._try_out(check(config, cluster=after))
         else:
-            check(config, broker=self._settings.passwords.as_wanted(after, before))
+            wanted = self._settings.passwords.as_wanted(after, before)
+            await self._try_out(check(config, broker=wanted))
 
 
 def _unknown(entity: Entity) -> UnknownTopic:
