@@ -12,8 +12,7 @@ from typing import Final
 
 from tests.compat.calls import Ended, side_by_side
 from tests.live.cluster import LiveCluster
-from tests.live.secured import login
-from tests.live.test_security import Secured
+from tests.live.secured import Secured, login
 from tests.unit.cli.test_every_verb import CALLS, VERBS, arguments_of
 
 SECONDS: Final = "4"  # where nothing comes

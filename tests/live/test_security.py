@@ -20,12 +20,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.helpers import create_ssl_context
 from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import (
-    AdminClient,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
+from confluent_kafka.admin import AdminClient
 
 from odradek.client.blocking import BlockingClient
 from odradek.client.blocking_connection import BlockingConnection
@@ -38,15 +33,20 @@ from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.compat.broker_process import OdradekBroker, eventually
 from tests.compat.odradek_shell import Shell
-from tests.external.ports import free_port
-from tests.live.secured import PASSWORD, TLS, USERS, login
+from tests.live.secured import (
+    LISTENERS,
+    MECHANISMS,
+    PASSWORD,
+    Secured,
+    java_settings,
+    login,
+)
 from tests.samples.certificate_files import certificates
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from kafka import KafkaProducer
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 CASES = [
     *(("SASL_PLAINTEXT", mechanism) for mechanism in MECHANISMS),
     *(("SASL_SSL", mechanism) for mechanism in MECHANISMS),
@@ -54,39 +54,6 @@ CASES = [
 ]
 USER = f"user_alice={PASSWORD}"
 SESSION_MS = 2_000
-LISTENERS = {"SASL_PLAINTEXT": "NAMED", "SASL_SSL": "BOTH", "SSL": "CERT"}
-
-
-class Secured(OdradekBroker):
-    """A broker with four listeners."""
-
-    host = "localhost"
-
-    def __init__(self, directory: Path) -> None:
-        self.ports = {protocol: free_port() for protocol in LISTENERS}
-        own = ",".join(f"{LISTENERS[it]}://localhost:{port}" for it, port in self.ports.items())
-        mapped = ",".join(f"{name}:{protocol}" for protocol, name in LISTENERS.items())
-        self.admin_port = free_port()
-        super().__init__(
-            directory,
-            **{
-                "admin.listener": f"127.0.0.1:{self.admin_port}",
-                "admin.listener.ssl.keystore.location": TLS["ssl.keystore.location"],
-                "admin.listener.token": PASSWORD,
-                "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{mapped}",
-                "sasl.enabled.mechanisms": ",".join(MECHANISMS),
-                "listener.name.named.plain.sasl.jaas.config": USERS,
-                "listener.name.both.plain.sasl.jaas.config": USERS,
-                "listener.name.cert.ssl.client.auth": "required",
-                "connection.failed.authentication.delay.ms": "5",
-                **TLS,
-            },
-        )
-        self._settings["listeners"] = f"PLAINTEXT://localhost:{self.port},{own}"
-
-    def at(self, protocol: str) -> str:
-        """The address of a listener."""
-        return f"localhost:{self.ports[protocol]}"
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +61,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     """One for all tests; alice has her passwords."""
     broker = Secured(tmp_path_factory.mktemp("secured") / "broker")
     broker.start()
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
-        info = ScramCredentialInfo(mechanism, 4_096)
-        wanted = UserScramCredentialUpsertion("alice", info, PASSWORD.encode())
-        for future in admin.alter_user_scram_credentials([wanted]).values():
-            future.result(20)
+    broker.add_alice()
     yield broker
     broker.stop()
     said = broker.log()
@@ -190,18 +152,6 @@ def test_kafka_python(broker: Secured, protocol: str, mechanism: str) -> None:
     producer.close()
 
 
-def java_settings(protocol: str, mechanism: str) -> dict[str, str]:
-    """As Kafka's own clients have them, and ours."""
-    settings = {"security.protocol": protocol}
-    if mechanism:
-        settings |= {"sasl.mechanism": mechanism, "sasl.jaas.config": login(mechanism)}
-    if protocol.endswith("SSL"):
-        settings["ssl.truststore.location"] = certificates("trusted.crt")
-    if protocol == "SSL":
-        settings["ssl.keystore.location"] = certificates("client.pem")
-    return settings
-
-
 @pytest.mark.parametrize(("protocol", "mechanism"), CASES)
 def test_our_blocking_client(broker: Secured, protocol: str, mechanism: str) -> None:
     """On a plain socket and on one with TLS."""
@@ -281,6 +231,20 @@ def test_older_versions_of_tls(broker: Secured) -> None:
         pytest.raises(ssl.SSLError),
     ):
         context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_a_store_that_cannot_be_used_is_refused(broker: Secured, shell: Shell) -> None:
+    """`kafka-configs` is told why, and clients are served by the certificate of before."""
+    shell.bootstrap = broker.bootstrap
+    setting = f"listener.name.both.ssl.keystore.location={certificates('trusted.crt')}"
+    which = ("--entity-type", "brokers", "--entity-name", "1")
+    refused = shell.run("kafka-configs", "--alter", *which, "--add-config", setting)
+    assert refused.code != 0
+    assert "listener BOTH" in refused.err
+    assert "a certificate, and its key" in refused.err
+    security = java_settings("SASL_SSL", "PLAIN")
+    with BlockingClient(broker.at("SASL_SSL"), security=security) as client:
+        assert len(client.cluster().brokers) == 1
 
 
 def test_a_handshake_is_not_repeated(broker: Secured) -> None:

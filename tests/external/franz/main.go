@@ -2,6 +2,7 @@
 //
 //	franz BOOTSTRAP TOPIC PARTITIONS GROUP
 //	franz copy BOOTSTRAP SOURCE TARGET ID
+//	franz secured FILE
 //
 // Each acknowledged record is a line "sent PARTITION OFFSET VALUE", each one that was read "read
 // PARTITION OFFSET VALUE", an error "failed TEXT". Once standard input ends it reads what is left.
@@ -96,6 +97,10 @@ func consume(topic, group string, wanted <-chan int) {
 func main() {
 	if os.Args[1] == "copy" {
 		copyTopic(os.Args[2], os.Args[3], os.Args[4], os.Args[5])
+		return
+	}
+	if os.Args[1] == "secured" {
+		proveNames(os.Args[2])
 		return
 	}
 	partitions, err := strconv.Atoi(os.Args[3])
