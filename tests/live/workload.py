@@ -153,7 +153,11 @@ class SteadyReader:
 
 
 def read_all(
-    bootstrap: str, topic: str, partitions: int, floors: Mapping[int, int] | None = None
+    bootstrap: str,
+    topic: str,
+    partitions: int,
+    floors: Mapping[int, int] | None = None,
+    **settings: Any,
 ) -> dict[int, list[tuple[int, bytes]]]:
     """Every record of a topic up to the high watermarks of now.
 
@@ -166,6 +170,7 @@ def read_all(
             "group.id": "reader",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
+            **settings,
         }
     )
     found: dict[int, list[tuple[int, bytes]]] = {}

@@ -68,6 +68,10 @@ class Decisions:
         """The rules, to be read."""
         return self._book
 
+    def is_super_user(self, principal: str) -> bool:
+        """Whether it may do everything, whatever the rules say."""
+        return principal in self._super_users
+
     def replace(self, pattern: Pattern, rules: Iterable[Rule]) -> None:
         """These are its rules now."""
         self._book.replace(pattern, rules)

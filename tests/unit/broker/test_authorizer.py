@@ -46,6 +46,13 @@ def test_anonymous_clients_are_brokers_on_their_listener_alone() -> None:
     assert bits & 1 << Operation.ALTER
 
 
+def test_anonymous_super_users_are_brokers_on_any_listener() -> None:
+    """A cluster that gets names has brokers of either kind meanwhile."""
+    decisions = Decisions(super_users=["User:ANONYMOUS"])
+    found = Authorizer(decisions, "BROKERS")
+    assert found.may_on_cluster(client(ANONYMOUS), Operation.CLUSTER_ACTION)
+
+
 @pytest.mark.parametrize(
     ("host", "written"),
     [

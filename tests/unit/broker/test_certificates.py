@@ -1,6 +1,8 @@
 """When a listener's certificate is told to end."""
 
 import asyncio
+import ssl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,14 +27,15 @@ def read(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
-def config(key_store: str) -> BrokerConfig:
-    """Of a broker with one listener."""
+def config(key_store: str, trust_store: str = "trusted.crt") -> BrokerConfig:
+    """Of a broker with one listener, which asks for certificates."""
     texts = {
         "listeners": "CERT://127.0.0.1:9093",
         "listener.security.protocol.map": "CERT:SSL",
         "inter.broker.listener.name": "CERT",
         "ssl.keystore.location": certificates(key_store),
-        "ssl.truststore.location": certificates("trusted.crt"),
+        "ssl.client.auth": "required",
+        "ssl.truststore.location": certificates(trust_store),
     }
     return examine({name: Given(text, "here") for name, text in texts.items()}, ())[0]
 
@@ -155,3 +158,42 @@ def test_a_store_is_tried_before_it_is_taken(store: str, why: str) -> None:
     assert loaded.server("CERT")() is first
     asyncio.run(loaded.look(config("elsewhere.pem")))
     assert loaded.server("CERT")() is not first
+
+
+class Talk:
+    """A client with alice's certificate and a listener, without a network in between."""
+
+    def __init__(self, server: ssl.SSLContext) -> None:
+        context = ssl.create_default_context(cafile=certificates("trusted.crt"))
+        context.load_cert_chain(certificates("client.pem"))
+        there, here = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.client = context.wrap_bio(here, there, server_hostname="localhost")
+        self.server = server.wrap_bio(there, here, server_side=True)
+
+    def step(self) -> None:
+        """Of both; what is wrong is raised."""
+        for side in (self.client, self.server):
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+
+    def says(self, text: bytes) -> bytes:
+        """What the listener hears of the client."""
+        self.client.write(text)
+        return self.server.read()
+
+
+def test_an_authority_is_withdrawn_while_clients_connect() -> None:
+    """Who is connected stays, a handshake that has begun is finished; the next one is refused."""
+    loaded = Certificates(read)
+    loaded.load(config("broker.pem"))
+    connected, begun = (Talk(loaded.server("CERT")()) for _ in range(2))
+    for talk in (connected, connected, begun):
+        talk.step()
+    asyncio.run(loaded.look(config("broker.pem", "stranger.crt")))
+    begun.step()
+    assert connected.says(b"still here") == b"still here"
+    assert begun.says(b"here now") == b"here now"
+    late = Talk(loaded.server("CERT")())
+    late.step()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        late.step()

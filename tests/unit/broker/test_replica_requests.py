@@ -6,9 +6,12 @@ from typing import cast
 
 import pytest
 
+from odradek.access.decisions import Decisions
+from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.handlers import delete_records, fetch, list_offsets, offset_for_leader_epoch
+from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.services import Services
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import ErrorCode
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -131,22 +134,23 @@ def test_places_that_an_old_version_does_not_know_are_refused() -> None:
     live(talk)
 
 
-def test_a_replica_id_is_refused_on_a_listener_for_clients() -> None:
-    """It would move the high watermark by what it says."""
+def test_a_replica_id_needs_a_right_where_there_are_rights() -> None:
+    """It moves the high watermark by what it says; without rights by whatever listener it comes."""
 
     async def talk(t: Reading) -> None:
         await t.lead()
         asked = Asked(17)
         asked.connection.listener = "CLIENTS"
         services = services_of(t)
-        with pytest.raises(BrokerError, match="replica id"):
-            fetch.handle(services, asked, FetchRequest(replica_state=ReplicaState(2)))
-        with pytest.raises(BrokerError, match="replica id"):
-            fetch.handle(services, asked, FetchRequest(replica_id=2))
-        with pytest.raises(BrokerError, match="replica id"):
+        check_replica(services, asked)
+        services.access = Authorizer(Decisions(), "PLAINTEXT")
+        with pytest.raises(NotAuthorized):
             offset_for_leader_epoch.handle(services, asked, OffsetForLeaderEpochRequest(2))
-        with pytest.raises(BrokerError, match="replica id"):
+        with pytest.raises(NotAuthorized):
             await list_offsets.handle(services, asked, ListOffsetsRequest(2))
+        for request in (FetchRequest(replica_id=2), FetchRequest(replica_state=ReplicaState(2))):
+            with pytest.raises(NotAuthorized):
+                fetch.handle(services, asked, request)
 
     live(talk)
 
