@@ -1,16 +1,21 @@
 """Compaction: of each key the newest record stays, at its offset."""
 
+import errno
+
 import pytest
 
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.ports import Disk
 from odradek.records.batch import read_header
+from odradek.sim.disk import SimulatedDisk
+from odradek.sim.disk_faults import Fault
 from odradek.storage.compacting import compaction
 from odradek.storage.compacting.compaction import Compaction, Throttle, cleanable, is_due
 from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.errors import DiskFull
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition
 
@@ -235,6 +240,26 @@ def test_a_cancelled_compaction_leaves_nothing_half_done() -> None:
     work.publish()
     assert t.records() == before
     assert not [name for name in t.disk.names(str(ORDERS)) if name.endswith((".cleaned", ".swap"))]
+
+
+@pytest.mark.parametrize("call", ["create", "write"])
+def test_a_compaction_without_room_takes_none(call: str) -> None:
+    """What it had written would stand there until the broker starts again, on a full disk."""
+    disk = SimulatedDisk()
+    t = Compacted(disk=disk)
+    for number in range(30):
+        t.append(f"k{number % 3}={number}")
+    newest = t.records()[-3:]
+    row = Fault(errno.ENOSPC, frozenset({call}), "*.cleaned", skip=1)
+    disk.faults.rows.append(row)
+    with pytest.raises(DiskFull):
+        t.compact()
+    assert row.hits
+    assert not [path for path, _ in disk.medium.files() if path.endswith(".cleaned")]
+    assert t.records()[-3:] == newest
+    disk.faults.rows.clear()
+    t.compact()
+    assert t.records() == newest
 
 
 def test_when_compaction_is_due() -> None:

@@ -244,10 +244,37 @@ class Compaction:
     def _rewrite(
         self, group: list[Segment], rules: Rules, transactions: TransactionFilter
     ) -> Iterator[Bytes]:
-        """Writes one new segment for a group, and puts it in their place."""
+        """Writes one new segment for a group, and puts it in their place.
+
+        What cannot be finished is not left there: on a full disk it would keep the room.
+        """
         cleaned = Segment(self.log.folder, group[0].base_offset, state=CLEANED)
         cleaned.index_interval = self.log.config.index_interval_bytes
-        cleaned.create()
+        try:
+            cleaned.create()
+            yield from self._write(cleaned, group, rules, transactions)
+            if not self.was_cancelled():
+                cleaned.aborted.entries.extend(transactions.kept)
+                transactions.kept = []
+                cleaned.complete_times()
+                save_indexes(cleaned)
+        except (OSError, CorruptFile):
+            cleaned.delete()
+            raise
+        if self.was_cancelled():
+            cleaned.delete()
+            return
+        swap(self.log, group, cleaned)
+        self._replaced.append((group, cleaned))
+
+    def _write(
+        self,
+        cleaned: Segment,
+        group: list[Segment],
+        rules: Rules,
+        transactions: TransactionFilter,
+    ) -> Iterator[Bytes]:
+        """Until it is cancelled."""
         for segment in group:
             read, end = 0, int(segment.base_offset)
             chunks: list[bytes | bytearray] = []
@@ -263,15 +290,8 @@ class Compaction:
                     yield self._append(cleaned, chunks, read)
                     chunks, read = [], 0
                     if self.was_cancelled():
-                        cleaned.delete()
                         return
             yield self._append(cleaned, chunks, read)
-        cleaned.aborted.entries.extend(transactions.kept)
-        transactions.kept = []
-        cleaned.complete_times()
-        save_indexes(cleaned)
-        swap(self.log, group, cleaned)
-        self._replaced.append((group, cleaned))
 
     def _decide(
         self, batch: memoryview, header: BatchHeader, rules: Rules, transactions: TransactionFilter

@@ -146,15 +146,16 @@ class Mending:
                 for batch in self._batches:
                     self._write(fresh, batch, [read_header(batch)])
                 yield from self._copy(fresh, gap.end_position, self._spoilt.size)
+                if not self._is_cancelled:
+                    fresh.aborted.entries.extend(self._spoilt.aborted.entries)
+                    fresh.complete_times()
+                    save_indexes(fresh)
             except OSError:
                 fresh.delete()  # there may be no room for it
                 raise
             if self._is_cancelled:
                 fresh.delete()
                 return
-            fresh.aborted.entries.extend(self._spoilt.aborted.entries)
-            fresh.complete_times()
-            save_indexes(fresh)
             swap(log, [self._spoilt], fresh)
             self._mended = fresh
 
